@@ -1,0 +1,346 @@
+/// One request for money, and everything that is known of how it went.
+///
+/// A value that decides: no clock, no I/O, no task. ``handle(_:)`` takes what happened and returns what to do next; the
+/// driver writes the event to the journal *before* it does it, so that replaying the events gives the same charge.
+/// Total: every event has a meaning in every state, and what makes no sense changes nothing.
+/// Decided in docs/decisions/0002-only-the-authority-ends-a-payment.md.
+public struct Charge: Sendable, Hashable {
+    /// What staff, customer and till are told. Derived from the attempts, so it cannot disagree with them.
+    public enum State: String, Sendable, Codable, CaseIterable {
+        /// Opened; no payment is known to exist yet. → any
+        case created
+        /// A customer can pay. → any later state
+        case requiresAction
+        /// Money may be moving. → `unknown` and any final state
+        case processing
+        /// The authority says: paid. Stays for ever.
+        case succeeded
+        /// The authority says: not paid. → `succeeded`, should a payment slip in
+        case failed, expired, cancelled
+        /// Nobody could say yet. → whatever the authority says, nothing else
+        case unknown
+
+        /// True where the authority has given its last word.
+        public var isFinal: Bool {
+            switch self {
+            case .succeeded, .failed, .expired, .cancelled: true
+            case .created, .requiresAction, .processing, .unknown: false
+            }
+        }
+    }
+
+    /// What happened. Written to the journal as it is.
+    public enum Event: Sendable, Hashable, Codable {
+        case attemptStarted(attempt: Attempt.ID, rail: Rail)
+        /// A request that may create the payment is about to leave.
+        case sending(attempt: Attempt.ID)
+        /// It did not leave: refused, no route, no trust.
+        case notSent(attempt: Attempt.ID, reason: String)
+        /// It left, or a question left, and no usable answer came.
+        case silent(attempt: Attempt.ID, reason: String)
+        case offered(attempt: Attempt.ID, offer: Offer)
+        /// The authority refused to make the payment, to a request that nothing unanswered went before.
+        case refused(attempt: Attempt.ID, refusal: Refusal)
+        /// The authority was asked for the payment by our reference and knows none.
+        case notFound(attempt: Attempt.ID)
+        case reported(attempt: Attempt.ID, report: Report)
+        case cancelRequested(by: Actor)
+        /// The customer's time is over by the monotonic clock. Ends nothing.
+        case deadlineReached
+        /// Staff go on without an answer.
+        case released(by: Actor)
+        /// The terminal started again and found this charge open.
+        case resumed
+    }
+
+    /// What the driver does next, after the event is in the journal.
+    public enum Action: Sendable, Hashable {
+        /// Make the payment at the rail's authority under the attempt's key, then follow it.
+        case pursue(Attempt.ID)
+        /// Take the payment back at the authority; it answers or the question stays open.
+        case withdraw(Attempt.ID)
+        /// One question to the authority, now.
+        case ask(Attempt.ID)
+        /// The screen is free for the next charge. An open payment is asked about in the background from here on.
+        case freeTerminal
+        /// Somebody must look: the customer paid more than once for one charge.
+        case alarmPaidTwice(Attempt.ID)
+    }
+
+    public let terms: ChargeTerms
+    public private(set) var attempts: [Attempt] = []
+    public private(set) var isCancelRequested = false
+    public private(set) var isPastDeadline = false
+    /// The terminal went on without the authority's last word.
+    public private(set) var isReleased = false
+    /// The attempt whose payment counts: the first that succeeded.
+    public private(set) var paidAttempt: Attempt.ID?
+    /// Paid after the charge had ended otherwise, had been cancelled, or had been let go.
+    public private(set) var isLate = false
+
+    public init(terms: ChargeTerms) { self.terms = terms }
+
+    /// The charge that `events` make of `terms`, as the journal replays it.
+    public init(terms: ChargeTerms, replaying events: some Sequence<Event>) {
+        self.init(terms: terms)
+        for event in events { _ = handle(event) }
+    }
+
+    public var id: ChargeID { terms.id }
+
+    /// Source: PRODUCT.md's order of states is the gateway's `PaymentStatus` plus `created` and `unknown`.
+    public var state: State {
+        if paidAttempt != nil { return .succeeded }
+        let open = attempts.filter(\.isOpen)
+        guard !open.isEmpty else { return stateWithNothingOpen }
+        var isProcessing = false
+        var isOffered = false
+        for attempt in open {
+            if case .offered(_, let progress) = attempt.phase {
+                if progress.unrecognisedWord != nil { return .unknown }
+                isOffered = true
+                isProcessing = isProcessing || progress.isProcessing
+            }
+        }
+        if isReleased, open.contains(where: \.isInTheDark) { return .unknown }
+        return isProcessing ? .processing : isOffered ? .requiresAction : .created
+    }
+
+    /// True while the last question about an open payment has no usable answer. Show "not known yet", never "failed".
+    public var isUnresolved: Bool { !state.isFinal && attempts.contains { $0.isOpen && $0.isSilent } }
+
+    /// True until the authority's last word, or until staff went on without it.
+    public var holdsTerminal: Bool { !state.isFinal && !isReleased }
+
+    /// Attempts whose payment succeeded although another one already had: money to give back.
+    public var surplusAttempts: [Attempt] { attempts.filter { $0.ending?.evidence != nil && $0.id != paidAttempt } }
+
+    public var evidence: Evidence? { paidAttempt.flatMap(attempt)?.ending?.evidence }
+
+    /// Whether staff can still ask to take the charge back.
+    public var canCancel: Bool { !state.isFinal && !isCancelRequested && state != .processing && !isReleased }
+
+    /// Whether staff can go on without an answer: only where waiting is all that is left.
+    public var canRelease: Bool { holdsTerminal && (isUnresolved || state == .processing || state == .unknown) }
+
+    public func attempt(_ id: Attempt.ID) -> Attempt? { attempts.first { $0.id == id } }
+
+    /// Takes what happened and returns what to do next.
+    public mutating func handle(_ event: Event) -> [Action] {
+        let before = self
+        var actions: [Action] = []
+        switch event {
+        case .attemptStarted(let id, let rail): actions = start(id, rail)
+        case .sending(let id): change(id) { $0.markSending() }
+        case .notSent(let id, _): change(id) { $0.markNotSent() }
+        case .silent(let id, _): change(id) { $0.markSilent() }
+        case .offered(let id, let offer): change(id) { $0.take(offer) }
+        case .refused(let id, let refusal): change(id) { $0.end(refusal) }
+        case .notFound(let id): change(id) { $0.endNotFound() }
+        case .reported(let id, let report): change(id) { $0.take(report) }
+        case .cancelRequested: if !state.isFinal { isCancelRequested = true }
+        case .deadlineReached:
+            guard !state.isFinal, !isPastDeadline else { break }
+            isPastDeadline = true
+            actions = attempts.filter { $0.isOpen && $0.phase != .idle }.map { .ask($0.id) }
+        case .released: if canRelease { isReleased = true }
+        case .resumed: actions = resume()
+        }
+        if paidAttempt == nil { paidAttempt = attempts.first { $0.ending?.evidence != nil }?.id }
+        letGo(after: event)
+        // A charge that had ended and whose payment turns up after all is not the terminal's business of the moment.
+        if before.state.isFinal, !state.isFinal { isReleased = true }
+        if isCancelRequested || isPastDeadline || isReleased { endWhatNeverLeft() }
+        actions += withdrawals(since: before, because: event)
+        flagLatePayment(since: before)
+        if case .reported(let id, _) = event, surplusAttempts.count > before.surplusAttempts.count {
+            actions.append(.alarmPaidTwice(id))
+        }
+        if before.holdsTerminal, !holdsTerminal { actions.append(.freeTerminal) }
+        return actions
+    }
+}
+
+// MARK: - Parts of the decision
+
+extension Charge {
+    private var stateWithNothingOpen: State {
+        let endings = attempts.compactMap(\.ending)
+        if endings.contains(where: { if case .failed = $0 { true } else { false } }) { return .failed }
+        if endings.contains(.expired) { return .expired }
+        if endings.contains(.cancelled) { return .cancelled }
+        // Left: refused, unknown to the authority, or never sent. No payment exists.
+        if isCancelRequested { return .cancelled }
+        return attempts.isEmpty && !isPastDeadline ? .created : .failed
+    }
+
+    private mutating func start(_ id: Attempt.ID, _ rail: Rail) -> [Action] {
+        guard holdsTerminal, !isCancelRequested, !isPastDeadline, attempt(id) == nil else { return [] }
+        attempts.append(Attempt(id: id, rail: rail))
+        return [.pursue(id)]
+    }
+
+    private mutating func change(_ id: Attempt.ID, _ body: (inout Attempt) -> Void) {
+        guard let index = attempts.firstIndex(where: { $0.id == id }) else { return }
+        body(&attempts[index])
+    }
+
+    /// After a start nothing is known of what was under way: every open attempt counts as silent until it is asked.
+    private mutating func resume() -> [Action] {
+        var actions: [Action] = []
+        for index in attempts.indices where attempts[index].isOpen {
+            attempts[index].markInterrupted()
+            let id = attempts[index].id
+            actions.append(isReleased || isPastDeadline || isCancelRequested ? .ask(id) : .pursue(id))
+        }
+        return actions
+    }
+
+    /// A cancelled or overdue attempt of which no byte has left needs nobody's word: there is no payment.
+    private mutating func endWhatNeverLeft() {
+        for index in attempts.indices where attempts[index].phase == .idle {
+            attempts[index].phase = .ended(.neverSent, nil)
+            attempts[index].isSilent = false
+        }
+    }
+
+    /// Every payment that waits for the customer and must not be paid any more: cancelled, beaten, overdue, or found
+    /// after the charge had ended. Each answer "still waiting" asks for it again: the earlier withdrawal was lost.
+    private func withdrawals(since before: Charge, because event: Event) -> [Action] {
+        attempts.compactMap { attempt in
+            guard attempt.waitsForCustomer else { return nil }
+            let isStillWaiting = event == .reported(attempt: attempt.id, report: .requiresAction)
+            let isNews = before.attempt(attempt.id)?.offer == nil || isStillWaiting
+            let becameUnwanted = isUnwanted(attempt) && !before.isUnwanted(attempt)
+            let isOverdue = isPastDeadline || before.state.isFinal
+            return becameUnwanted || isNews && (isUnwanted(attempt) || isOverdue) ? .withdraw(attempt.id) : nil
+        }
+    }
+
+    /// True where staff or another attempt's payment speak against this one.
+    private func isUnwanted(_ attempt: Attempt) -> Bool {
+        isCancelRequested || attempts.contains { $0.id != attempt.id && $0.isMovingMoney }
+    }
+
+    /// Past the deadline, silence to the last question lets the terminal go on; the question stays open.
+    private mutating func letGo(after event: Event) {
+        guard isPastDeadline, holdsTerminal else { return }
+        switch event {
+        case .silent, .notSent, .refused:
+            let open = attempts.filter(\.isOpen)
+            isReleased = !open.isEmpty && open.allSatisfy { $0.isSilent && $0.phase != .idle }
+        default: break
+        }
+    }
+
+    private mutating func flagLatePayment(since before: Charge) {
+        guard state == .succeeded, before.state != .succeeded else { return }
+        isLate = before.state.isFinal || before.isCancelRequested || before.isReleased
+    }
+}
+
+extension Attempt {
+    /// A payment may exist and the authority's last answer about it is missing. A first request still on its way is
+    /// not: it either left or did not, and its result says which within its time limit.
+    fileprivate var isInTheDark: Bool {
+        switch phase {
+        case .idle, .sending(afterSilence: false), .ended: false
+        case .sending(afterSilence: true), .unanswered: true
+        case .offered: isSilent
+        }
+    }
+
+    fileprivate var waitsForCustomer: Bool {
+        if case .offered(_, let progress) = phase { !progress.isProcessing } else { false }
+    }
+
+    fileprivate var isMovingMoney: Bool {
+        switch phase {
+        case .idle, .sending, .unanswered: false
+        case .offered(_, let progress): progress.isProcessing
+        case .ended(let ending, _): ending.evidence != nil
+        }
+    }
+
+    fileprivate mutating func markSending() {
+        switch phase {
+        case .idle: phase = .sending(afterSilence: false)
+        case .unanswered: phase = .sending(afterSilence: true)
+        case .sending, .offered, .ended: break
+        }
+    }
+
+    fileprivate mutating func markNotSent() {
+        guard case .sending(let afterSilence) = phase else { return }
+        phase = afterSilence ? .unanswered : .idle
+        isSilent = true
+    }
+
+    fileprivate mutating func markSilent() {
+        switch phase {
+        case .sending: phase = .unanswered
+        case .idle, .unanswered, .offered: break
+        case .ended: return
+        }
+        isSilent = true
+    }
+
+    fileprivate mutating func markInterrupted() {
+        if case .sending = phase { phase = .unanswered }
+        isSilent = true
+    }
+
+    fileprivate mutating func take(_ offer: Offer) {
+        switch phase {
+        case .idle, .sending, .unanswered, .ended(.refused, _), .ended(.notFound, _), .ended(.neverSent, _):
+            phase = .offered(offer, Progress())
+            isSilent = false
+        case .offered, .ended:
+            break  // The key makes one payment; the first answer named it.
+        }
+    }
+
+    /// A refusal ends only what no silence went before: else an earlier request may have made the payment.
+    fileprivate mutating func end(_ refusal: Refusal) {
+        switch phase {
+        case .idle, .sending(afterSilence: false):
+            phase = .ended(.refused(refusal), nil)
+            isSilent = false
+        case .sending(afterSilence: true):
+            phase = .unanswered
+            isSilent = true
+        case .unanswered, .offered, .ended:
+            break
+        }
+    }
+
+    fileprivate mutating func endNotFound() {
+        switch phase {
+        case .sending, .unanswered:
+            phase = .ended(.notFound, nil)
+            isSilent = false
+        case .idle, .offered, .ended:
+            break
+        }
+    }
+
+    fileprivate mutating func take(_ report: Report) {
+        if case .succeeded(let evidence) = report, ending?.evidence == nil {
+            phase = .ended(.succeeded(evidence), offer)
+            isSilent = false
+            return
+        }
+        guard case .offered(let offer, var progress) = phase else { return }
+        isSilent = false
+        if let ending = report.ending {
+            phase = .ended(ending, offer)
+            return
+        }
+        switch report {
+        case .processing: (progress.isProcessing, progress.unrecognisedWord) = (true, nil)
+        case .unrecognised(let word): progress.unrecognisedWord = word
+        case .requiresAction, .succeeded, .failed, .expired, .cancelled: progress.unrecognisedWord = nil
+        }
+        phase = .offered(offer, progress)
+    }
+}

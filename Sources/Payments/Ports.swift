@@ -1,0 +1,49 @@
+/// The terminal's durable memory of charges, as the core needs it. `Journal` implements it over SQLite.
+public protocol ChargeJournal: Sendable {
+    /// Opens a charge. Returns once it survives a power cut; only then may anything about it leave the terminal.
+    /// - Throws: ``JournalError``. Nothing was recorded: refuse the charge.
+    func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError)
+
+    /// The charge that was opened under a caller's key, with the digest of what was asked for then.
+    func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])?
+
+    /// Appends what happened to a charge. Returns once it survives a power cut; act on it only then.
+    /// - Parameters:
+    ///   - charge: The charge after the event, for the journal's tables of current states.
+    ///   - time: When it happened, by the wall clock.
+    /// - Throws: ``JournalError``. Nothing was recorded: do not act on the event.
+    func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError)
+
+    /// Every charge with an attempt that the authority has not ended, oldest first, replayed from its events.
+    /// - Throws: ``JournalError``. Take no new charges before it succeeds.
+    func openCharges() async throws(JournalError) -> [Charge]
+
+    /// What was charged since `time` in minor units of `currency`, charges that ended unpaid not counted.
+    func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64
+}
+
+/// A caller's name for one request to charge: the same name and content never makes a second charge.
+public struct IdempotencyKey: Sendable, Hashable {
+    /// 1 to 255 characters of the caller's choice.
+    public let key: String
+    /// SHA-256 of what was asked for, so that the same key with another content is noticed.
+    public let requestDigest: [UInt8]
+
+    public init(key: String, requestDigest: [UInt8]) { (self.key, self.requestDigest) = (key, requestDigest) }
+}
+
+/// Why the journal could not remember or recall. In every case nothing was lost that had been acknowledged.
+public enum JournalError: Error, Sendable, Equatable {
+    /// No room to record. Free space; until then charges are refused.
+    case diskFull
+    /// The storage does not take writes.
+    case readOnly(detail: String)
+    /// The file is not what was written: broken, cut, or changed by somebody. Keep it, restore a backup, call for help.
+    case corrupt(detail: String)
+    /// Written by a newer version of the program. Update, or restore the backup made before the update.
+    case fromNewerVersion(detail: String)
+    /// Another process has it open.
+    case inUse(detail: String)
+    /// Anything else the storage said.
+    case unavailable(detail: String)
+}

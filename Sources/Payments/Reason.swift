@@ -1,0 +1,155 @@
+/// Why something is as it is, in words for a cashier: what happened, what it means for the money, what to do next.
+public struct Reason: Sendable, Hashable, Codable {
+    /// Stable, for programs: lower case with underscores.
+    public let code: String
+    /// What happened and what it means for the money.
+    public let message: String
+    /// What to do next.
+    public let action: String
+
+    public init(code: String, message: String, action: String) {
+        (self.code, self.message, self.action) = (code, message, action)
+    }
+}
+
+extension Charge {
+    /// Words for the state, where there is something to explain; nil while all goes its way.
+    public var reason: Reason? {
+        switch state {
+        case .created, .requiresAction, .processing: isUnresolved ? Self.silence(state) : nil
+        case .unknown: unknownReason
+        case .succeeded: successReason
+        case .failed: failureReason
+        case .expired:
+            Reason(
+                code: "expired",
+                message: "The time to pay ran out. No money moved.",
+                action: "Charge again if the customer still wants to pay."
+            )
+        case .cancelled:
+            Reason(
+                code: "cancelled",
+                message: "The charge was cancelled. No money moved.",
+                action: "Charge again if the customer still wants to pay."
+            )
+        }
+    }
+
+    private static func silence(_ state: State) -> Reason {
+        switch state {
+        case .processing:
+            Reason(
+                code: "gateway_silent",
+                message: "The payment is under way, but the gateway does not answer right now.",
+                action: "Wait. Do not charge again before the terminal says how it ended."
+            )
+        default:
+            Reason(
+                code: "gateway_silent",
+                message: "The gateway does not answer. The terminal keeps asking.",
+                action: "Wait, or cancel and take the payment another way."
+            )
+        }
+    }
+
+    private var unknownReason: Reason {
+        for attempt in attempts {
+            if case .offered(_, let progress) = attempt.phase, let word = progress.unrecognisedWord {
+                return Reason(
+                    code: "unrecognised_status",
+                    message: "The gateway answered with a word this terminal does not know: “\(Self.clean(word))”.",
+                    action: "Do not charge again. Check the payment at the gateway; update the terminal."
+                )
+            }
+        }
+        return Reason(
+            code: "not_known_yet",
+            message: "Nobody could say yet whether this was paid. Money may have moved.",
+            action: "Do not charge again. The terminal keeps asking; look here or at the gateway before you decide."
+        )
+    }
+
+    private var successReason: Reason? {
+        if !surplusAttempts.isEmpty {
+            return Reason(
+                code: "paid_twice",
+                message: "The customer paid more than once for this charge.",
+                action: "Give back the second payment."
+            )
+        }
+        guard isLate else { return nil }
+        return Reason(
+            code: "paid_late",
+            message: "The payment arrived after the charge had been given up.",
+            action: "It is booked as paid. If the customer paid another way too, give one payment back."
+        )
+    }
+
+    private var failureReason: Reason {
+        for ending in attempts.compactMap(\.ending) {
+            if case .failed(let code) = ending { return Self.failure(code) }
+        }
+        for ending in attempts.compactMap(\.ending) {
+            if case .refused(let refusal) = ending { return Self.explain(refusal) }
+        }
+        return Reason(
+            code: "gateway_unreachable",
+            message: "The gateway could not be reached. No payment was made.",
+            action: "Check the network, then charge again."
+        )
+    }
+
+    private static func failure(_ code: String?) -> Reason {
+        // Source: WalletConnect Pay API 2026-02-19.preview, `failureCode`: `declined_user` is a compliance refusal, which
+        // must read like any other decline.
+        Reason(
+            code: code.map { "failed_" + clean($0) } ?? "failed",
+            message: "The payment was declined. No money moved.",
+            action: "Ask the customer to pay another way."
+        )
+    }
+
+    /// Source: WalletConnect Pay API 2026-02-19.preview, `ErrorCode` and `MerchantApiErrorCode`.
+    private static func explain(_ refusal: Refusal) -> Reason {
+        let code = "gateway_" + clean(refusal.code)
+        switch refusal.code {
+        case "invalid_api_key", "missing_api_key", "unauthorized", "forbidden", "missing_merchant_id",
+            "missing_merchant_api_key", "merchant_not_found", "not_sandbox_api_key":
+            return Reason(
+                code: code,
+                message: "The gateway does not accept this terminal's key or merchant ID. No payment was made.",
+                action: "Ask the owner to check both in the settings and to press “Test connection”."
+            )
+        case "params_validation", "invalid_params":
+            return Reason(
+                code: code,
+                message: "The gateway refuses this charge: \(clean(refusal.message)). No payment was made.",
+                action: "Correct the amount or the reference and charge again."
+            )
+        case "idempotency_conflict":
+            return Reason(
+                code: code,
+                message: "The gateway knows this charge with another content. No payment was made by this one.",
+                action: "Charge again; if it happens again, call for help."
+            )
+        default:
+            return Reason(
+                code: code,
+                message: "The gateway refused the charge: \(clean(refusal.message)). No payment was made.",
+                action: "Try again, or take the payment another way."
+            )
+        }
+    }
+
+    /// Words from outside, safe to put into a sentence: printable, one line, 120 characters at most.
+    static func clean(_ text: String) -> String {
+        let printable = text.unicodeScalars.prefix(400).map { scalar -> Character in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: " "
+            default: Character(scalar)
+            }
+        }
+        let words = String(printable).split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+        return String(words.prefix(120))
+    }
+}

@@ -1,0 +1,232 @@
+import Payments
+import Testing
+
+/// Walks everything that can happen to a charge with two attempts, in every order, and holds each step to the promises.
+struct ChargeSpaceTests {
+    /// One step: what was, what happened, what the charge made of it.
+    struct Step {
+        let before: Charge
+        let event: Charge.Event
+        let after: Charge
+        let actions: [Charge.Action]
+    }
+
+    /// Every state that any sequence of events can reach, with every event tried in each.
+    static let steps: [Step] = {
+        var steps: [Step] = []
+        var seen: Set<Charge> = []
+        var frontier = [Charge.example()]
+        while let charge = frontier.popLast() {
+            guard seen.insert(charge).inserted else { continue }
+            for event in Charge.Event.everyExample {
+                var next = charge
+                let actions = next.handle(event)
+                steps.append(Step(before: charge, event: event, after: next, actions: actions))
+                if !seen.contains(next) { frontier.append(next) }
+            }
+        }
+        return steps
+    }()
+
+    @Test func everyEventHasAMeaningInEveryState() {
+        let reached = Set(Self.steps.map(\.before.state))
+        #expect(reached == Set(Charge.State.allCases))
+        #expect(Self.steps.count > 100_000, "the walk must cover the space, not a corner of it: \(Self.steps.count)")
+    }
+
+    @Test func paidStaysPaid() {
+        for step in Self.steps where step.before.state == .succeeded {
+            #expect(step.after.state == .succeeded, "\(step.event)")
+            #expect(step.after.evidence == step.before.evidence)
+        }
+    }
+
+    @Test func paidNeedsTheAuthoritysWord() {
+        for step in Self.steps where step.before.state != .succeeded && step.after.state == .succeeded {
+            #expect(step.event.isSuccess, "\(step.event)")
+        }
+    }
+
+    @Test func unknownEndsOnlyByTheAuthoritysWord() {
+        for step in Self.steps where step.before.state == .unknown && step.after.state != .unknown {
+            #expect(step.event.isAuthoritysWord, "\(step.before.attempts) \(step.event)")
+        }
+    }
+
+    @Test func nothingEndsAPaymentThatMayHoldMoneyButTheAuthority() {
+        for step in Self.steps where !step.before.state.isFinal && step.after.state.isFinal {
+            let mayHoldMoney = step.before.attempts.contains { $0.isOpen && $0.mayHoldMoney }
+            if mayHoldMoney, !step.event.isAuthoritysWord {
+                // The one exception is no exception: the only request reported that no byte of it left.
+                guard case .notSent(let id, _) = step.event else {
+                    Issue.record("\(step.event) ended \(step.before.attempts)")
+                    continue
+                }
+                #expect(step.before.attempt(id)?.phase == .sending(afterSilence: false))
+            }
+        }
+    }
+
+    @Test func aFinalWordChangesOnlyForMoneyThatExists() {
+        for step in Self.steps where step.before.state.isFinal && step.after.state != step.before.state {
+            let isMoney = step.event.isSuccess
+            var isPaymentFoundAfterAll = false
+            if case .offered = step.event { isPaymentFoundAfterAll = true }
+            // A further attempt's worse word may name the ending better, never turn it into an open question.
+            let isOtherEnding = step.after.state.isFinal && step.event.isAuthoritysWord
+            #expect(isMoney || isPaymentFoundAfterAll || isOtherEnding, "\(step.before.state) \(step.event)")
+        }
+    }
+
+    @Test func theTerminalIsFreedExactlyOnce() {
+        for step in Self.steps {
+            let frees = step.actions.filter { $0 == .freeTerminal }.count
+            #expect(frees == (step.before.holdsTerminal && !step.after.holdsTerminal ? 1 : 0), "\(step.event)")
+            if !step.before.holdsTerminal { #expect(!step.after.holdsTerminal, "\(step.event)") }
+        }
+    }
+
+    @Test func aPaymentThatIsNotWantedAnyMoreIsTakenBack() {
+        for step in Self.steps {
+            for attempt in step.after.attempts {
+                guard case .offered(_, let progress) = attempt.phase, !progress.isProcessing else { continue }
+                // One that was beaten is being taken back already.
+                let isBeaten = step.before.attempts.contains { $0.id != attempt.id && $0.movesMoney }
+                let wasCancelledNow = step.after.isCancelRequested && !step.before.isCancelRequested && !isBeaten
+                let stillWaits = step.event == .reported(attempt: attempt.id, report: .requiresAction)
+                let isUnwanted = step.after.isCancelRequested || step.after.isPastDeadline
+                if wasCancelledNow || stillWaits && isUnwanted {
+                    #expect(step.actions.contains(.withdraw(attempt.id)), "\(step.event)")
+                }
+            }
+        }
+    }
+
+    @Test func moneyOnOneAttemptTakesTheOthersBack() {
+        for step in Self.steps {
+            guard case .reported(let winner, .processing) = step.event,
+                step.before.attempt(winner)?.movesMoney == false, step.after.attempt(winner)?.movesMoney == true
+            else { continue }
+            for other in step.after.attempts where other.id != winner {
+                guard case .offered(_, let progress) = other.phase, !progress.isProcessing else { continue }
+                let wasUnwanted = step.before.isCancelRequested
+                #expect(wasUnwanted || step.actions.contains(.withdraw(other.id)))
+            }
+        }
+    }
+
+    @Test func aSecondPaymentIsAlarmed() {
+        var alarms = 0
+        for step in Self.steps where step.after.surplusAttempts.count > step.before.surplusAttempts.count {
+            alarms += 1
+            #expect(step.actions.contains { if case .alarmPaidTwice = $0 { true } else { false } })
+        }
+        #expect(alarms > 0)
+    }
+
+    @Test func aPaymentAfterTheChargeWasGivenUpIsFlaggedLate() {
+        for step in Self.steps where step.before.state != .succeeded && step.after.state == .succeeded {
+            let givenUp = step.before.state.isFinal || step.before.isCancelRequested || step.before.isReleased
+            #expect(step.after.isLate == givenUp)
+        }
+    }
+
+    @Test func theDeadlineAsksAndEndsNothingThatExists() {
+        for step in Self.steps where step.event == .deadlineReached && !step.before.isPastDeadline {
+            for attempt in step.before.attempts where attempt.isOpen && attempt.phase != .idle {
+                guard !step.before.state.isFinal else { continue }
+                #expect(step.after.attempt(attempt.id)?.phase == attempt.phase)
+                #expect(step.actions.contains(.ask(attempt.id)))
+            }
+        }
+    }
+
+    @Test func whatStaffMayDoIsDone() {
+        for step in Self.steps {
+            if case .released = step.event, step.before.canRelease { #expect(!step.after.holdsTerminal) }
+            if case .cancelRequested = step.event, step.before.canCancel {
+                #expect(step.after.isCancelRequested)
+            }
+        }
+    }
+
+    @Test func everyStateThatIsNotPlainSaysWhatToDo() {
+        for step in Self.steps {
+            switch step.after.state {
+            case .failed, .expired, .cancelled, .unknown:
+                let reason = step.after.reason
+                #expect(reason != nil)
+                #expect(reason?.message.hasSuffix(".") == true && reason?.action.isEmpty == false)
+            case .created, .requiresAction, .processing, .succeeded: break
+            }
+            if step.after.state == .unknown {
+                #expect(step.after.reason?.action.contains("Do not charge again") == true)
+            }
+        }
+    }
+}
+
+extension Attempt {
+    var movesMoney: Bool {
+        switch phase {
+        case .offered(_, let progress): progress.isProcessing
+        case .ended(.succeeded, _): true
+        default: false
+        }
+    }
+}
+
+extension Charge.Event {
+    var isSuccess: Bool { if case .reported(_, .succeeded) = self { true } else { false } }
+
+    var isAuthoritysWord: Bool {
+        switch self {
+        case .offered, .refused, .notFound, .reported: true
+        case .attemptStarted, .sending, .notSent, .silent, .cancelRequested, .deadlineReached, .released, .resumed:
+            false
+        }
+    }
+
+    /// Each event in each of its forms, for two attempts.
+    static let everyExample: [Charge.Event] =
+        [1, 2].flatMap { id -> [Charge.Event] in
+            let evidence = Evidence(paymentID: "pay_\(id)", transactionID: "0x1", paid: nil)
+            let reports: [Report] = [
+                .requiresAction, .processing, .succeeded(evidence), .failed(code: nil), .expired, .cancelled,
+                .unrecognised(word: "settling"),
+            ]
+            return [
+                .attemptStarted(attempt: id, rail: id == 1 ? .scan : .tap), .sending(attempt: id),
+                .notSent(attempt: id, reason: "refused"), .silent(attempt: id, reason: "time-out"),
+                .offered(
+                    attempt: id,
+                    offer: Offer(paymentID: "pay_\(id)", link: "https://pay.test/\(id)", expiresAt: nil)
+                ),
+                .refused(attempt: id, refusal: Refusal(code: "params_validation", message: "no")),
+                .notFound(attempt: id),
+            ] + reports.map { .reported(attempt: id, report: $0) }
+        } + [.cancelRequested(by: .customer), .deadlineReached, .released(by: .customer), .resumed]
+}
+
+extension Charge {
+    /// 12.50 €, just opened.
+    static func example() -> Charge {
+        var generator = SystemRandomNumberGenerator()
+        let time = WallTime(millisecondsSince1970: 1_790_000_000_000)
+        return Charge(
+            terms: ChargeTerms(
+                id: ChargeID(at: time, using: &generator),
+                code: ChargeCode(using: &generator),
+                amount: Money(minorUnits: 1250, currency: .euro),
+                reference: nil,
+                merchantID: "m",
+                merchantName: "Kiosk",
+                operatorID: "o",
+                gatewayURL: "https://gateway.test",
+                openedBy: .staff(name: "Ada"),
+                openedAt: time,
+                timeLimitSeconds: 300
+            )
+        )
+    }
+}

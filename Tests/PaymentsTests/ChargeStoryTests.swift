@@ -1,0 +1,136 @@
+import Foundation
+import Payments
+import Testing
+
+/// The stories that merchants tell, one by one.
+struct ChargeStoryTests {
+    private let offer = Offer(paymentID: "pay_1", link: "https://pay.test/1", expiresAt: nil)
+    private let evidence = Evidence(paymentID: "pay_1", transactionID: "0xabc", paid: nil)
+
+    private func charge(_ events: Charge.Event...) -> Charge {
+        var charge = Charge.example()
+        for event in [.attemptStarted(attempt: 1, rail: .scan)] + events { _ = charge.handle(event) }
+        return charge
+    }
+
+    @Test func aPaymentRunsItsWay() {
+        var charge = Charge.example()
+        #expect(charge.state == .created)
+        #expect(charge.handle(.attemptStarted(attempt: 1, rail: .scan)) == [.pursue(1)])
+        #expect(charge.handle(.sending(attempt: 1)) == [])
+        #expect(charge.handle(.offered(attempt: 1, offer: offer)) == [])
+        #expect(charge.state == .requiresAction && charge.canCancel && !charge.canRelease)
+        #expect(charge.handle(.reported(attempt: 1, report: .processing)) == [])
+        #expect(charge.state == .processing && !charge.canCancel && charge.canRelease)
+        #expect(charge.handle(.reported(attempt: 1, report: .succeeded(evidence))) == [.freeTerminal])
+        #expect(charge.state == .succeeded && charge.evidence == evidence && !charge.isLate && charge.reason == nil)
+    }
+
+    @Test func silenceIsNotAnOutcome() {
+        let waiting = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer), .silent(attempt: 1, reason: "x"))
+        #expect(waiting.state == .requiresAction && waiting.isUnresolved)
+        #expect(waiting.reason?.code == "gateway_silent")
+    }
+
+    @Test func silenceAtTheDeadlineIsUnknownAndFreesTheTerminal() {
+        var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
+        #expect(charge.handle(.deadlineReached) == [.ask(1)])
+        #expect(charge.state == .requiresAction, "the local clock ends nothing")
+        #expect(charge.handle(.silent(attempt: 1, reason: "time-out")) == [.freeTerminal])
+        #expect(charge.state == .unknown)
+        _ = charge.handle(.reported(attempt: 1, report: .succeeded(evidence)))
+        #expect(charge.state == .succeeded && charge.isLate && charge.reason?.code == "paid_late")
+    }
+
+    @Test func stillWaitingAtTheDeadlineIsTakenBack() {
+        var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer), .deadlineReached)
+        #expect(charge.handle(.reported(attempt: 1, report: .requiresAction)) == [.withdraw(1)])
+        #expect(charge.handle(.reported(attempt: 1, report: .expired)) == [.freeTerminal])
+        #expect(charge.state == .expired)
+    }
+
+    @Test func cancelIsARequestAndThePaymentWins() {
+        var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
+        #expect(charge.handle(.cancelRequested(by: .customer)) == [.withdraw(1)])
+        #expect(charge.state == .requiresAction)
+        _ = charge.handle(.reported(attempt: 1, report: .processing))
+        #expect(charge.state == .processing)
+        _ = charge.handle(.reported(attempt: 1, report: .succeeded(evidence)))
+        #expect(charge.state == .succeeded && charge.isLate)
+    }
+
+    @Test func cancelBeforeAnythingLeftEndsAtOnce() {
+        var charge = charge()
+        #expect(charge.handle(.cancelRequested(by: .customer)) == [.freeTerminal])
+        #expect(charge.state == .cancelled)
+    }
+
+    @Test func cancelWhileTheCreationIsSilentWaitsForThePaymentAndTakesItBack() {
+        var charge = charge(.sending(attempt: 1), .silent(attempt: 1, reason: "time-out"))
+        #expect(charge.handle(.cancelRequested(by: .customer)) == [])
+        #expect(charge.state == .created && charge.isUnresolved)
+        _ = charge.handle(.sending(attempt: 1))
+        #expect(charge.handle(.offered(attempt: 1, offer: offer)) == [.withdraw(1)])
+    }
+
+    @Test func aRefusalAfterSilenceProvesNothing() {
+        var charge = charge(.sending(attempt: 1), .silent(attempt: 1, reason: "time-out"), .sending(attempt: 1))
+        _ = charge.handle(.refused(attempt: 1, refusal: Refusal(code: "unauthorized", message: "")))
+        #expect(charge.state == .created && charge.isUnresolved)
+        _ = charge.handle(.notFound(attempt: 1))
+        #expect(charge.state == .failed)
+    }
+
+    @Test func aRefusalOfTheFirstRequestEndsTheCharge() {
+        let refused = charge(
+            .sending(attempt: 1),
+            .refused(attempt: 1, refusal: Refusal(code: "invalid_api_key", message: "Invalid API key"))
+        )
+        #expect(refused.state == .failed)
+        #expect(refused.reason?.action.contains("owner") == true)
+    }
+
+    @Test func aStrangeStatusWordIsHeldAsUnknownUntilAKnownOneComes() {
+        var charge = charge(
+            .sending(attempt: 1),
+            .offered(attempt: 1, offer: offer),
+            .reported(attempt: 1, report: .unrecognised(word: "settling\u{202E}\n<b>"))
+        )
+        #expect(charge.state == .unknown)
+        #expect(charge.reason?.message.contains("settling <b>") == true)
+        #expect(charge.reason?.message.contains("\u{202E}") == false)
+        #expect(charge.handle(.reported(attempt: 1, report: .succeeded(evidence))) == [.freeTerminal])
+        #expect(charge.state == .succeeded && !charge.isLate)
+    }
+
+    @Test func aRestartAsksAndTheChargeGoesOn() {
+        var charge = charge(.sending(attempt: 1))
+        #expect(charge.handle(.resumed) == [.pursue(1)])
+        #expect(charge.attempt(1)?.phase == .unanswered && charge.isUnresolved)
+    }
+
+    @Test func replayingTheEventsGivesTheSameCharge() throws {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<500 {
+            let events = (0..<30).map { _ in Charge.Event.everyExample.randomElement(using: &generator)! }
+            var live = Charge.example()
+            for event in events { _ = live.handle(event) }
+            let stored = try JSONDecoder().decode([Charge.Event].self, from: JSONEncoder().encode(events))
+            #expect(Charge(terms: live.terms, replaying: stored) == live)
+        }
+    }
+
+    @Test func declinedForComplianceReadsLikeAnyOtherDecline() {
+        let declined = charge(
+            .sending(attempt: 1),
+            .offered(attempt: 1, offer: offer),
+            .reported(attempt: 1, report: .failed(code: "declined_user"))
+        )
+        let plain = charge(
+            .sending(attempt: 1),
+            .offered(attempt: 1, offer: offer),
+            .reported(attempt: 1, report: .failed(code: nil))
+        )
+        #expect(declined.reason?.message == plain.reason?.message)
+    }
+}
