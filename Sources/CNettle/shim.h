@@ -1,0 +1,1 @@
+#include <nettle/sha3.h>
