@@ -1,0 +1,105 @@
+import CMicrohttpd
+import Synchronization
+
+/// The bytes of one open event stream between the task that makes them and libmicrohttpd, which sends them.
+///
+/// Bounded: a client that reads slower than events come is cut off, so it costs memory up to the bound and delays
+/// nobody. While there is nothing to send the connection is suspended.
+final class EventFeed: Sendable {
+    /// What libmicrohttpd's content reader reports.
+    enum Portion: Equatable { case bytes(Int), nothingYet, end }
+
+    private enum Phase { case reading, parked, waking, ended }
+
+    private struct State {
+        var phase = Phase.reading
+        var bytes: [UInt8] = []
+        var sent = 0
+        var isFinished = false
+        var task: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let connection: Connection
+    private let ledger: Ledger
+    private let limitBytes: Int
+    private let cut: @Sendable () -> Void
+
+    /// - Parameter cut: Closes the connection; called when the client is `limitBytes` behind.
+    init(connection: Connection, ledger: Ledger, limitBytes: Int, cut: @escaping @Sendable () -> Void) {
+        (self.connection, self.ledger, self.limitBytes, self.cut) = (connection, ledger, limitBytes, cut)
+    }
+
+    /// Starts to follow `events`. Ends when they end, the client leaves or falls behind, or the server stops.
+    func start(_ events: AsyncStream<ServerSentEvent>) {
+        ledger.taskStarted()
+        let task = Task {
+            for await event in events {
+                guard append(event.bytes) else { break }
+            }
+            finish()
+            ledger.taskEnded()
+        }
+        state.withLock { if !$0.isFinished { $0.task = task } }
+    }
+
+    private func append(_ bytes: [UInt8]) -> Bool {
+        let (fits, mustResume) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isFinished else { return (true, false) }
+            guard state.bytes.count - state.sent + bytes.count <= limitBytes else { return (false, false) }
+            state.bytes += bytes
+            return (true, wake(&state))
+        }
+        if !fits { cut() }
+        if mustResume { connection.resume() }
+        return fits
+    }
+
+    /// No more events: what is buffered is sent, then the answer ends. From any thread.
+    func finish() {
+        let (task, mustResume) = state.withLock { state -> (Task<Void, Never>?, Bool) in
+            state.isFinished = true
+            defer { state.task = nil }
+            return (state.task, wake(&state))
+        }
+        task?.cancel()
+        if mustResume { connection.resume() }
+    }
+
+    /// Fills `buffer`, or suspends the connection. On the server's thread, from the content reader.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
+        let (portion, wasParked) = state.withLock { state -> (Portion, Bool) in
+            let wasParked = state.phase == .waking
+            state.phase = .reading
+            let count = min(buffer.count, state.bytes.count - state.sent)
+            if count > 0 {
+                unsafe buffer.copyBytes(from: state.bytes[state.sent..<state.sent + count])
+                state.sent += count
+                if state.sent == state.bytes.count { (state.bytes, state.sent) = ([], 0) }
+                return (.bytes(count), wasParked)
+            }
+            guard !state.isFinished, ledger.park() else { return (.end, wasParked) }
+            state.phase = .parked
+            connection.suspend()  // Under the lock: nobody may resume what is not yet suspended.
+            return (.nothingYet, wasParked)
+        }
+        if wasParked { ledger.unpark() }
+        return portion
+    }
+
+    /// The request is over. On the server's thread.
+    func requestEnded() {
+        let wasParked = state.withLock { state in
+            defer { (state.phase, state.bytes, state.sent) = (.ended, [], 0) }
+            return state.phase == .waking
+        }
+        if wasParked { ledger.unpark() }
+        finish()
+    }
+
+    private func wake(_ state: inout State) -> Bool {
+        guard state.phase == .parked else { return false }
+        state.phase = .waking
+        return true
+    }
+}

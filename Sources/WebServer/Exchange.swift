@@ -1,0 +1,184 @@
+import CMicrohttpd
+
+/// One request and its answer, from the request line until the answer is sent. Lives on the server's thread only.
+///
+/// libmicrohttpd uses a connection for the next request as soon as one is over, so what belongs to a request hangs
+/// here and never on the connection.
+final class Exchange {
+    private enum Stage {
+        /// The head is complete and not yet looked at.
+        case head
+        case body
+        case working(PendingAnswer)
+        case streaming(EventFeed)
+        case answered
+    }
+
+    /// A chunked body may go on this many times over the limit before the connection is cut without an answer.
+    private static let patience = 4
+
+    private let context: ServerContext
+    private let link: Link
+    private let target: Result<RequestTarget, RequestTarget.Refusal>
+    private var stage = Stage.head
+    private var head: RequestHead?
+    private var body: [UInt8] = []
+    private var bodyBytes = 0
+
+    init(context: ServerContext, link: Link, target: UnsafeBufferPointer<UInt8>) {
+        (self.context, self.link) = (context, link)
+        self.target = Result { () throws(RequestTarget.Refusal) in try unsafe RequestTarget(target) }
+        link.shortenDeadline(monotonicNanoseconds() + context.receiving)
+    }
+
+    /// The head is complete. A refusal is answered here, before the body: libmicrohttpd then closes the connection. An
+    /// answer given here to a good request would close it too, so that one waits for the next call.
+    func receiveHead(_ head: Result<RequestHead, Refusal>, on connection: Connection) -> MHD_Result {
+        do throws(Refusal) {
+            if case .failure(let refusal) = target { throw .target(refusal) }
+            self.head = try head.get()
+            stage = .body
+            return .YES
+        } catch {
+            return answer(error.response, on: connection)
+        }
+    }
+
+    var isAtHead: Bool { if case .head = stage { true } else { false } }
+
+    /// Takes a part of the body. Past the limit the rest is read and dropped, up to a bound, so that the client gets
+    /// to read the 413.
+    func receiveBody(_ bytes: UnsafeBufferPointer<UInt8>) -> MHD_Result {
+        guard case .body = stage else { return .YES }
+        let limit = context.configuration.limits.bodyBytes
+        bodyBytes += bytes.count
+        guard bodyBytes <= limit else {
+            body = []
+            return bodyBytes > limit * Self.patience ? .NO : .YES
+        }
+        unsafe body.append(contentsOf: bytes)
+        return .YES
+    }
+
+    /// The request is complete, or its task has something to do.
+    func proceed(on connection: Connection) -> MHD_Result {
+        switch stage {
+        case .body: return begin(on: connection)
+        case .working(let pending): return advance(pending, on: connection)
+        case .head, .streaming, .answered: return .YES
+        }
+    }
+
+    private func begin(on connection: Connection) -> MHD_Result {
+        guard let head, case .success(let target) = target else { return .NO }
+        link.isAnswering = true
+        if bodyBytes > context.configuration.limits.bodyBytes {
+            return answer(Refusal.bodyTooLarge.response, on: connection)
+        }
+        if context.isStopping { return answer(.stopping, on: connection) }
+        let request = WebRequest(
+            method: head.method,
+            target: target,
+            head: head.fields,
+            body: body,
+            peerAddress: link.peerAddress,
+            isSecure: context.configuration.tls != nil
+        )
+        switch context.handler(request) {
+        case .now(let response): return answer(response, on: connection)
+        case .later(let work):
+            let pending = PendingAnswer(connection: connection, ledger: context.ledger)
+            stage = .working(pending)
+            pending.start(work)
+            return advance(pending, on: connection)
+        }
+    }
+
+    private func advance(_ pending: PendingAnswer, on connection: Connection) -> MHD_Result {
+        // Before the first wait: the sweeper and `stop` then know of it.
+        let isNew = if case .none = link.activity { true } else { false }
+        if isNew {
+            link.setDeadline(monotonicNanoseconds() + context.answering)
+            link.activity = .answer(pending)
+            if context.isStopping { pending.cancel() }
+        }
+        switch pending.advance() {
+        case .wait: return .YES
+        case .answer(let response): return answer(response, on: connection)
+        }
+    }
+
+    private func answer(_ response: WebResponse, on connection: Connection) -> MHD_Result {
+        finishWorking()
+        link.isAnswering = true
+        link.setDeadline(monotonicNanoseconds() + context.sending)
+        if let prepared = response.prepared, let kept = context.finished(prepared) {
+            return kept.handle.queue(prepared.response.status, on: connection)
+        }
+        switch response.body {
+        case .bytes(let body): return send(response, body: body, on: connection)
+        case .events(let events):
+            // The answer to HEAD has no body; `events` ends its producer when it goes.
+            if head?.isHEAD == true { return send(response, body: [], on: connection) }
+            return stream(response, events, on: connection)
+        }
+    }
+
+    private func send(_ response: WebResponse, body: [UInt8], on connection: Connection) -> MHD_Result {
+        let defaults = context.configuration.defaultHeaders
+        if (200...599).contains(response.status),
+            let handle = ResponseHandle(response, body: body, defaults: defaults)
+        {
+            return handle.queue(response.status, on: connection)
+        }
+        guard case .bytes(let text) = WebResponse.faulty.body,
+            let handle = ResponseHandle(.faulty, body: text, defaults: defaults)
+        else { return .NO }
+        return handle.queue(WebResponse.faulty.status, on: connection)
+    }
+
+    private func stream(
+        _ response: WebResponse,
+        _ events: AsyncStream<ServerSentEvent>,
+        on connection: Connection
+    ) -> MHD_Result {
+        guard !context.isStopping else { return answer(.stopping, on: connection) }
+        guard context.openStream() else { return answer(.tooManyStreams, on: connection) }
+        let (links, link) = (context.links, link)
+        let feed = EventFeed(
+            connection: connection,
+            ledger: context.ledger,
+            limitBytes: context.configuration.limits.eventBacklogBytes,
+            cut: { links.cut(link) }
+        )
+        stage = .streaming(feed)
+        link.setDeadline(.max)
+        link.activity = .events(feed)
+        guard let handle = ResponseHandle(response, feed: feed, defaults: context.configuration.defaultHeaders) else {
+            return .NO
+        }
+        feed.start(events)
+        if context.isStopping { feed.finish() }
+        return handle.queue(response.status, on: connection)
+    }
+
+    private func finishWorking() {
+        if case .working(let pending) = stage { pending.requestEnded() }
+        stage = .answered
+        if case .answer = link.activity { link.activity = .none }
+    }
+
+    /// The answer was sent, or the connection is lost. Nothing is called on this exchange afterwards.
+    func end() {
+        if case .streaming(let feed) = stage {
+            feed.requestEnded()
+            context.closeStream()
+            link.activity = .none
+        }
+        finishWorking()
+        // The next request may begin up to `idle` from now, and then has `receiving` to arrive.
+        link.setDeadline(monotonicNanoseconds() + context.idle + context.receiving)
+        link.isAnswering = false
+        if context.isStopping { context.ledger.noteChange() }
+    }
+}

@@ -1,0 +1,219 @@
+import CMicrohttpd
+
+/// What the head of a request says about the message itself, checked before a byte of the body is read.
+///
+/// libmicrohttpd lets pass what two programs may read differently (request smuggling): both kinds of body length, a
+/// length twice, a host twice. Seen with 0.9.75 even in its strict mode.
+///
+/// Source: RFC 9112, 3.2 (Host), 6.1 and 6.3 (message body length); RFC 9110, 9.1 (methods), 5.5 (field values).
+struct RequestHead {
+    enum BodyLength: Equatable { case known(Int), chunked }
+
+    /// As for `WebRequest.method`.
+    let method: String
+    let isHEAD: Bool
+    let bodyLength: BodyLength
+    let fields: HeaderBlock
+
+    /// What the fields say, gathered in one pass.
+    struct Findings {
+        var fields = HeaderBlock()
+        var host: [UInt8] = []
+        var hosts = 0
+        var lengths: [[UInt8]] = []
+        var encodings: [[UInt8]] = []
+        var hasControlCharacter = false
+
+        mutating func note(name: some Collection<UInt8>, value: some Collection<UInt8>) {
+            if name.contains(where: isControl) || value.contains(where: { isControl($0) && $0 != 0x09 }) {
+                hasControlCharacter = true
+            }
+            switch name.count {
+            case 4 where spells(name, "host"):
+                hosts += 1
+                host = Array(value)
+            case 14 where spells(name, "content-length"): lengths.append(Array(value))
+            case 17 where spells(name, "transfer-encoding"): encodings.append(Array(value))
+            default: break
+            }
+            fields.append(name: name, value: value)
+        }
+    }
+
+    init(
+        method: String,
+        version: String,
+        headBytes: Int,
+        findings: Findings,
+        limits: WebServer.Limits,
+        hostIsAllowed: (String) -> Bool
+    ) throws(Refusal) {
+        guard version == "HTTP/1.1" || version == "HTTP/1.0" else { throw .version }
+        guard headBytes <= limits.headerBytes else { throw .headTooLarge }
+        switch method {
+        case "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS": (self.method, isHEAD) = (method, false)
+        case "HEAD": (self.method, isHEAD) = ("GET", true)
+        case "TRACE", "CONNECT": throw .methodForbidden
+        default: throw .methodUnknown
+        }
+        guard !findings.hasControlCharacter else { throw .badField }
+        guard findings.hosts == 1, let host = Self.hostName(findings.host) else { throw .badHost }
+        bodyLength = try Self.bodyLength(findings, version: version)
+        if case .known(let length) = bodyLength, length > limits.bodyBytes { throw .bodyTooLarge }
+        guard hostIsAllowed(host) else { throw .hostNotAllowed }
+        fields = findings.fields
+    }
+
+    private static func bodyLength(_ findings: Findings, version: String) throws(Refusal) -> BodyLength {
+        if let encoding = findings.encodings.first {
+            guard findings.encodings.count == 1, findings.lengths.isEmpty, version == "HTTP/1.1" else {
+                throw .ambiguousLength
+            }
+            guard spells(encoding, "chunked") else { throw .encodingUnknown }
+            return .chunked
+        }
+        guard let digits = findings.lengths.first else { return .known(0) }
+        // More than 18 digits could overflow, and nobody sends an exabyte.
+        guard findings.lengths.count == 1, (1...18).contains(digits.count),
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { throw .ambiguousLength }
+        return .known(digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
+    }
+
+    /// The host without port, lower case, without brackets and without the root's dot; nil when it is none.
+    static func hostName(_ value: some BidirectionalCollection<UInt8>) -> String? {
+        var name = Array(value)
+        if name.first == UInt8(ascii: "[") {
+            guard let close = name.firstIndex(of: UInt8(ascii: "]")), isPort(name[(close + 1)...]) else { return nil }
+            name = Array(name[1..<close])
+            let isAddress = name.allSatisfy { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") || isHexDigit($0) }
+            guard isAddress else { return nil }
+        } else {
+            if let colon = name.firstIndex(of: UInt8(ascii: ":")) {
+                guard isPort(name[colon...]) else { return nil }
+                name.removeSubrange(colon...)
+            }
+            if name.last == UInt8(ascii: ".") { name.removeLast() }
+            guard name.allSatisfy(isHostByte) else { return nil }
+        }
+        guard !name.isEmpty else { return nil }
+        return String(decoding: name.map(asciiLowercased), as: UTF8.self)
+    }
+
+    /// Nothing, or a colon and up to five digits.
+    private static func isPort(_ text: ArraySlice<UInt8>) -> Bool {
+        text.isEmpty
+            || text.first == UInt8(ascii: ":") && text.count <= 6
+                && text.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}
+
+private func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+
+private func isHexDigit(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x66).contains(asciiLowercased(byte))
+}
+
+private func isHostByte(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x7A).contains(asciiLowercased(byte)) || byte == UInt8(ascii: "-")
+        || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+}
+
+/// `word` is in lower case.
+private func spells(_ bytes: some Collection<UInt8>, _ word: StaticString) -> Bool {
+    guard bytes.count == word.utf8CodeUnitCount else { return false }
+    return word.withUTF8Buffer { letters in unsafe zip(bytes, letters).allSatisfy { asciiLowercased($0) == $1 } }
+}
+
+/// Why the server answers without asking the handler.
+enum Refusal: Error, Equatable {
+    case target(RequestTarget.Refusal)
+    case version, methodForbidden, methodUnknown
+    case headTooLarge, badField, badHost, hostNotAllowed
+    case ambiguousLength, encodingUnknown, bodyTooLarge
+
+    var response: WebResponse {
+        switch self {
+        case .target: Self.bad("bad_address", "This address is not written in a way the terminal accepts.")
+        case .badField: Self.bad("bad_request", "The request holds characters that no request may hold.")
+        case .badHost: Self.bad("bad_host", "The request does not say, or not clearly, which host it means.")
+        case .ambiguousLength: Self.bad("ambiguous_length", "The request does not say clearly where it ends.")
+        case .encodingUnknown:
+            .refusal(501, code: "encoding_unknown", message: "This transfer encoding is unknown.", action: Self.usual)
+        case .version: .refusal(505, code: "http_version", message: "Only HTTP/1.1 is spoken here.", action: Self.usual)
+        case .methodForbidden:
+            .refusal(
+                405,
+                code: "method_not_allowed",
+                message: "This method is not allowed here.",
+                action: Self.usual,
+                headers: ["Allow": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"]
+            )
+        case .methodUnknown:
+            .refusal(501, code: "method_unknown", message: "This method is unknown.", action: Self.usual)
+        case .headTooLarge:
+            .refusal(
+                431,
+                code: "headers_too_large",
+                message: "The request's head is too large.",
+                action: "Clear this site's cookies in the browser and try again."
+            )
+        case .bodyTooLarge:
+            .refusal(
+                413,
+                code: "body_too_large",
+                message: "The request is larger than the terminal accepts. Nothing was changed.",
+                action: "Send less data."
+            )
+        case .hostNotAllowed:
+            .refusal(
+                421,
+                code: "unknown_host",
+                message: "The terminal does not answer under this name.",
+                action: "Open the address shown on the terminal's screen."
+            )
+        }
+    }
+
+    private static let usual = "Use the terminal's own page or its documented interface."
+
+    private static func bad(_ code: String, _ message: String) -> WebResponse {
+        .refusal(400, code: code, message: message, action: usual)
+    }
+}
+
+extension WebResponse {
+    /// To clients whose request cannot be finished because the server stops.
+    static let stopping = refusal(
+        503,
+        code: "stopping",
+        message: "The terminal is shutting down or restarting.",
+        action: "Wait a moment and look at the charge again before you repeat it.",
+        headers: ["Connection": "close", "Retry-After": "5"]
+    )
+
+    /// The handler took longer than `Limits.answering`; what it did meanwhile may have taken effect.
+    static let overdue = refusal(
+        503,
+        code: "overdue",
+        message: "The terminal took too long to answer. What was asked may still take effect.",
+        action: "Look at the charge's state before you repeat anything.",
+        headers: ["Retry-After": "5"]
+    )
+
+    static let tooManyStreams = refusal(
+        503,
+        code: "too_many_streams",
+        message: "Too many pages follow this terminal at once.",
+        action: "Close a page that is not needed and try again.",
+        headers: ["Retry-After": "15"]
+    )
+
+    /// The handler asked for a status or a header field that HTTP does not allow.
+    static let faulty = refusal(
+        500,
+        code: "internal_error",
+        message: "The terminal could not write its answer. What was asked may have taken effect.",
+        action: "Look at the charge's state, and report this."
+    )
+}

@@ -1,0 +1,213 @@
+import Glibc
+
+/// The files of one folder, read once: what is served later cannot change under the server, and no path from outside
+/// ever reaches the file system.
+///
+/// Left out: names that begin with a dot, symbolic links, and what is neither file nor folder. There is no listing; a
+/// folder's address (`/` or `/setup/`) means its index file.
+public struct StaticFiles: Sendable {
+    /// Why the folder could not be taken. Paths are relative to it.
+    public enum LoadError: Error, Sendable, Equatable {
+        /// Missing, not a folder, or not readable. `reason` is the system's.
+        case unreadable(path: String, reason: String)
+        /// More than `Limits` allow: probably the wrong folder.
+        case tooLarge(limitBytes: Int)
+        /// A file name that is not UTF-8.
+        case badName(folder: String)
+    }
+
+    private struct Page {
+        let found: PreparedResponse
+        let notModified: PreparedResponse
+        let tag: String
+    }
+
+    /// What was left out, relative to the folder; worth a line in the log.
+    public let skipped: [String]
+    /// The addresses it answers, sorted.
+    public var paths: [String] { pages.keys.sorted() }
+
+    private let pages: [String: Page]
+
+    /// Reads the folder and everything below it.
+    /// - Parameters:
+    ///   - folder: May itself be a symbolic link.
+    ///   - headers: Beside `Content-Type`, `ETag` and `Cache-Control: no-cache` on each answer.
+    ///   - limitBytes: Of all files together.
+    public init(
+        folder: String,
+        index: String = "index.html",
+        headers: WebHeaders = [:],
+        limitBytes: Int = 32 * 1024 * 1024
+    ) throws(LoadError) {
+        var loader = FolderLoader(limitBytes: limitBytes)
+        try loader.read(folder)
+        var pages: [String: Page] = [:]
+        for (path, bytes) in loader.files {
+            let page = Self.page(path: path, bytes: bytes, headers: headers)
+            pages[path] = page
+            if path.hasSuffix("/" + index) { pages[String(path.dropLast(index.utf8.count))] = page }
+        }
+        self.pages = pages
+        skipped = loader.skipped.sorted()
+    }
+
+    /// The file for a `GET` (or `HEAD`) request: 200 or 304. 405 for other methods on a file's address. Nil when there
+    /// is no such file.
+    public func response(for request: WebRequest) -> WebResponse? {
+        guard let page = pages[request.path] else { return nil }
+        guard request.method == "GET" else {
+            return .refusal(
+                405,
+                code: "method_not_allowed",
+                message: "This page can only be read.",
+                action: "Use the terminal's own page or its documented interface.",
+                headers: ["Allow": "GET, HEAD"]
+            )
+        }
+        let known = request.headers("If-None-Match").contains { Self.names($0, tag: page.tag) }
+        return (known ? page.notModified : page.found).ready
+    }
+
+    /// Whether an `If-None-Match` value covers `tag`. Source: RFC 9110, 13.1.2 (weak comparison).
+    private static func names(_ value: String, tag: String) -> Bool {
+        value.split(separator: ",").contains { item in
+            let item = item.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+            return item == "*" || item == tag || item == "W/" + tag
+        }
+    }
+
+    private static func page(path: String, bytes: [UInt8], headers: WebHeaders) -> Page {
+        let tag = "\"\(String(checksum(bytes), radix: 16))-\(String(bytes.count, radix: 16))\""
+        var fields = headers
+        fields["ETag"] = tag
+        fields["Cache-Control"] = "no-cache"  // Keep it, but ask each time: an update of the terminal shows at once.
+        let notModified = WebResponse(status: 304, headers: fields)
+        fields["Content-Type"] = contentType(path)
+        return Page(
+            found: PreparedResponse(WebResponse(headers: fields, body: .bytes(bytes))),
+            notModified: PreparedResponse(notModified),
+            tag: tag
+        )
+    }
+
+    /// Tells versions of the terminal's own files apart; nobody else writes them. Source: FNV-1a, 64 bits.
+    private static func checksum(_ bytes: [UInt8]) -> UInt64 {
+        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+
+    /// Source: IANA media types; RFC 9239 for JavaScript.
+    static func contentType(_ path: String) -> String {
+        let name = path.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
+        return switch name[name.index(after: dot)...].lowercased() {
+        case "html", "htm": "text/html; charset=utf-8"
+        case "js", "mjs": "text/javascript; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "json", "map": "application/json"
+        case "webmanifest": "application/manifest+json"
+        case "txt": "text/plain; charset=utf-8"
+        case "svg": "image/svg+xml"
+        case "png": "image/png"
+        case "jpg", "jpeg": "image/jpeg"
+        case "webp": "image/webp"
+        case "ico": "image/vnd.microsoft.icon"
+        case "woff2": "font/woff2"
+        case "wasm": "application/wasm"
+        case "pdf": "application/pdf"
+        default: "application/octet-stream"
+        }
+    }
+}
+
+extension PreparedResponse {
+    /// The response, with the note that the server keeps its finished form.
+    fileprivate var ready: WebResponse {
+        var response = response
+        response.prepared = self
+        return response
+    }
+}
+
+/// Walks a folder without following links: every step opens relative to the folder above it.
+private struct FolderLoader {
+    var files: [(path: String, bytes: [UInt8])] = []
+    var skipped: [String] = []
+    private let limitBytes: Int
+    private var total = 0
+
+    init(limitBytes: Int) { self.limitBytes = limitBytes }
+
+    mutating func read(_ folder: String) throws(StaticFiles.LoadError) {
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.unreadable(".") }
+        try readFolder(descriptor, path: "/")
+    }
+
+    /// Closes `descriptor`. `path` ends with a slash.
+    private mutating func readFolder(_ descriptor: Int32, path: String) throws(StaticFiles.LoadError) {
+        guard let folder = unsafe fdopendir(descriptor) else {
+            let error = Self.unreadable(path)
+            close(descriptor)
+            throw error
+        }
+        defer { unsafe closedir(folder) }  // Closes the descriptor, too.
+        while let entry = unsafe readdir(folder) {
+            guard let name = unsafe Self.name(of: entry) else { throw .badName(folder: path) }
+            if name == "." || name == ".." { continue }
+            if name.hasPrefix(".") {
+                skipped.append(path + name)
+            } else {
+                try readEntry(name, in: descriptor, path: path)
+            }
+        }
+    }
+
+    private mutating func readEntry(_ name: String, in folder: Int32, path: String) throws(StaticFiles.LoadError) {
+        let descriptor = unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        if descriptor < 0, errno == ELOOP || errno == ENXIO {
+            skipped.append(path + name)  // A symbolic link or a socket.
+            return
+        }
+        guard descriptor >= 0 else { throw Self.unreadable(path + name) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            let error = Self.unreadable(path + name)
+            close(descriptor)
+            throw error
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: try readFolder(descriptor, path: path + name + "/")
+        case S_IFREG:
+            defer { close(descriptor) }
+            files.append((path + name, try readFile(descriptor, path: path + name)))
+        default:
+            close(descriptor)
+            skipped.append(path + name)
+        }
+    }
+
+    private mutating func readFile(_ descriptor: Int32, path: String) throws(StaticFiles.LoadError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = unsafe part.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Self.unreadable(path) }
+            if count == 0 { return bytes }
+            total += count
+            guard total <= limitBytes else { throw .tooLarge(limitBytes: limitBytes) }
+            bytes += part[..<count]
+        }
+    }
+
+    private static func name(of entry: UnsafeMutablePointer<dirent>) -> String? {
+        unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+            unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(validatingCString: $0) }
+        }
+    }
+
+    private static func unreadable(_ path: String) -> StaticFiles.LoadError {
+        .unreadable(path: path, reason: unsafe String(cString: strerror(errno)))
+    }
+}
