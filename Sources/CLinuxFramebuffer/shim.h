@@ -1,0 +1,2 @@
+#include <linux/fb.h>
+#include <linux/kd.h>

@@ -1,0 +1,351 @@
+/// The words of each scene.
+extension Composer {
+    // MARK: - Before and between charges
+
+    func starting(_ checkingPayments: Int, _ page: Page) -> [Drawing.Element] {
+        let detail = checkingPayments > 0 ? text.checkingPayments(checkingPayments) : text.startingDetail
+        return centred(
+            [
+                .mark(.ring, side: 22, Palette.lightReady, ground: page.palette.ground), .gap(6),
+                .text(text.startingTitle, Style(11, atLeast: 6, page.palette.text, .bold)), .gap(2),
+                .text(detail, Style(6, atLeast: 4, page.palette.quiet, lines: 3)),
+            ],
+            page
+        )
+    }
+
+    func idle(_ idle: Scene.Idle, _ page: Page) -> [Drawing.Element] {
+        let palette = page.palette
+        let content = page.content
+        var elements: [Drawing.Element] = []
+        var middle = content
+        if let clock = idle.clockText {
+            let style = Style(6, atLeast: 4, palette.quiet)
+            let set = page.set(
+                DisplayText.clean(clock, limit: 24),
+                style,
+                width: content.width,
+                scale: 1,
+                alignment: .trailing
+            )
+            elements.append(page.element(set, x: content.x, y: content.y, style.colour))
+            middle.y += set.size.height
+            middle.height -= set.size.height
+        }
+        let foot = footer(idle, page)
+        elements += foot.elements
+        middle.height -= foot.height
+        let name = DisplayText.clean(idle.merchantName, limit: 80)
+        let title = name.isEmpty ? text.welcome : name
+        var items: [Stack.Item] = [.space, .text(title, Style(17, atLeast: 8, palette.text, .bold, lines: 3))]
+        if !name.isEmpty {
+            items += [
+                .gap(2.5), .rule(length: 9, Palette.lightReady), .gap(2),
+                .text(text.welcome, Style(7.5, atLeast: 5, palette.quiet)),
+            ]
+        }
+        return elements + Stack(items: items + [.space], alignment: .centre).compose(in: middle, page: page)
+    }
+
+    /// The lights and the staff page's address, at the bottom of the idle page.
+    private func footer(_ idle: Scene.Idle, _ page: Page) -> (elements: [Drawing.Element], height: Int) {
+        let palette = page.palette
+        let content = page.content
+        var elements: [Drawing.Element] = []
+        var y = content.bottom
+        if let address = idle.webAddressText {
+            let style = Style(3.8, atLeast: 3, palette.quiet)
+            let words = "\(text.staffPage): \(DisplayText.clean(address, limit: 80))"
+            let set = page.set(words, style, width: content.width, scale: 1, alignment: .centre)
+            y -= set.size.height
+            elements.append(page.element(set, x: content.x, y: y, style.colour))
+            y -= page.gap(3)
+        }
+        guard !idle.lights.isEmpty else { return (elements, content.bottom - y) }
+        let gap = page.gap(2.5)
+        let columns = page.isLandscape ? idle.lights.count : 1
+        let width = page.snapX((content.width - gap * (columns - 1)) / columns)
+        let chips = idle.lights.map { chip($0, width: width, page) }
+        let height = chips.map(\.height).max() ?? 0
+        let rows = (chips.count + columns - 1) / columns
+        let top = y - rows * height - (rows - 1) * page.gap(1.6)
+        for (index, chip) in chips.enumerated() {
+            let x = content.x + index % columns * (width + gap)
+            let rowTop = top + index / columns * (height + page.gap(1.6))
+            let frame = PixelRect(x: x, y: rowTop, width: width, height: height)
+            elements.append(.panel(frame, radius: page.radius(1.8), Palette.chip))
+            elements += chip.elements.map { $0.moved(x: x, y: rowTop) }
+        }
+        return (elements, content.bottom - top + page.gap(2))
+    }
+
+    /// One light: its shape, which way to pay it is about, and how that stands.
+    private func chip(
+        _ light: Scene.Light,
+        width: Int,
+        _ page: Page
+    ) -> (elements: [Drawing.Element], height: Int) {
+        let padding = page.surface.cell?.width ?? page.pixels(2.4)
+        let side = page.surface.cell?.height ?? page.pixels(5)
+        let x = padding * 2 + side
+        let words = page.snapX(width - x - padding)
+        let nameStyle = Style(4.8, atLeast: 3.4, page.palette.text, .bold)
+        let stateStyle = Style(4, atLeast: 3, page.palette.quiet)
+        let name = page.set(text.wayNames(light.way), nameStyle, width: words, scale: 1, alignment: .leading)
+        let state = page.set(text.readiness(light.readiness), stateStyle, width: words, scale: 1, alignment: .leading)
+        let top = page.surface.cell == nil ? padding * 3 / 4 : 0
+        let height = name.size.height + state.size.height + 2 * top
+        return (
+            [
+                .mark(
+                    Self.mark(of: light.readiness),
+                    PixelRect(x: padding, y: (height - side) / 2, width: side, height: side),
+                    Self.colour(of: light.readiness),
+                    ground: Palette.chip
+                ),
+                page.element(name, x: x, y: top, nameStyle.colour),
+                page.element(state, x: x, y: top + name.size.height, stateStyle.colour),
+            ], height
+        )
+    }
+
+    private static func mark(of readiness: Scene.Light.Readiness) -> Mark {
+        switch readiness {
+        case .ready: .lightReady
+        case .connecting: .lightConnecting
+        case .unavailable: .lightUnavailable
+        }
+    }
+
+    private static func colour(of readiness: Scene.Light.Readiness) -> Colour {
+        switch readiness {
+        case .ready: Palette.lightReady
+        case .connecting: Palette.lightConnecting
+        case .unavailable: Palette.lightUnavailable
+        }
+    }
+
+    // MARK: - With a code
+
+    func setup(_ setup: Scene.Setup, _ page: Page, _ room: Room) -> [Drawing.Element] {
+        let palette = page.palette
+        let label = Style(4.4, atLeast: 3.4, palette.quiet, lines: 2)
+        let title: [Stack.Item] = [.text(text.setupTitle, Style(8.5, atLeast: 5, palette.text, .bold, lines: 2))]
+        let address: [Stack.Item] = [
+            .text(text.setupScan, label), .gap(0.6),
+            .text(
+                DisplayText.clean(setup.addressText, limit: 100),
+                Style(5.4, atLeast: 3.4, palette.text, .bold, lines: 2)
+            ),
+        ]
+        let code: [Stack.Item] = [
+            .text(text.setupCode, label), .gap(0.4),
+            .text(
+                DisplayText.clean(setup.claimCode, limit: 24),
+                Style(13, atLeast: 5, Palette.lightReady, .bold, isMonospaced: true)
+            ),
+        ]
+        let fingerprint: [Stack.Item] = [
+            .text(text.setupFingerprint, Style(3.6, atLeast: 3, palette.quiet)), .gap(0.4),
+            .text(
+                DisplayText.clean(setup.fingerprintText, limit: 120),
+                Style(3.6, atLeast: 2.6, palette.text, lines: 5, isMonospaced: true)
+            ),
+        ]
+        switch room {
+        case .beside(let frame):
+            return Stack(items: title + [.space] + address + [.space] + code + [.space] + fingerprint)
+                .compose(in: frame, page: page)
+        case .around(let above, let below):
+            return Stack(items: title + [.space] + address, alignment: .centre).compose(in: above, page: page)
+                + Stack(items: code + [.space] + fingerprint, alignment: .centre).compose(in: below, page: page)
+        }
+    }
+
+    func charge(
+        _ charge: Scene.ChargeView,
+        _ page: Page,
+        _ room: Room,
+        hasCode: Bool
+    ) -> [Drawing.Element] {
+        let palette = page.palette
+        let name = DisplayText.clean(charge.merchantName, limit: 80)
+        let amount = DisplayText.clean(charge.amountText, limit: 32)
+        let head: [Stack.Item] = [.text(name, Style(6.6, atLeast: 4.6, palette.quiet, lines: 2))]
+        let sum: [Stack.Item] = [.text(amount, Style(26, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 9))]
+        var ways: [Stack.Item] = []
+        // Without its code the page must not ask to scan it.
+        for way in charge.waysToPay where hasCode || way == .tap {
+            let style = Style(5, atLeast: 3.6, palette.text, lines: 2)
+            ways += [
+                .gap(1.2),
+                .marked(Self.mark(of: way), markColour: Palette.lightReady, text.wayInstructions(way), style),
+            ]
+        }
+        var notes: [Stack.Item] = []
+        if charge.note == .gatewaySilent {
+            let style = Style(4, atLeast: 3.2, Palette.noteText, .bold, lines: 5)
+            notes = [.note(text.gatewaySilent, style, ground: Palette.noteGround), .gap(3)]
+        }
+        let facts = Stack.Item.facts(self.facts(charge, palette))
+        switch room {
+        case .beside(let frame):
+            return Stack(items: head + [.space] + sum + [.gap(1)] + ways + [.space] + notes + [facts])
+                .compose(in: frame, page: page)
+        case .around(let above, let below):
+            return Stack(items: head + [.space] + sum, alignment: .centre).compose(in: above, page: page)
+                + Stack(items: ways + [.space] + notes + [facts], alignment: .centre).compose(in: below, page: page)
+        }
+    }
+
+    private func facts(_ charge: Scene.ChargeView, _ palette: Palette) -> [Stack.Fact] {
+        let label = Style(4.2, atLeast: 3.2, palette.quiet)
+        var facts: [Stack.Fact] = []
+        if let seconds = charge.secondsLeft {
+            let style = Style(8.4, atLeast: 4, palette.text, .bold)
+            facts.append(.init(label: text.timeLeft, value: Self.clock(seconds), labelStyle: label, valueStyle: style))
+        }
+        let style = Style(8.4, atLeast: 4, palette.text, .bold, isMonospaced: true)
+        let code = DisplayText.clean(charge.chargeCode, limit: 12)
+        facts.append(.init(label: text.chargeCode, value: code, labelStyle: label, valueStyle: style))
+        return facts
+    }
+
+    /// `M:SS`; more than 99 minutes stay minutes.
+    static func clock(_ seconds: Int) -> String {
+        let seconds = max(0, seconds)
+        return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+    }
+
+    private static func mark(of way: Scene.WayToPay) -> Mark {
+        switch way {
+        case .scan: .scan
+        case .tap: .tap
+        case .connect: .connect
+        }
+    }
+
+    // MARK: - Outcomes
+
+    func processing(_ processing: Scene.Processing, _ page: Page) -> [Drawing.Element] {
+        outcome(
+            .dots,
+            [
+                .text(text.processingTitle, Style(10, atLeast: 6, page.palette.text, .bold, lines: 2)),
+                amount(processing.amountText, page), .gap(1.5),
+                .text(text.processingDetail, Style(6, atLeast: 4, page.palette.text, lines: 3)),
+                .gap(3), code(processing.chargeCode, page, merchant: processing.merchantName),
+            ],
+            page
+        )
+    }
+
+    func paid(_ paid: Scene.Paid, _ page: Page) -> [Drawing.Element] {
+        var items: [Stack.Item] = [
+            .text(text.paidTitle, Style(15, atLeast: 8, page.palette.text, .bold)), amount(paid.amountText, page),
+        ]
+        if let tip = paid.tipText {
+            let words = "\(text.tip) \(DisplayText.clean(tip, limit: 32))"
+            items += [.gap(0.5), .text(words, Style(6.5, atLeast: 4, page.palette.text))]
+        }
+        if paid.arrivedLate {
+            let style = Style(5.2, atLeast: 4, Palette.noteText, .bold)
+            items += [.gap(3), .note(text.arrivedLate, style, ground: Palette.noteGround)]
+        }
+        return outcome(.check, items + [.gap(3), code(paid.chargeCode, page, merchant: paid.merchantName)], page)
+    }
+
+    func notPaid(_ notPaid: Scene.NotPaid, _ page: Page) -> [Drawing.Element] {
+        let happened = notPaid.whatHappened ?? text.notPaidWhatHappened(notPaid.kind)
+        let toDo = notPaid.whatToDo ?? text.notPaidWhatToDo(notPaid.kind)
+        let mark: Mark =
+            switch notPaid.kind {
+            case .failed: .cross
+            case .expired: .clock
+            case .cancelled: .bar
+            case .refused: .slash
+            }
+        var items: [Stack.Item] = [
+            .text(text.notPaidTitles(notPaid.kind), Style(14, atLeast: 7, page.palette.text, .bold)), .gap(2),
+            .text(DisplayText.clean(happened, limit: 200), Style(6.2, atLeast: 3.6, page.palette.text, lines: 4)),
+            .gap(1.5),
+            .text(DisplayText.clean(toDo, limit: 200), Style(6.2, atLeast: 3.6, page.palette.text, .bold, lines: 4)),
+        ]
+        items += last(amount: notPaid.amountText, code: notPaid.chargeCode, page)
+        return outcome(mark, items, page)
+    }
+
+    func unknown(_ unknown: Scene.Unknown, _ page: Page) -> [Drawing.Element] {
+        var items: [Stack.Item] = [
+            .text(text.unknownTitle, Style(12, atLeast: 7, page.palette.text, .bold, lines: 2)), .gap(2),
+            .text(text.unknownWarning, Style(9, atLeast: 5, page.palette.text, .bold, lines: 2)), .gap(1),
+            .text(text.unknownWhatToDo, Style(7, atLeast: 4, page.palette.text, lines: 2)),
+        ]
+        items += last(amount: unknown.amountText, code: unknown.chargeCode, page)
+        return outcome(.question, items, page)
+    }
+
+    func offline(_ offline: Scene.Offline, _ page: Page) -> [Drawing.Element] {
+        let detail = DisplayText.clean(offline.detail ?? text.offlineDetail, limit: 200)
+        return outcome(
+            .noSignal,
+            [
+                .text(text.offlineTitle, Style(14, atLeast: 7, page.palette.text, .bold)), .gap(2),
+                .text(detail, Style(6, atLeast: 4, page.palette.text, lines: 4)), .gap(1.5),
+                .text(text.offlineWhatToDo, Style(5, atLeast: 4, page.palette.quiet, lines: 3)), .gap(3),
+                .text(
+                    DisplayText.clean(offline.merchantName, limit: 80),
+                    Style(4.6, atLeast: 3.6, page.palette.quiet)
+                ),
+            ],
+            page
+        )
+    }
+
+    /// A large mark and the words beside it, or below it on an upright page.
+    private func outcome(_ mark: Mark, _ items: [Stack.Item], _ page: Page) -> [Drawing.Element] {
+        let content = page.content
+        let (colour, ground) = (page.palette.text, page.palette.ground)
+        guard page.isLandscape else {
+            return centred([.mark(mark, side: 46, colour, ground: ground), .gap(7)] + items, page)
+        }
+        let side = page.snapX(min(content.height * 70 / 100, page.size.width * 31 / 100))
+        let gap = page.snapX(page.pixels(8))
+        let frame = PixelRect(x: content.x, y: content.centreY - side / 2, width: side, height: side)
+        let words = PixelRect(
+            x: frame.right + gap,
+            y: content.y,
+            width: content.right - frame.right - gap,
+            height: content.height
+        )
+        return [.mark(mark, frame, colour, ground: ground)]
+            + Stack(items: [.space] + items + [.space]).compose(in: words, page: page)
+    }
+
+    private func centred(_ items: [Stack.Item], _ page: Page) -> [Drawing.Element] {
+        Stack(items: [.space] + items + [.space], alignment: .centre).compose(in: page.content, page: page)
+    }
+
+    private func amount(_ amountText: String, _ page: Page) -> Stack.Item {
+        .text(
+            DisplayText.clean(amountText, limit: 32),
+            Style(22, atLeast: 2, page.palette.text, .bold, lines: 2, oneLineDownTo: 9)
+        )
+    }
+
+    private func code(_ chargeCode: String, _ page: Page, merchant: String? = nil) -> Stack.Item {
+        var words = "\(text.chargeCode) \(DisplayText.clean(chargeCode, limit: 12))"
+        let name = DisplayText.clean(merchant ?? "", limit: 60)
+        // Isolated, so that a name that reads the other way does not reorder the code.
+        if !name.isEmpty { words += " · \u{2068}\(name)\u{2069}" }
+        return .text(words, Style(4.8, atLeast: 3.6, page.palette.quiet))
+    }
+
+    private func last(amount: String?, code: String?, _ page: Page) -> [Stack.Item] {
+        var words: [String] = []
+        if let amount { words.append(DisplayText.clean(amount, limit: 32)) }
+        if let code { words.append("\(text.chargeCode) \(DisplayText.clean(code, limit: 12))") }
+        guard !words.isEmpty else { return [] }
+        return [.gap(3.5), .text(words.joined(separator: " · "), Style(5.2, atLeast: 3.6, page.palette.quiet))]
+    }
+}

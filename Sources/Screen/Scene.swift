@@ -1,0 +1,203 @@
+/// What the terminal's screen says, as one value. Amounts, codes and names arrive ready to read; the fixed words
+/// come from `ScreenText`. Texts may be hostile: control and direction characters are dropped and lengths bounded
+/// here, and what does not fit is shrunk, wrapped or cut with an ellipsis. Only `setup` and `charge` can carry a QR code, so no other scene can show a payable one.
+public enum Scene: Sendable, Equatable {
+    /// After power-on, while earlier payments are asked about. 0 means nothing was open.
+    case starting(checkingPayments: Int)
+    case idle(Idle)
+    case setup(Setup)
+    case charge(ChargeView)
+    case processing(Processing)
+    case paid(Paid)
+    case notPaid(NotPaid)
+    case unknown(Unknown)
+    case offline(Offline)
+
+    /// Waiting for the next customer. Carries no link on purpose.
+    public struct Idle: Sendable, Equatable {
+        public var merchantName: String
+        /// One light per way to pay that is switched on, each with words beside its colour.
+        public var lights: [Light]
+        /// For example `14:05`, already formatted. A new text redraws the clock only.
+        public var clockText: String?
+        /// Where staff reach the terminal's page, as text to read and never as a QR code: `https://till.local`.
+        public var webAddressText: String?
+
+        public init(
+            merchantName: String,
+            lights: [Light] = [],
+            clockText: String? = nil,
+            webAddressText: String? = nil
+        ) {
+            self.merchantName = merchantName
+            self.lights = lights
+            self.clockText = clockText
+            self.webAddressText = webAddressText
+        }
+    }
+
+    /// Whether one way to pay can be used now.
+    public struct Light: Sendable, Equatable {
+        public var way: WayToPay
+        public var readiness: Readiness
+
+        public enum Readiness: Sendable, Equatable, CaseIterable { case ready, connecting, unavailable }
+
+        public init(_ way: WayToPay, _ readiness: Readiness) { (self.way, self.readiness) = (way, readiness) }
+    }
+
+    /// The three ways a customer can pay.
+    public enum WayToPay: Sendable, Equatable, CaseIterable { case scan, tap, connect }
+
+    /// Not claimed or not set up yet: how the owner takes the terminal over.
+    public struct Setup: Sendable, Equatable {
+        /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts.
+        public var claimAddress: String
+        /// The same address for people to type.
+        public var addressText: String
+        public var claimCode: String
+        /// Fingerprint of the terminal's own certificate, to compare with what the browser shows. Groups with spaces
+        /// between them wrap best: `3F9A 12C4 …`.
+        public var fingerprintText: String
+
+        public init(claimAddress: String, addressText: String, claimCode: String, fingerprintText: String) {
+            self.claimAddress = claimAddress
+            self.addressText = addressText
+            self.claimCode = claimCode
+            self.fingerprintText = fingerprintText
+        }
+    }
+
+    /// A charge the customer can pay now.
+    public struct ChargeView: Sendable, Equatable {
+        public var merchantName: String
+        /// Amount and currency, ready to read: `€12.50`.
+        public var amountText: String
+        /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts.
+        public var link: String
+        public var waysToPay: [WayToPay]
+        /// Shown as `M:SS`; nil when the authority set no deadline. Negative counts as 0.
+        public var secondsLeft: Int?
+        /// Short code that also stands in the wallet and the receipt, so that a sticker over the QR is noticed.
+        public var chargeCode: String
+        public var note: Note?
+
+        public enum Note: Sendable, Equatable {
+            /// The gateway does not answer: whether the customer paid is not known yet.
+            case gatewaySilent
+        }
+
+        public init(
+            merchantName: String,
+            amountText: String,
+            link: String,
+            waysToPay: [WayToPay] = [.scan],
+            secondsLeft: Int? = nil,
+            chargeCode: String,
+            note: Note? = nil
+        ) {
+            self.merchantName = merchantName
+            self.amountText = amountText
+            self.link = link
+            self.waysToPay = waysToPay
+            self.secondsLeft = secondsLeft
+            self.chargeCode = chargeCode
+            self.note = note
+        }
+    }
+
+    /// The customer approved; money may be moving.
+    public struct Processing: Sendable, Equatable {
+        public var merchantName: String
+        public var amountText: String
+        public var chargeCode: String
+
+        public init(merchantName: String, amountText: String, chargeCode: String) {
+            self.merchantName = merchantName
+            self.amountText = amountText
+            self.chargeCode = chargeCode
+        }
+    }
+
+    /// The authority said the money is the merchant's.
+    public struct Paid: Sendable, Equatable {
+        public var merchantName: String
+        public var amountText: String
+        /// The tip that is part of the amount, ready to read; nil when there was none.
+        public var tipText: String?
+        public var chargeCode: String
+        /// True when it arrived after the terminal had stopped waiting for it.
+        public var arrivedLate: Bool
+
+        public init(
+            merchantName: String,
+            amountText: String,
+            tipText: String? = nil,
+            chargeCode: String,
+            arrivedLate: Bool = false
+        ) {
+            self.merchantName = merchantName
+            self.amountText = amountText
+            self.tipText = tipText
+            self.chargeCode = chargeCode
+            self.arrivedLate = arrivedLate
+        }
+    }
+
+    /// The authority said no money moved.
+    public struct NotPaid: Sendable, Equatable {
+        public enum Kind: Sendable, Equatable, CaseIterable { case failed, expired, cancelled, refused }
+
+        public var kind: Kind
+        public var amountText: String?
+        public var chargeCode: String?
+        /// A sentence about this case; nil shows the usual one for `kind`.
+        public var whatHappened: String?
+        /// What the cashier or customer can do now; nil shows the usual advice for `kind`.
+        public var whatToDo: String?
+
+        public init(
+            kind: Kind,
+            amountText: String? = nil,
+            chargeCode: String? = nil,
+            whatHappened: String? = nil,
+            whatToDo: String? = nil
+        ) {
+            self.kind = kind
+            self.amountText = amountText
+            self.chargeCode = chargeCode
+            self.whatHappened = whatHappened
+            self.whatToDo = whatToDo
+        }
+    }
+
+    /// Nobody with authority has said how the payment ended. Not a failure.
+    public struct Unknown: Sendable, Equatable {
+        public var amountText: String?
+        public var chargeCode: String?
+
+        public init(amountText: String? = nil, chargeCode: String? = nil) {
+            (self.amountText, self.chargeCode) = (amountText, chargeCode)
+        }
+    }
+
+    /// No way to pay works at present.
+    public struct Offline: Sendable, Equatable {
+        public var merchantName: String
+        /// A sentence for staff about the cause; nil shows the usual one.
+        public var detail: String?
+
+        public init(merchantName: String, detail: String? = nil) {
+            (self.merchantName, self.detail) = (merchantName, detail)
+        }
+    }
+
+    /// The text of the QR code this scene carries.
+    public var qrText: String? {
+        switch self {
+        case .setup(let setup): setup.claimAddress
+        case .charge(let charge): charge.link
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,146 @@
+/// Every fixed word the screen says, in one language. A further language is one more value of this type.
+public struct ScreenText: Sendable {
+    /// BCP 47 tag, for example `en`. Text shaping follows it.
+    public var languageTag: String
+    /// True for Arabic or Hebrew: the page is then laid out in mirror image.
+    public var readsRightToLeft: Bool
+
+    public var startingTitle: String
+    public var startingDetail: String
+    /// What is being done with that many payments that were open when the power went. At least 1.
+    public var checkingPayments: @Sendable (Int) -> String
+
+    public var welcome: String
+    public var staffPage: String
+    /// The ways to pay as the idle page names them.
+    public var wayNames: Words<Scene.WayToPay>
+    public var readiness: Words<Scene.Light.Readiness>
+
+    public var setupTitle: String
+    public var setupScan: String
+    public var setupCode: String
+    public var setupFingerprint: String
+
+    /// What the customer does for each way to pay, as an instruction.
+    public var wayInstructions: Words<Scene.WayToPay>
+    public var timeLeft: String
+    public var chargeCode: String
+    public var gatewaySilent: String
+
+    public var processingTitle: String
+    public var processingDetail: String
+
+    public var paidTitle: String
+    /// Stands before the tip's amount.
+    public var tip: String
+    public var arrivedLate: String
+
+    public var notPaidTitles: Words<Scene.NotPaid.Kind>
+    public var notPaidWhatHappened: Words<Scene.NotPaid.Kind>
+    public var notPaidWhatToDo: Words<Scene.NotPaid.Kind>
+
+    public var unknownTitle: String
+    public var unknownWarning: String
+    public var unknownWhatToDo: String
+
+    public var offlineTitle: String
+    public var offlineDetail: String
+    public var offlineWhatToDo: String
+
+    public var codeNotShownTitle: String
+    public var codeNotShownWhatToDo: String
+    /// Stands above a link that is printed because the window is too small for its QR code.
+    public var openThisLink: String
+
+    /// One text for every case of `Key`; a missing one does not compile.
+    public typealias Words<Key> = @Sendable (Key) -> String
+}
+
+extension ScreenText {
+    /// The language for a BCP 47 tag such as `de-CH`; English when there is none for it.
+    public static func inLanguage(_ tag: String) -> ScreenText {
+        let primary = tag.prefix { $0 != "-" && $0 != "_" }.lowercased()
+        return all.first { $0.languageTag == primary } ?? .english
+    }
+
+    /// The languages this screen speaks.
+    public static let all: [ScreenText] = [.english]
+
+    public static let english = ScreenText(
+        languageTag: "en",
+        readsRightToLeft: false,
+        startingTitle: "Starting",
+        startingDetail: "One moment, please.",
+        checkingPayments: { count in
+            count == 1 ? "Checking 1 earlier payment." : "Checking \(count) earlier payments."
+        },
+        welcome: "Welcome",
+        staffPage: "Staff page",
+        wayNames: { way in
+            switch way {
+            case .scan: "Scan"
+            case .tap: "Tap"
+            case .connect: "Connect"
+            }
+        },
+        readiness: { readiness in
+            switch readiness {
+            case .ready: "ready"
+            case .connecting: "connecting"
+            case .unavailable: "not available"
+            }
+        },
+        setupTitle: "Set up this terminal",
+        setupScan: "Scan the code or open",
+        setupCode: "Claim code",
+        setupFingerprint: "Certificate fingerprint",
+        wayInstructions: { way in
+            switch way {
+            case .scan: "Scan with your wallet"
+            case .tap: "Hold your phone close"
+            case .connect: "Connect any wallet"
+            }
+        },
+        timeLeft: "Time left",
+        chargeCode: "Code",
+        gatewaySilent: "Not known yet: no answer at the moment. Paid already? Do not pay again.",
+        processingTitle: "Payment in progress",
+        processingDetail: "Please wait. Do not pay again.",
+        paidTitle: "Paid",
+        tip: "incl. tip",
+        arrivedLate: "Arrived late",
+        notPaidTitles: { kind in
+            switch kind {
+            case .failed: "Not paid"
+            case .expired: "Time is up"
+            case .cancelled: "Cancelled"
+            case .refused: "Refused"
+            }
+        },
+        notPaidWhatHappened: { kind in
+            switch kind {
+            case .failed: "The payment failed. No money moved."
+            case .expired: "The charge was not paid in time. No money moved."
+            case .cancelled: "The charge was cancelled. No money moved."
+            case .refused: "The payment was refused. No money moved."
+            }
+        },
+        notPaidWhatToDo: { kind in
+            switch kind {
+            case .failed: "You can try again."
+            case .expired: "Ask staff to start again."
+            case .cancelled: "Ask staff to start again."
+            case .refused: "Try another wallet or way to pay."
+            }
+        },
+        unknownTitle: "Not known yet",
+        unknownWarning: "Do not pay again.",
+        unknownWhatToDo: "Please ask staff.",
+        offlineTitle: "Offline",
+        offlineDetail: "Payments are not possible at the moment.",
+        offlineWhatToDo: "The terminal keeps trying by itself.",
+        codeNotShownTitle: "This code cannot be shown",
+        codeNotShownWhatToDo: "Please ask staff. Do not scan this screen.",
+        openThisLink: "Open this link"
+    )
+}

@@ -1,0 +1,96 @@
+import Screen
+
+/// Scenes and links as they occur, with the extremes.
+enum Sample {
+    static let shortestLink = "https://pay.wct.me/1"
+    static let usualLink = "https://pay.walletconnect.com/?pid=pay_01KAB3D9QJ6Y5ZT8W2N4M7RXCE"
+    /// A pairing URI that carries a payment link: 600 characters.
+    static let longestLink: String = {
+        let start =
+            "wc:7f6e504bfad60b485450578e05678ed3e8e8c4751d3c6160be17160d63ec90f9@2?relay-protocol=irn&symKey="
+            + "587d5484ce2a2a6ee3ba1962fdd7e8588e06200c46823bd18fbd67def96ad303&expiryTimestamp=1795250000"
+            + "&methods=wc_sessionPropose&pay=https%3A%2F%2Fpay.walletconnect.com%2F%3Fpid%3Dpay_01KAB3D9QJ6Y5ZT8W2N4M7RXCE"
+            + "%26return%3Dhttps%253A%252F%252Ftill.example.com%252Freceipt%252F"
+        let filler = "01KAB3D9QJ6Y5ZT8W2N4M7RXCEabcdefghijk"
+        var link = start
+        while link.count < 600 { link += filler }
+        return String(link.prefix(600))
+    }()
+    static let links = [shortestLink, usualLink, longestLink]
+
+    static let sizes = [(480, 320), (800, 480), (1920, 1080), (1080, 1920)].map { PixelSize(width: $0.0, height: $0.1) }
+    static let allSizes = sizes + [PixelSize(width: 3840, height: 2160), PixelSize(width: 720, height: 720)]
+
+    /// Merchant names in the scripts the appliance's fonts cover.
+    static let names = [
+        "Café Morgenrot", "مقهى الفجر الجديد", "北京烤鸭餐厅", "새벽 커피 로스터스", "Ζαχαροπλαστείο Αυγή", "Кофейня «Рассвет»",
+        "喫茶店あけぼの", "Bäckerei Müller-Lüdenscheidt & Söhne Vollkornspezialitäten GmbH & Co. Kommanditgesellschaft",
+    ]
+
+    static func charge(
+        _ link: String = usualLink,
+        name: String = "Café Morgenrot",
+        amount: String = "€12.50",
+        ways: [Scene.WayToPay] = [.scan, .tap, .connect],
+        seconds: Int? = 272,
+        note: Scene.ChargeView.Note? = nil
+    ) -> Scene {
+        .charge(
+            .init(
+                merchantName: name,
+                amountText: amount,
+                link: link,
+                waysToPay: ways,
+                secondsLeft: seconds,
+                chargeCode: "K7QM",
+                note: note
+            )
+        )
+    }
+
+    static func setup(_ address: String = "https://192.168.1.44/claim#K7QM-2XRD") -> Scene {
+        .setup(
+            .init(
+                claimAddress: address,
+                addressText: "https://192.168.1.44",
+                claimCode: "K7QM-2XRD",
+                fingerprintText: "3F9A 12C4 880B 7ED1 5A66 90EE 412C BD07 3F9A 12C4 880B 7ED1 5A66 90EE 412C BD07"
+            )
+        )
+    }
+
+    /// Every scene, and every kind of it, with a code first.
+    static func scenes(name: String = "Café Morgenrot") -> [Scene] {
+        [
+            setup(), charge(name: name),
+            charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
+            .starting(checkingPayments: 0), .starting(checkingPayments: 3),
+            .idle(.init(merchantName: name)),
+            .idle(
+                .init(
+                    merchantName: name,
+                    lights: [.init(.scan, .ready), .init(.tap, .connecting), .init(.connect, .unavailable)],
+                    clockText: "14:05",
+                    webAddressText: "https://till-4f2a.local"
+                )
+            ),
+            .processing(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
+            .paid(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
+            .paid(
+                .init(merchantName: name, amountText: "€13.75", tipText: "€1.25", chargeCode: "K7QM", arrivedLate: true)
+            ),
+            .unknown(.init(amountText: "€12.50", chargeCode: "K7QM")), .unknown(.init()),
+            .offline(.init(merchantName: name)), .offline(.init(merchantName: name, detail: "No network cable.")),
+        ]
+            + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0, amountText: "€12.50", chargeCode: "K7QM")) }
+            + [
+                .notPaid(
+                    .init(
+                        kind: .failed,
+                        whatHappened: "The wallet gave up because its balance of USDC on Base is too small for this.",
+                        whatToDo: "Pay with another account of the wallet, or choose another way to pay at the counter."
+                    )
+                )
+            ]
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+
+@testable import Screen
+
+/// What pages promise whatever their content: everything can be read and nothing stands in the way of anything.
+struct SceneTests {
+    private func page(_ scene: Scene, _ size: PixelSize, text: ScreenText = .english) -> (Drawing, Typesetter) {
+        let typesetter = Typesetter(languageTag: text.languageTag, readsRightToLeft: text.readsRightToLeft)
+        let composer = Composer(text: text, typesetter: typesetter, codes: QRCodeCache())
+        return (composer.compose(scene, on: Surface(size: size)).drawing, typesetter)
+    }
+
+    private func texts(_ drawing: Drawing) -> [(text: SetText, frame: PixelRect)] {
+        drawing.elements.compactMap { element in
+            guard case .text(let set, let x, let y, _, _) = element else { return nil }
+            // What is covered by its lines, which a centred column shares with the shapes before them.
+            let start = set.spec.alignment == .centre ? x + (set.spec.width - set.widestLine) / 2 : x
+            return (set, PixelRect(x: start, y: y, width: set.widestLine, height: set.size.height))
+        }
+    }
+
+    @Test(arguments: Sample.names, Sample.allSizes)
+    func everyCharacterOfANameHasAGlyph(name: String, size: PixelSize) {
+        for scene in Sample.scenes(name: name) {
+            for (text, _) in texts(page(scene, size).0) {
+                #expect(text.unknownGlyphs == 0, "\(text.spec.text)")
+            }
+        }
+    }
+
+    @Test(arguments: Sample.names, Sample.allSizes)
+    func nothingOverlapsAndNothingLeavesThePage(name: String, size: PixelSize) {
+        for scene in Sample.scenes(name: name) {
+            let drawing = page(scene, size).0
+            let whole = PixelRect(size)
+            var taken = drawing.qr.map { [$0.frame] } ?? []
+            for case .mark(_, let frame, _, _) in drawing.elements { taken.append(frame) }
+            for (text, frame) in texts(drawing) {
+                #expect(whole.contains(frame), "\(text.spec.text) at \(frame)")
+                #expect(!taken.contains { $0.intersects(frame) }, "\(text.spec.text) at \(frame)")
+                taken.append(frame)
+            }
+        }
+    }
+
+    /// Amounts and codes are what a customer compares: they shrink, but never lose a digit.
+    @Test(arguments: Sample.allSizes)
+    func amountsAndCodesAreNeverCut(size: PixelSize) {
+        for link in Sample.links {
+            for amount in ["€0.50", "€12.50", "CHF 1,234,567.50", "1,234,567.123456 USDC"] {
+                let shown = texts(page(Sample.charge(link, amount: amount, note: .gatewaySilent), size).0)
+                for wanted in [amount, "K7QM", "4:32"] {
+                    #expect(shown.contains { $0.text.spec.text == wanted && !$0.text.isCut }, "\(wanted) \(size)")
+                }
+            }
+        }
+        for (text, _) in texts(page(Sample.setup(), size).0) { #expect(!text.isCut, "\(text.spec.text) \(size)") }
+    }
+
+    /// Capital letters of a 200th of the distance can be read: 10 mm at 2 m. The smallest panel for a counter, 7 inches
+    /// with 800 × 480 pixels, has 5.2 pixels a millimetre. Source: ISO 9241-303, 20 to 22 minutes of arc preferred.
+    @Test func theAmountCanBeReadFromTwoMetres() throws {
+        for scene in [Sample.charge(), .paid(.init(merchantName: "A", amountText: "€12.50", chargeCode: "K7QM"))] {
+            let amount = try #require(
+                texts(page(scene, PixelSize(width: 800, height: 480)).0).first { $0.text.spec.text == "€12.50" }
+            )
+            #expect(Double(amount.text.fontSize) * 0.73 >= 52)  // 0.73: a digit's height in parts of the font size.
+        }
+    }
+
+    @Test(arguments: Sample.allSizes)
+    func hostileNamesStayInTheirPlace(size: PixelSize) {
+        let hostile = [
+            String(repeating: "W", count: 10_000), String(repeating: "a\u{0301}\u{0302}\u{0303}\u{0304}", count: 2_000),
+            "Total\n€0.01\r\nPaid\u{0}\u{7}\u{1B}[2J", "Shop\u{202E}05.21€\u{202C} \u{2067}x", "", "\u{200B}\u{FEFF}",
+            String(repeating: "\u{200D}", count: 5_000), "👨‍👩‍👧‍👦 Café",
+        ]
+        for name in hostile {
+            for scene in Sample.scenes(name: name) {
+                let drawing = page(scene, size).0
+                for (text, frame) in texts(drawing) {
+                    #expect(PixelRect(size).contains(frame))
+                    #expect(text.spec.text.count <= 210)
+                    #expect(!text.spec.text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
+                }
+            }
+        }
+    }
+
+    @Test func everyOutcomeHasItsOwnShapeColourAndWords() {
+        let scenes: [Scene] =
+            [
+                .processing(.init(merchantName: "A", amountText: "€1", chargeCode: "K7QM")),
+                .paid(.init(merchantName: "A", amountText: "€1", chargeCode: "K7QM")), .unknown(.init()),
+                .offline(.init(merchantName: "A")),
+            ] + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0)) }
+        let pages = scenes.map { page($0, PixelSize(width: 800, height: 480)).0 }
+        let marks = pages.map { drawing -> Mark? in
+            for case .mark(let mark, let frame, _, _) in drawing.elements where frame.width > 100 { return mark }
+            return nil
+        }
+        #expect(!marks.contains(nil))
+        #expect(Set(marks).count == scenes.count)
+        #expect(Set(pages.map(\.ground)).count == scenes.count)
+        #expect(Set(pages.map { texts($0).first?.text.spec.text }).count == scenes.count)
+    }
+
+    @Test func aLateAndAPunctualPaymentLookDifferent() {
+        func paid(late: Bool) -> Drawing {
+            page(
+                .paid(.init(merchantName: "A", amountText: "€1", chargeCode: "K7QM", arrivedLate: late)),
+                PixelSize(width: 800, height: 480)
+            ).0
+        }
+        #expect(texts(paid(late: true)).contains { $0.text.spec.text == "Arrived late" })
+        #expect(!texts(paid(late: false)).contains { $0.text.spec.text == "Arrived late" })
+    }
+
+    @Test func theUnknownPageSaysNotToPayAgain() {
+        let words = texts(page(.unknown(.init()), PixelSize(width: 480, height: 320)).0).map(\.text.spec.text)
+        #expect(words.contains("Not known yet"))
+        #expect(words.contains("Do not pay again."))
+        #expect(words.contains("Please ask staff."))
+    }
+
+    /// Source: WCAG 2.2, success criterion 1.4.3.
+    @Test func wordsHaveContrastOnEveryGround() {
+        func luminance(_ colour: Colour) -> Double {
+            func linear(_ value: Double) -> Double {
+                value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
+            }
+            return 0.2126 * linear(colour.red) + 0.7152 * linear(colour.green) + 0.0722 * linear(colour.blue)
+        }
+        func contrast(_ one: Colour, _ other: Colour) -> Double {
+            let (a, b) = (luminance(one), luminance(other))
+            return (max(a, b) + 0.05) / (min(a, b) + 0.05)
+        }
+        for palette in Palette.all {
+            for ink in [palette.text, palette.quiet] {
+                #expect(contrast(ink, palette.ground) >= 4.5)
+            }
+        }
+        #expect(contrast(Palette.noteText, Palette.noteGround) >= 4.5)
+        for light in [Palette.lightReady, Palette.lightConnecting, Palette.lightUnavailable] {
+            #expect(contrast(light, Palette.chip) >= 3)
+        }
+        #expect(contrast(Palette.calm.text, Palette.chip) >= 4.5)
+        #expect(contrast(Palette.calm.quiet, Palette.chip) >= 4.5)
+        #expect(contrast(Palette.lightReady, Palette.calm.ground) >= 4.5)  // The claim code.
+    }
+
+    @Test(arguments: [(272, "4:32"), (59, "0:59"), (60, "1:00"), (0, "0:00"), (-5, "0:00"), (6_009, "100:09")])
+    func timeLeftIsMinutesAndSeconds(seconds: Int, words: String) {
+        let shown = texts(page(Sample.charge(seconds: seconds), PixelSize(width: 800, height: 480)).0)
+        #expect(shown.contains { $0.text.spec.text == words })
+    }
+
+    @Test(arguments: Sample.allSizes)
+    func aLanguageFromRightToLeftMirrorsThePage(size: PixelSize) throws {
+        var text = ScreenText.english
+        text.readsRightToLeft = true
+        for scene in Sample.scenes(name: "مقهى الفجر الجديد") {
+            let mirrored = page(scene, size, text: text).0
+            let plain = page(scene, size).0
+            for (_, frame) in texts(mirrored) { #expect(PixelRect(size).contains(frame)) }
+            if let code = mirrored.qr, let other = plain.qr {
+                #expect(code.frame == other.frame.mirrored(inWidth: size.width))
+                #expect(code.code == other.code)
+            }
+        }
+    }
+}
