@@ -1,0 +1,124 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+public import WalletConnectPay
+
+/// Which hosts this program may talk to.
+public struct AllowedHosts: Sendable, Equatable {
+    private let isAllowed: [String]?
+    /// Plain HTTP to this machine itself, for the sandbox. Never on an appliance.
+    let allowsLoopbackHTTP: Bool
+
+    /// Any host over verified TLS: the merchant chooses the gateway.
+    public static func anyOverTLS(allowsLoopbackHTTP: Bool = false) -> AllowedHosts {
+        AllowedHosts(isAllowed: nil, allowsLoopbackHTTP: allowsLoopbackHTTP)
+    }
+
+    /// These hosts only, over verified TLS.
+    public static func only(_ hosts: [String], allowsLoopbackHTTP: Bool = false) -> AllowedHosts {
+        AllowedHosts(isAllowed: hosts.map { $0.lowercased() }, allowsLoopbackHTTP: allowsLoopbackHTTP)
+    }
+
+    /// Why an address may not be asked; nil where it may.
+    func objection(to url: String) -> String? {
+        let lower = url.lowercased()
+        let isSecure = lower.hasPrefix("https://")
+        guard isSecure || lower.hasPrefix("http://") else { return "only HTTPS addresses can be asked" }
+        let authority = lower.dropFirst(isSecure ? 8 : 7).prefix { !"/?#".contains($0) }
+        guard !authority.contains("@") else { return "an address with a user name in it" }
+        let host = String(authority.prefix { $0 != ":" })
+        guard isSecure || allowsLoopbackHTTP && (host == "127.0.0.1" || host == "localhost") else {
+            return "plain HTTP is not allowed"
+        }
+        if let isAllowed, !isAllowed.contains(host) { return "\(host) is not on the list of hosts" }
+        return nil
+    }
+}
+
+/// Carries requests over HTTP: verified TLS, one attempt, no redirects, everything bounded in time and size.
+public struct HTTPClientTransport: HTTPTransport {
+    private let client: HTTPClient
+    private let hosts: AllowedHosts
+
+    /// - Parameter authorities: PEM certificates to trust beside the system's, for a gateway of one's own.
+    /// - Throws: What the TLS library says about `authorities`.
+    public init(hosts: AllowedHosts, authorities: [String] = []) throws {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        tls.additionalTrustRoots = try authorities.map {
+            .certificates(try NIOSSLCertificate.fromPEMBytes(Array($0.utf8)))
+        }
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
+        configuration.redirectConfiguration = .disallow
+        configuration.timeout.connect = .seconds(5)
+        // By default it goes on connecting until the deadline, and a refused connection looks like silence.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        self.hosts = hosts
+    }
+
+    /// Ends all exchanges. Call once, when nothing is sent any more.
+    public func shutdown() async throws { try await client.shutdown() }
+
+    public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        if let objection = hosts.objection(to: request.url) { throw .notSent(reason: objection) }
+        var outgoing = HTTPClientRequest(url: request.url)
+        outgoing.method = HTTPMethod(rawValue: request.method.rawValue)
+        for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
+        if let body = request.body { outgoing.body = .bytes(ByteBuffer(bytes: body)) }
+        let clock = ContinuousClock()
+        let started = clock.now
+        do {
+            let deadline = NIODeadline.now() + TimeAmount(request.timeout)
+            let response = try await client.execute(outgoing, deadline: deadline)
+            let body = try await response.body.collect(upTo: request.responseLimitBytes)
+            return HTTPResponse(
+                status: Int(response.status.code),
+                headers: response.headers.map { ($0.name, $0.value) },
+                body: Array(body.readableBytesView)
+            )
+        } catch {
+            throw Self.classify(error, after: started.duration(to: clock.now), limit: request.responseLimitBytes)
+        }
+    }
+
+    /// What an error proves. Where it proves nothing, the request may have arrived.
+    private static func classify(_ error: any Error, after: Duration, limit: Int) -> TransportError {
+        switch error {
+        case is CancellationError: return .cancelled
+        case is NIOTooManyBytesError: return .answerTooLarge(limitBytes: limit)
+        case let error as HTTPClientError: return classify(error, after: after)
+        case let error as NIOSSLError: return classify(error, after: after)
+        case is NIOSSLExtraError: return .notSent(reason: "the certificate is not for this host")
+        case let error as NIOConnectionError:
+            // All addresses were tried and none accepted a connection, or the name has none.
+            let hasAddress = !error.connectionErrors.isEmpty
+            return .notSent(reason: hasAddress ? "nobody answers at \(error.host)" : "no address for \(error.host)")
+        case let error as ChannelError:
+            if case .connectTimeout = error { return .notSent(reason: "nobody answers in time") }
+            return .noAnswer(after: after)
+        default: return .noAnswer(after: after)
+        }
+    }
+
+    private static func classify(_ error: HTTPClientError, after: Duration) -> TransportError {
+        switch error {
+        case .cancelled: .cancelled
+        case .connectTimeout: .notSent(reason: "nobody answers in time")
+        case .tlsHandshakeTimeout: .notSent(reason: "no secure connection in time")
+        case .invalidURL, .emptyHost, .emptyScheme: .notSent(reason: "not an address")
+        case .getConnectionFromPoolTimeout: .notSent(reason: "no connection in time")
+        default: .noAnswer(after: after)
+        }
+    }
+
+    private static func classify(_ error: NIOSSLError, after: Duration) -> TransportError {
+        switch error {
+        // The handshake failed, so no byte of the request was written.
+        case .handshakeFailed: .notSent(reason: "its certificate cannot be trusted")
+        default: .noAnswer(after: after)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/// Why a call to the merchant side of the gateway gave no usable answer. The cases differ by what the caller does next.
+public enum MerchantError: Error, Sendable, Equatable {
+    /// The order breaks a rule of the gateway's and was not sent. Nothing happened; correct the field it names.
+    case invalid(field: String, message: String)
+    /// No byte of it left this machine. Nothing happened; safe to send again.
+    case notSent(reason: String)
+    /// The gateway said no. Nothing happened.
+    case refused(GatewayRefusal)
+    /// Too many requests. Nothing happened; wait, then send the same again.
+    case rateLimited(retryAfter: Duration?)
+    /// It may have arrived; silence. Ask for the status, or send the same again under the same idempotency key.
+    case noAnswer(after: Duration)
+    /// A 5xx, or an answer that its documentation does not allow. Treat like silence. Log `detail`; nobody else needs it.
+    case unclear(detail: String)
+
+    /// Whether the gateway may have acted on the call.
+    public var mayHaveTakenEffect: Bool {
+        switch self {
+        case .invalid, .notSent, .refused, .rateLimited: false
+        case .noAnswer, .unclear: true
+        }
+    }
+
+    /// One line for a log. Holds no secret.
+    public var summary: String {
+        switch self {
+        case .invalid(let field, let message): "\(field): \(message)"
+        case .notSent(let reason): "not sent: \(reason)"
+        case .refused(let refusal): "refused: \(refusal.httpStatus) \(refusal.code)"
+        case .rateLimited: "the gateway asks for fewer requests"
+        case .noAnswer(let duration): "no answer after \(duration)"
+        case .unclear(let detail): "unclear answer: \(detail)"
+        }
+    }
+
+    init(_ error: TransportError) {
+        self =
+            switch error {
+            case .notSent(let reason): .notSent(reason: reason)
+            case .noAnswer(let duration): .noAnswer(after: duration)
+            case .answerTooLarge(let limit): .unclear(detail: "the answer passed \(limit) bytes")
+            case .cancelled: .noAnswer(after: .zero)
+            }
+    }
+
+    /// Sorts a non-2xx answer. Source: WalletConnect Pay API 2026-02-19.preview, `ErrorCode`.
+    init(_ response: HTTPResponse) {
+        let body = try? WireError.decode(response.body)  // Not JSON: the status alone has to do.
+        switch response.status {
+        case 429:
+            let seconds = response.header("Retry-After").flatMap { Int($0) }
+            self = .rateLimited(retryAfter: seconds.map { .seconds(min(max($0, 0), 3600)) })
+        case 400..<500 where response.status != 408:
+            self = .refused(
+                GatewayRefusal(
+                    httpStatus: response.status,
+                    code: body?.code ?? "http_\(response.status)",
+                    message: body?.message ?? ""
+                )
+            )
+        default:
+            self = .unclear(detail: "HTTP \(response.status) \(body?.code ?? "")")
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/// The gateway's name for a payment: `pay_` and letters and digits, 64 characters at most, so that it is safe in a path.
+///
+/// Source: WalletConnect Pay API 2026-02-19.preview, refund schema, `paymentId`.
+public struct PaymentID: Sendable, Hashable, CustomStringConvertible {
+    public let rawValue: String
+
+    /// Nil where `rawValue` has another form.
+    public init?(_ rawValue: String) {
+        guard rawValue.utf8.count <= 64, rawValue.hasPrefix("pay_"), rawValue.utf8.count > 4,
+            rawValue.utf8.dropFirst(4).allSatisfy(\.isLetterOrDigit)
+        else { return nil }
+        self.rawValue = rawValue
+    }
+
+    public var description: String { rawValue }
+}
+
+/// How the gateway says a payment stands.
+///
+/// Source: WalletConnect Pay API 2026-02-19.preview, `PaymentStatus`; clients must survive members they do not know.
+public enum PaymentStatus: Sendable, Hashable {
+    case requiresAction, processing, succeeded, failed, expired, cancelled
+    /// A word that no document of ours knows. Never take it for an outcome.
+    case unrecognised(String)
+
+    public init(word: String) {
+        self =
+            switch word {
+            case "requires_action": .requiresAction
+            case "processing": .processing
+            case "succeeded": .succeeded
+            case "failed": .failed
+            case "expired": .expired
+            case "cancelled": .cancelled
+            default: .unrecognised(word)
+            }
+    }
+
+    public var word: String {
+        switch self {
+        case .requiresAction: "requires_action"
+        case .processing: "processing"
+        case .succeeded: "succeeded"
+        case .failed: "failed"
+        case .expired: "expired"
+        case .cancelled: "cancelled"
+        case .unrecognised(let word): word
+        }
+    }
+
+    /// True where the gateway has given its last word.
+    public var isFinal: Bool {
+        switch self {
+        case .succeeded, .failed, .expired, .cancelled: true
+        case .requiresAction, .processing, .unrecognised: false
+        }
+    }
+}
+
+/// An amount as it travels: a unit and digits of any length. Never counted with, so never rounded.
+public struct PayAmount: Sendable, Hashable {
+    /// `iso4217/EUR` or `caip19/eip155:8453/erc20:0x…`.
+    public var unit: String
+    /// Smallest units, decimal digits.
+    public var value: String
+    public var display: Display?
+
+    /// How an amount is written for people.
+    public struct Display: Sendable, Hashable {
+        public var assetSymbol: String
+        public var assetName: String
+        public var decimals: Int
+        public var iconURL: String?
+        public var networkName: String?
+        public var networkIconURL: String?
+
+        public init(
+            assetSymbol: String,
+            assetName: String,
+            decimals: Int,
+            iconURL: String? = nil,
+            networkName: String? = nil,
+            networkIconURL: String? = nil
+        ) {
+            self.assetSymbol = assetSymbol
+            self.assetName = assetName
+            self.decimals = decimals
+            self.iconURL = iconURL
+            self.networkName = networkName
+            self.networkIconURL = networkIconURL
+        }
+    }
+
+    public init(unit: String, value: String, display: Display? = nil) {
+        (self.unit, self.value, self.display) = (unit, value, display)
+    }
+
+    /// An amount of an ISO 4217 currency.
+    public static func fiat(code: String, minorUnits: Int64) -> PayAmount {
+        PayAmount(unit: "iso4217/\(code)", value: String(minorUnits))
+    }
+}
+
+/// What the gateway gave as proof that a payment succeeded.
+public struct PaymentResult: Sendable, Hashable {
+    public var transactionID: String?
+    /// What the customer paid with.
+    public var paid: PayAmount?
+
+    public init(transactionID: String?, paid: PayAmount?) { (self.transactionID, self.paid) = (transactionID, paid) }
+}
+
+/// One answer about a payment's status.
+public struct StatusReport: Sendable, Hashable {
+    public var status: PaymentStatus
+    /// The gateway's own flag. ``PaymentStatus/isFinal`` decides; a flag that disagrees with it is held as not final.
+    public var isFinal: Bool
+    /// How long the gateway asks to wait before the next question, counted from this one. Nil: it named none.
+    public var pollAfter: Duration?
+    public var result: PaymentResult?
+    /// Why it failed, where the gateway says so, for example `declined_user`.
+    public var failureCode: String?
+
+    public init(
+        status: PaymentStatus,
+        isFinal: Bool,
+        pollAfter: Duration?,
+        result: PaymentResult? = nil,
+        failureCode: String? = nil
+    ) {
+        self.status = status
+        self.isFinal = isFinal
+        self.pollAfter = pollAfter
+        self.result = result
+        self.failureCode = failureCode
+    }
+}
+
+/// The gateway's "no": a documented 4xx with its code. Nothing happened.
+public struct GatewayRefusal: Sendable, Hashable {
+    public var httpStatus: Int
+    /// For example `params_validation`; `http_404` where the body named none.
+    public var code: String
+    /// The gateway's own words. From outside: shorten and clean before they are shown.
+    public var message: String
+
+    public init(httpStatus: Int, code: String, message: String) {
+        (self.httpStatus, self.code, self.message) = (httpStatus, code, message)
+    }
+}
+
+extension UInt8 {
+    var isLetterOrDigit: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+}

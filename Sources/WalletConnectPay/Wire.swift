@@ -1,0 +1,133 @@
+import FoundationEssentials
+
+/// The JSON that travels, as it is. Decoding is lenient: unknown fields are ignored, missing optional ones are nil.
+///
+/// Source: WalletConnect Pay API 2026-02-19.preview, `components/schemas`.
+protocol WireType: Codable {}
+
+extension WireType {
+    static func decode(_ bytes: [UInt8]) throws -> Self { try JSONDecoder().decode(Self.self, from: Data(bytes)) }
+
+    func encoded() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        // Sorted, so that the same order is the same bytes: the gateway compares bodies under one idempotency key.
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(self))
+    }
+}
+
+/// `{"code","message"}`, flat.
+struct WireError: WireType {
+    var code: String?
+    var message: String?
+}
+
+struct WireAmount: WireType {
+    var unit: String
+    var value: String
+    var display: Display?
+
+    struct Display: WireType {
+        var assetSymbol: String?
+        var assetName: String?
+        var decimals: Int?
+        var iconUrl: String?
+        var networkName: String?
+        var networkIconUrl: String?
+    }
+
+    init(_ amount: PayAmount) { (unit, value) = (amount.unit, amount.value) }
+
+    var amount: PayAmount {
+        PayAmount(
+            unit: unit,
+            value: value,
+            display: display.map {
+                PayAmount.Display(
+                    assetSymbol: $0.assetSymbol ?? "",
+                    assetName: $0.assetName ?? "",
+                    decimals: $0.decimals ?? 0,
+                    iconURL: $0.iconUrl,
+                    networkName: $0.networkName,
+                    networkIconURL: $0.networkIconUrl
+                )
+            }
+        )
+    }
+}
+
+struct WireNewPayment: WireType {
+    var referenceId: String
+    var amount: WireAmount
+    /// Unix seconds.
+    var expiresAt: Int64?
+}
+
+struct WireCreated: WireType {
+    var paymentId: String
+    var status: String
+    var expiresAt: Int64?
+    var isFinal: Bool?
+    var pollInMs: Int64?
+    var gatewayUrl: String
+}
+
+struct WireStatus: WireType {
+    var status: String
+    var isFinal: Bool?
+    var pollInMs: Int64?
+    var info: WireResult?
+    var failureCode: String?
+
+    var report: StatusReport {
+        let status = PaymentStatus(word: status)
+        return StatusReport(
+            status: status,
+            isFinal: isFinal ?? status.isFinal,
+            pollAfter: pollInMs.map { .milliseconds(min(max($0, 0), 60_000)) },
+            result: info?.result,
+            failureCode: failureCode
+        )
+    }
+}
+
+struct WireResult: WireType {
+    var txId: String?
+    var optionAmount: WireAmount?
+
+    var result: PaymentResult { PaymentResult(transactionID: txId, paid: optionAmount?.amount) }
+}
+
+struct WireCancelled: WireType {
+    var status: String
+    var cancelledReason: String?
+    var cancelledAt: String?
+}
+
+struct WireDetails: WireType {
+    var status: String
+    var referenceId: String?
+    var failureCode: String?
+    var info: WireResult?
+    var settlement: Settlement?
+
+    struct Settlement: WireType { var successful: Successful? }
+    struct Successful: WireType { var txId: String? }
+}
+
+struct WireList: WireType {
+    var data: [Item]
+    var nextCursor: String?
+
+    struct Item: WireType {
+        var paymentId: String
+        var referenceId: String?
+        var status: String
+        var fiatAmount: WireAmount?
+        var tokenAmount: WireAmount?
+        var transaction: Transaction?
+        var createdAt: String?
+    }
+
+    struct Transaction: WireType { var hash: String? }
+}
