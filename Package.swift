@@ -10,10 +10,56 @@ let swift6: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+
 let package = Package(
     name: "till",
+    products: [
+        .library(name: "WalletConnectPay", targets: ["WalletConnectPay"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+    ],
     targets: [
+        // C libraries: a module map each, and a shim for what Swift cannot import. One importer each.
+        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+        .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
+        .systemLibrary(name: "CLinuxFramebuffer"),
+        .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
+        .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+
+        // Core: decides. No I/O, no clock of its own.
         .target(name: "Payments", swiftSettings: swift6),
+        .target(name: "Ethereum", dependencies: ["CSecp256k1", "CNettle"], swiftSettings: swift6),
+        .target(name: "WalletConnectPay", swiftSettings: swift6),
+
+        // Adapters: each touches one outside thing and knows no other adapter.
+        .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
+        .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
+        .target(
+            name: "Screen",
+            dependencies: ["CQRencode", "CPango", "CZBar", "CLinuxFramebuffer"],
+            swiftSettings: swift6
+        ),
+
+        // Tests.
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
+        .testTarget(name: "EthereumTests", dependencies: ["Ethereum"], exclude: ["Vectors"], swiftSettings: swift6),
+        .testTarget(name: "WebServerTests", dependencies: ["WebServer", subprocess], swiftSettings: swift6),
+        .testTarget(name: "ScreenTests", dependencies: ["Screen", subprocess], swiftSettings: swift6),
     ]
 )

@@ -1,0 +1,92 @@
+# Sourced by the scripts that need a whole shop: a sandbox gateway and a terminal on free loopback ports with a fresh
+# state directory. Ends only what it started.
+#
+#   shop_build            builds the programs
+#   shop_gateway          starts the gateway; sets gateway_url
+#   shop_config SINK      writes the terminal's configuration; sets config
+#   shop_stop             ends what runs; called on exit
+
+shop_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+shop_configuration=${TILL_BUILD:-debug}
+bin=$shop_root/.build/$shop_configuration
+merchant_id=mrch_demo
+gateway_pid=
+terminal_pid=
+
+shop_build() {
+    echo "Building (the first time takes some five minutes) …"
+    local log
+    log=$(mktemp)
+    if ! (cd "$shop_root" && swift build -c "$shop_configuration" --product till &&
+        swift build -c "$shop_configuration" --product till-sandbox) >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        return 1
+    fi
+    rm -f "$log"
+}
+
+shop_state() {
+    state=$(mktemp -d "${TMPDIR:-/tmp}/till.XXXXXX")
+    chmod 700 "$state"
+    trap shop_stop EXIT
+    # A key nobody else has: the sandbox takes the one it is given.
+    gateway_key=wcp_$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
+    control_token=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
+}
+
+# Waits for the first line of a file that a program writes when it is ready; fails when the program has ended.
+shop_await() {
+    local file=$1 pid=$2 pattern=$3 what=$4
+    for _ in $(seq 600); do
+        if grep -qm1 "$pattern" "$file" 2>/dev/null; then return 0; fi
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.05
+    done
+    echo "$what did not start:" >&2
+    cat "$file" "$state"/*.log >&2
+    return 1
+}
+
+shop_gateway() {
+    "$bin/till-sandbox" gateway --port 0 --merchant "$merchant_id" --api-key "$gateway_key" \
+        --control-token "$control_token" "$@" >"$state/gateway.json" 2>"$state/gateway.log" &
+    gateway_pid=$!
+    shop_await "$state/gateway.json" "$gateway_pid" '"ready"' "The sandbox gateway"
+    gateway_url=$(sed -nE 's/.*"url":"([^"]+)".*/\1/p' "$state/gateway.json" | head -n 1)
+}
+
+shop_config() {
+    config=$state/till.yaml
+    cat >"$config" <<YAML
+state: $state/terminal
+web:
+  address: 127.0.0.1
+  port: 0
+  names: [localhost]
+  pages: $shop_root/Public
+screen:
+  sink: $1
+  path: $state/screen.png
+  width: ${TILL_SCREEN_WIDTH:-1280}
+  height: ${TILL_SCREEN_HEIGHT:-800}
+gateway:
+  allowLoopbackHTTP: true
+log:
+  level: ${TILL_LOG:-info}
+YAML
+}
+
+shop_terminal() {
+    "$bin/till" run --config "$config" --announce "$state/terminal.json" 2>"$state/terminal.log" &
+    terminal_pid=$!
+    shop_await "$state/terminal.json" "$terminal_pid" '"event":"claim"' "The terminal"
+    terminal_url=$(sed -nE 's/.*"event":"listening".*"url":"([^"]+)".*/\1/p' "$state/terminal.json" | head -n 1)
+    claim_code=$(sed -nE 's/.*"code":"([^"]+)".*"event":"claim".*/\1/p' "$state/terminal.json" | tail -n 1)
+}
+
+shop_stop() {
+    for pid in $terminal_pid $gateway_pid; do kill -TERM "$pid" 2>/dev/null || true; done
+    for pid in $terminal_pid $gateway_pid; do wait "$pid" 2>/dev/null || true; done
+    [ -n "${TILL_KEEP_STATE:-}" ] || rm -rf "$state"
+}
