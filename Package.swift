@@ -56,9 +56,22 @@ let package = Package(
             swiftSettings: swift6
         ),
 
+        // Appliance: composes.
+        .target(
+            name: "Terminal",
+            dependencies: ["Payments", "WalletConnectPay", "Screen", logging],
+            exclude: ["SettingsDesk.swift"],
+            swiftSettings: swift6
+        ),
+
         // Tests.
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "EthereumTests", dependencies: ["Ethereum"], exclude: ["Vectors"], swiftSettings: swift6),
+        .testTarget(
+            name: "TerminalTests",
+            dependencies: ["Terminal", "Payments", "WalletConnectPay", logging],
+            swiftSettings: swift6
+        ),
         .testTarget(name: "WebServerTests", dependencies: ["WebServer", subprocess], swiftSettings: swift6),
         .testTarget(name: "ScreenTests", dependencies: ["Screen", subprocess], swiftSettings: swift6),
     ]

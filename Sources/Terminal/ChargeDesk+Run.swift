@@ -1,0 +1,223 @@
+import Logging
+public import Payments
+
+/// One attempt's place among the jobs, or its whole charge's where `attempt` is nil.
+struct JobKey: Hashable, Sendable {
+    let charge: ChargeID
+    let attempt: Attempt.ID?
+}
+
+enum Job: Sendable {
+    case pursue(JobKey)
+    case withdraw(JobKey)
+    case ask(JobKey)
+    case watchDeadline(ChargeID)
+    case showResult(ChargeID)
+    case followInBackground(ChargeID)
+}
+
+extension ChargeDesk {
+    /// Asks about every payment that an earlier run left open, then takes charges until cancelled.
+    ///
+    /// Cancelling stops the asking and never a payment: the next run goes on where this one stopped.
+    /// - Throws: ``JournalError`` where the journal cannot say what is open. A terminal that cannot remember must stop.
+    public func run() async throws(JournalError) {
+        checking = 0
+        publish()
+        let left = try await archive.openCharges()
+        checking = left.count
+        if !left.isEmpty { logger.notice("asking about earlier payments", metadata: ["open": "\(left.count)"]) }
+        publish()
+        await withDiscardingTaskGroup { group in
+            await self.settle(left)
+            for await job in self.jobs.stream {
+                group.addTask { await self.perform(job) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// One question about each earlier payment, then the terminal is ready; what still holds it goes on.
+    private func settle(_ left: [Charge]) async {
+        for charge in left {
+            charges[charge.id] = charge
+            let remaining = clock.wallTime().duration(to: charge.terms.deadline)
+            // A wall clock that is wrong must not give more time than the charge ever had.
+            deadlines[charge.id] = clock.elapsed() + min(max(remaining, .zero), .seconds(charge.terms.timeLimitSeconds))
+        }
+        await withDiscardingTaskGroup { questions in
+            for charge in left {
+                questions.addTask {
+                    await self.resume(charge.id)
+                    await self.countDown()
+                }
+            }
+        }
+        checking = nil
+        let holders = charges.values.filter(\.holdsTerminal).sorted { $0.id.rawValue < $1.id.rawValue }
+        shown = holders.last?.id
+        for charge in charges.values {
+            if charge.holdsTerminal {
+                jobs.continuation.yield(.watchDeadline(charge.id))
+                for attempt in charge.attempts where attempt.isOpen {
+                    jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt.id)))
+                }
+            } else if charge.attempts.contains(where: \.isOpen) {
+                jobs.continuation.yield(.followInBackground(charge.id))
+            } else {
+                forget(charge.id)
+            }
+        }
+        publish()
+    }
+
+    private func countDown() {
+        checking = checking.map { max(0, $0 - 1) }
+        publish()
+    }
+
+    private func resume(_ id: ChargeID) async {
+        guard var charge = await apply(.resumed, to: id) else { return }
+        if charge.attempts.isEmpty {
+            // It stopped between opening and the first attempt: nothing has left, so it can simply begin.
+            for (index, rail) in drivers.keys.sorted(by: { $0.rawValue < $1.rawValue }).enumerated() {
+                charge = await apply(.attemptStarted(attempt: index + 1, rail: rail), to: id) ?? charge
+            }
+        }
+        if let deadline = deadlines[id], deadline <= clock.elapsed() {
+            charge = await apply(.deadlineReached, to: id) ?? charge
+        }
+        for attempt in charge.attempts where attempt.isOpen {
+            await ask(JobKey(charge: id, attempt: attempt.id))
+        }
+    }
+
+    private func perform(_ job: Job) async {
+        switch job {
+        case .pursue(let key): await once(key) { await $0.pursue($1) }
+        case .withdraw(let key): await withdraw(key)
+        case .ask(let key): await ask(key)
+        case .watchDeadline(let id): await watchDeadline(id)
+        case .showResult(let id): await showResult(id)
+        case .followInBackground(let id): await followInBackground(id)
+        }
+    }
+
+    /// Runs a rail's work for an attempt until it returns or the attempt is over; never twice at once.
+    private func once(_ key: JobKey, _ work: @escaping @Sendable (any RailDriver, AttemptLink) async -> Void) async {
+        guard let (driver, link) = way(to: key), running.insert(key).inserted else { return }
+        let over = ending(of: key)
+        await withTaskGroup { group in
+            group.addTask { await work(driver, link) }
+            group.addTask { for await _ in over {} }
+            await group.next()
+            group.cancelAll()
+        }
+        running.remove(key)
+    }
+
+    private func withdraw(_ key: JobKey) async {
+        let marker = JobKey(charge: key.charge, attempt: key.attempt.map { -$0 })
+        guard let (driver, link) = way(to: key), running.insert(marker).inserted else { return }
+        await driver.withdraw(link)
+        running.remove(marker)
+    }
+
+    private func ask(_ key: JobKey) async {
+        guard let (driver, link) = way(to: key) else { return }
+        await driver.ask(link)
+    }
+
+    /// The rail of an open attempt. Without one, because the settings have changed, the question stays open.
+    private func way(to key: JobKey) -> (any RailDriver, AttemptLink)? {
+        guard let charge = charges[key.charge], let id = key.attempt, let attempt = charge.attempt(id), attempt.isOpen
+        else { return nil }
+        guard let driver = drivers[attempt.rail] else {
+            logger.warning(
+                "no way to ask about a payment: the rail is switched off",
+                metadata: ["charge": "\(charge.id)"]
+            )
+            return nil
+        }
+        let link = AttemptLink(
+            terms: charge.terms,
+            id: id,
+            read: { await self.charges[key.charge]?.attempt(id) },
+            write: { event in
+                await self.light(event)
+                return await self.apply(event, to: key.charge)?.attempt(id)
+            }
+        )
+        return (driver, link)
+    }
+
+    private func light(_ event: Charge.Event) {
+        switch event {
+        case .offered, .reported, .notFound: setGateway(.ready)
+        case .notSent, .silent: setGateway(.unreachable)
+        case .refused(_, let refusal): setGateway(Self.isAboutCredentials(refusal.code) ? .refused : .ready)
+        default: break
+        }
+    }
+
+    /// Source: WalletConnect Pay API 2026-02-19.preview, the codes of HTTP 401 and 403.
+    static func isAboutCredentials(_ code: String) -> Bool {
+        [
+            "missing_api_key", "invalid_api_key", "missing_merchant_id", "missing_merchant_api_key", "unauthorized",
+            "forbidden", "merchant_not_found", "not_sandbox_api_key",
+        ].contains(code)
+    }
+
+    private func watchDeadline(_ id: ChargeID) async {
+        guard let deadline = deadlines[id] else { return }
+        let over = ending(of: JobKey(charge: id, attempt: nil))
+        await withTaskGroup { group in
+            group.addTask {
+                do {
+                    try await self.clock.sleep(max(.zero, deadline - self.clock.elapsed()))
+                    // Again while the journal cannot take it: a deadline that is lost would hold the terminal for ever.
+                    while await self.apply(.deadlineReached, to: id)?.isPastDeadline == false {
+                        try await self.clock.sleep(.seconds(2))
+                    }
+                } catch {
+                    // Cancelled: the charge ended first, or the terminal stops.
+                }
+            }
+            group.addTask { for await _ in over {} }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func showResult(_ id: ChargeID) async {
+        guard let charge = charges[id] else { return }
+        do {
+            try await clock.sleep(charge.state.isFinal ? resultTimes.ended : resultTimes.unknown)
+        } catch {
+            return  // The terminal stops.
+        }
+        guard shown == id, let charge = charges[id], !charge.holdsTerminal else { return }
+        shown = nil
+        if !charge.attempts.contains(where: \.isOpen) { forget(id) }
+        publish()
+    }
+
+    /// Asks about a payment that the terminal went on without, in growing gaps of 15 seconds to ten minutes.
+    private func followInBackground(_ id: ChargeID) async {
+        var gap = Duration.seconds(15)
+        while let charge = charges[id], charge.attempts.contains(where: \.isOpen) {
+            do { try await clock.sleep(gap) } catch { return }  // The terminal stops; the next run asks.
+            gap = min(gap * 2, .seconds(600))
+            for attempt in charges[id]?.attempts.filter(\.isOpen) ?? [] {
+                await ask(JobKey(charge: id, attempt: attempt.id))
+            }
+        }
+        if let charge = charges[id], shown != id {
+            if charge.isLate {
+                logger.notice("a payment arrived after its charge was given up", metadata: ["charge": "\(id)"])
+            }
+            forget(id)
+        }
+        publish()
+    }
+}

@@ -1,0 +1,426 @@
+public import Logging
+public import Payments
+
+/// The one place that owns the active charges: it journals what happened before anything is done about it.
+///
+/// One charge at a time holds the terminal; open payments that it went on without are asked about in the background.
+/// Everybody who shows a charge shows the desk's snapshots.
+public actor ChargeDesk {
+    let archive: any ChargeArchive
+    let clock: TerminalClock
+    let logger: Logger
+    /// What has to be done after an event, by the task group of ``run()``.
+    let jobs = AsyncStream<Job>.makeStream()
+
+    var settings: MerchantSettings?
+    var drivers: [Rail: any RailDriver] = [:]
+    /// Charges with an attempt that the authority has not ended, and the one whose result is on the screen.
+    var charges: [ChargeID: Charge] = [:]
+    var updated: [ChargeID: WallTime] = [:]
+    /// When each charge's time is over, on the clock's `elapsed`.
+    var deadlines: [ChargeID: Duration] = [:]
+    /// The charge on the screen: under way, or just ended.
+    var shown: ChargeID?
+    /// Earlier payments still to be asked about; nil once the terminal takes charges. Not before `run()` has asked.
+    var checking: Int? = 0
+    var gateway = GatewayLight.unknown
+    var invitation: ClaimInvitation?
+    /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
+    private var readableOnScreen: [ChargeID: Bool] = [:]
+    var trouble: Reason?
+    private var viewers: [Int: AsyncStream<TerminalSnapshot>.Continuation] = [:]
+    private var nextViewer = 0
+    private var endings: [JobKey: [AsyncStream<Never>.Continuation]] = [:]
+    var running: Set<JobKey> = []
+    private let turn = Turnstile()
+
+    /// How long a result stays on the screen before it is idle again.
+    public struct ResultTimes: Sendable {
+        public var ended: Duration
+        /// Longer: staff must see it.
+        public var unknown: Duration
+
+        public init(ended: Duration = .seconds(20), unknown: Duration = .seconds(60)) {
+            (self.ended, self.unknown) = (ended, unknown)
+        }
+    }
+    let resultTimes: ResultTimes
+
+    public init(
+        archive: any ChargeArchive,
+        clock: TerminalClock,
+        logger: Logger,
+        resultTimes: ResultTimes = ResultTimes()
+    ) {
+        self.archive = archive
+        self.clock = clock
+        self.logger = logger
+        self.resultTimes = resultTimes
+    }
+
+    // MARK: - What staff and tills ask
+
+    /// Opens a charge and offers it on every rail. Returns once it is in the journal.
+    /// - Throws: ``ChargeRefusal``: nothing was charged.
+    public func open(_ request: ChargeRequest) async throws(ChargeRefusal) -> ChargeSnapshot {
+        await turn.enter()
+        defer { turn.leave() }
+        if let key = request.key, let earlier = try await chargeOpened(under: key) { return earlier }
+        let settings = try acceptingSettings()
+        try check(request)
+        try await checkLimits(request, settings)
+
+        var generator = SystemRandomNumberGenerator()
+        let now = clock.wallTime()
+        let terms = ChargeTerms(
+            id: ChargeID(at: now, using: &generator),
+            code: ChargeCode(using: &generator),
+            amount: request.amount,
+            tip: request.tip,
+            reference: request.reference,
+            merchantID: settings.merchantID,
+            merchantName: settings.merchantName,
+            operatorID: settings.operatorID,
+            gatewayURL: settings.gatewayURL,
+            openedBy: request.by,
+            openedAt: now,
+            timeLimitSeconds: settings.timeLimitSeconds
+        )
+        do throws(JournalError) { try await archive.open(terms, under: request.key) } catch {
+            note(error)
+            throw .journal(error)
+        }
+        charges[terms.id] = Charge(terms: terms)
+        updated[terms.id] = now
+        deadlines[terms.id] = clock.elapsed() + .seconds(terms.timeLimitSeconds)
+        if let shown, charges[shown]?.attempts.contains(where: \.isOpen) != true { forget(shown) }
+        shown = terms.id
+        logger.info(
+            "charge opened",
+            metadata: ["charge": "\(terms.id)", "amount": "\(settings.format.text(terms.amount))"]
+        )
+        for (index, rail) in drivers.keys.sorted(by: { $0.rawValue < $1.rawValue }).enumerated() {
+            await apply(.attemptStarted(attempt: index + 1, rail: rail), to: terms.id)
+        }
+        jobs.continuation.yield(.watchDeadline(terms.id))
+        publish()
+        return try snapshot(of: terms.id)
+    }
+
+    /// Asks the authority to take the charge back. If a payment was faster, the payment counts.
+    public func cancel(_ id: ChargeID, by actor: Actor) async throws(ChargeRefusal) -> ChargeSnapshot {
+        try await change(id, .cancelRequested(by: actor)) { $0.canCancel || $0.isCancelRequested }
+    }
+
+    /// Lets the terminal go on without an answer. The charge stays open and is asked about in the background.
+    public func release(_ id: ChargeID, by actor: Actor) async throws(ChargeRefusal) -> ChargeSnapshot {
+        try await change(id, .released(by: actor)) { $0.canRelease || $0.isReleased }
+    }
+
+    public func charge(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
+        if charges[id] != nil { return try snapshot(of: id) }
+        let format = format
+        do throws(JournalError) {
+            if let record = try await archive.record(of: id) {
+                return ChargeSnapshot(
+                    charge: record.charge,
+                    updatedAt: record.updatedAt,
+                    secondsLeft: nil,
+                    deadline: nil,
+                    format: format
+                )
+            }
+        } catch { throw .journal(error) }
+        throw .notFound
+    }
+
+    /// Newest first, `limit` at most. `before` continues after the last one of an earlier page.
+    public func history(
+        before: ChargeID?,
+        limit: Int,
+        state: Charge.State?
+    ) async throws(ChargeRefusal) -> [ChargeSnapshot] {
+        let records: [(charge: Charge, updatedAt: WallTime)]
+        do throws(JournalError) {
+            records = try await archive.records(before: before, limit: limit, state: state)
+        } catch { throw .journal(error) }
+        return records.map { record in
+            (try? snapshot(of: record.charge.id))  // The desk's own copy knows the time left; it may lack the charge.
+                ?? ChargeSnapshot(
+                    charge: record.charge,
+                    updatedAt: record.updatedAt,
+                    secondsLeft: nil,
+                    deadline: nil,
+                    format: format
+                )
+        }
+    }
+
+    // MARK: - What the rest of the terminal tells it
+
+    /// Takes what the merchant set. Charges under way keep what they were opened with.
+    public func use(_ settings: MerchantSettings?, drivers: [any RailDriver]) {
+        self.settings = settings
+        self.drivers = Dictionary(drivers.map { ($0.rail, $0) }) { first, _ in first }
+        gateway = .unknown
+        publish()
+    }
+
+    /// Shows how to claim the terminal; nil once it is claimed.
+    public func setClaim(_ invitation: ClaimInvitation?) {
+        self.invitation = invitation
+        publish()
+    }
+
+    /// Takes the result of a question that was not about a charge, such as a connection test.
+    public func setGateway(_ light: GatewayLight) {
+        guard gateway != light else { return }
+        gateway = light
+        publish()
+    }
+
+    /// Takes the screen's word on a charge's QR code, after it decoded its own pixels. Until then the charge does not
+    /// count as shown.
+    public func screenShows(_ id: ChargeID, isReadable: Bool) {
+        guard charges[id] != nil, readableOnScreen[id] != isReadable else { return }
+        readableOnScreen[id] = isReadable
+        logger.log(
+            level: isReadable ? .debug : .error,
+            isReadable ? "the QR code is on the screen and can be read" : "the screen's QR code cannot be read",
+            metadata: ["charge": "\(id)"]
+        )
+        publish()
+    }
+
+    public var format: AmountFormat { settings?.format ?? .english }
+
+    // MARK: - What everybody sees
+
+    public var snapshot: TerminalSnapshot {
+        TerminalSnapshot(
+            phase: phase,
+            gateway: gateway,
+            merchantName: settings?.merchantName,
+            trouble: trouble,
+            at: clock.wallTime()
+        )
+    }
+
+    /// The snapshot now, then each newer one. A slow reader gets the newest and misses the ones between.
+    public func snapshots() -> AsyncStream<TerminalSnapshot> {
+        let viewer = nextViewer
+        nextViewer += 1
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: TerminalSnapshot.self,
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        viewers[viewer] = continuation
+        // Not structured: the stream's end can come from any thread. It does one thing and holds nothing.
+        continuation.onTermination = { [weak self] _ in Task { await self?.leave(viewer) } }
+        continuation.yield(snapshot)
+        return stream
+    }
+
+    private func leave(_ viewer: Int) { viewers[viewer] = nil }
+
+    private var phase: TerminalSnapshot.Phase {
+        if let checking { return .starting(checking: checking) }
+        if let shown, let snapshot = try? snapshot(of: shown) { return .charging(snapshot) }
+        if let invitation { return .unclaimed(invitation) }
+        return settings == nil ? .setup : .idle
+    }
+
+    func publish() {
+        let snapshot = snapshot
+        for continuation in viewers.values { continuation.yield(snapshot) }
+    }
+
+    func snapshot(of id: ChargeID) throws(ChargeRefusal) -> ChargeSnapshot {
+        guard let charge = charges[id] else { throw .notFound }
+        let waits = charge.state == .requiresAction || charge.state == .created
+        let deadline = waits && !charge.isReleased ? deadlines[id] : nil
+        let left = deadline.map { max(.zero, $0 - clock.elapsed()) }
+        return ChargeSnapshot(
+            charge: charge,
+            updatedAt: updated[id] ?? charge.terms.openedAt,
+            secondsLeft: left.map { Int($0.components.seconds) },
+            deadline: deadline,
+            format: format,
+            isReadableOnScreen: readableOnScreen[id]
+        )
+    }
+
+    // MARK: - Events
+
+    /// Records an event and does what the charge then asks for. Returns the charge after it, unchanged where the journal
+    /// could not take it; the rails come back with the authority's word until it can.
+    @discardableResult
+    func apply(_ event: Charge.Event, to id: ChargeID) async -> Charge? {
+        await writing.enter()
+        defer { writing.leave() }
+        guard let charge = charges[id] else { return nil }
+        var next = charge
+        let actions = next.handle(event)
+        // What changes nothing and asks for nothing is not worth a line in a journal that is kept for ever.
+        guard next != charge || !actions.isEmpty else { return charge }
+        let now = clock.wallTime()
+        do throws(JournalError) { try await archive.append(event, to: next, at: now) } catch {
+            note(error)
+            return charge
+        }
+        trouble = nil
+        charges[id] = next
+        updated[id] = now
+        log(event, charge, next)
+        for attempt in next.attempts where !attempt.isOpen { end(JobKey(charge: id, attempt: attempt.id)) }
+        for action in actions { perform(action, of: next) }
+        publish()
+        return next
+    }
+
+    private let writing = Turnstile()
+
+    private func perform(_ action: Charge.Action, of charge: Charge) {
+        switch action {
+        case .pursue(let attempt): jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt)))
+        case .withdraw(let attempt): jobs.continuation.yield(.withdraw(JobKey(charge: charge.id, attempt: attempt)))
+        case .ask(let attempt): jobs.continuation.yield(.ask(JobKey(charge: charge.id, attempt: attempt)))
+        case .freeTerminal:
+            end(JobKey(charge: charge.id, attempt: nil))
+            for attempt in charge.attempts { end(JobKey(charge: charge.id, attempt: attempt.id)) }
+            if shown == charge.id { jobs.continuation.yield(.showResult(charge.id)) }
+            if charge.attempts.contains(where: \.isOpen) { jobs.continuation.yield(.followInBackground(charge.id)) }
+        case .alarmPaidTwice(let attempt):
+            logger.critical(
+                "paid more than once: give the later payment back",
+                metadata: ["charge": "\(charge.id)", "attempt": "\(attempt)"]
+            )
+        }
+    }
+
+    func note(_ error: JournalError) {
+        logger.critical("the journal does not take what happened", metadata: ["error": "\(error)"])
+        trouble = error.reason
+        publish()
+    }
+
+    /// A stream that ends when the job's attempt or charge does.
+    func ending(of key: JobKey) -> AsyncStream<Never> {
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        endings[key, default: []].append(continuation)
+        return stream
+    }
+
+    private func end(_ key: JobKey) {
+        for continuation in endings.removeValue(forKey: key) ?? [] { continuation.finish() }
+    }
+
+    /// Drops a charge that has ended and is not on the screen any more. The journal keeps it.
+    func forget(_ id: ChargeID) {
+        charges[id] = nil
+        updated[id] = nil
+        deadlines[id] = nil
+        readableOnScreen[id] = nil
+        end(JobKey(charge: id, attempt: nil))
+    }
+}
+
+// MARK: - Checks before a charge
+
+extension ChargeDesk {
+    private func chargeOpened(under key: IdempotencyKey) async throws(ChargeRefusal) -> ChargeSnapshot? {
+        let earlier: (id: ChargeID, requestDigest: [UInt8])?
+        do throws(JournalError) { earlier = try await archive.chargeOpened(under: key.key) } catch {
+            throw .journal(error)
+        }
+        guard let earlier else { return nil }
+        guard earlier.requestDigest == key.requestDigest else { throw .idempotencyConflict }
+        return try await charge(earlier.id)
+    }
+
+    private func acceptingSettings() throws(ChargeRefusal) -> MerchantSettings {
+        if let checking { throw .notReady(checking: checking) }
+        guard let settings, !drivers.isEmpty else { throw .notSetUp }
+        if let holder = charges.values.first(where: \.holdsTerminal) { throw .busy(holder.id) }
+        return settings
+    }
+
+    private func check(_ request: ChargeRequest) throws(ChargeRefusal) {
+        if let reference = request.reference, !ChargeRequest.isValid(reference: reference) { throw .invalidReference }
+        if let tip = request.tip {
+            let bill = Money(
+                minorUnits: request.amount.minorUnits - min(tip.minorUnits, request.amount.minorUnits),
+                currency: request.amount.currency
+            )
+            guard TipPolicy().allows(tip, of: bill) else { throw .invalidTip }
+        }
+    }
+
+    private func checkLimits(_ request: ChargeRequest, _ settings: MerchantSettings) async throws(ChargeRefusal) {
+        var openedLastHour: Int64 = 0
+        if settings.limits.maximumPerHourMinorUnits != nil {
+            let since = clock.wallTime().advanced(by: .seconds(-3600))
+            do throws(JournalError) {
+                openedLastHour = try await archive.openedMinorUnits(since: since, currency: settings.currency)
+            } catch { throw .journal(error) }
+        }
+        do throws(ChargeLimits.Violation) {
+            try settings.limits.check(
+                request.amount,
+                currency: settings.currency,
+                openedLastHourMinorUnits: openedLastHour
+            )
+        } catch { throw .limit(error) }
+    }
+
+    private func change(
+        _ id: ChargeID,
+        _ event: Charge.Event,
+        where allowed: (Charge) -> Bool
+    ) async throws(ChargeRefusal) -> ChargeSnapshot {
+        guard let charge = charges[id] else { throw .tooLate(try await self.charge(id).charge.state) }
+        guard allowed(charge) else { throw .tooLate(charge.state) }
+        let troubled = trouble
+        let after = await apply(event, to: id)
+        if after == charge, let trouble, trouble != troubled {
+            throw .journal(.unavailable(detail: trouble.message))
+        }
+        return try snapshot(of: id)
+    }
+
+    private func log(_ event: Charge.Event, _ before: Charge, _ after: Charge) {
+        var metadata: Logger.Metadata = ["charge": "\(after.id)", "state": "\(after.state.rawValue)"]
+        switch event {
+        case .silent(_, let reason), .notSent(_, let reason): metadata["reason"] = "\(reason)"
+        case .refused(_, let refusal): metadata["reason"] = "\(refusal.code)"
+        default: break
+        }
+        if before.state != after.state {
+            logger.info("charge is now \(after.state.rawValue)", metadata: metadata)
+        } else if after.isUnresolved, !before.isUnresolved {
+            logger.warning("the gateway does not answer", metadata: metadata)
+        } else {
+            logger.debug("charge event", metadata: metadata)
+        }
+    }
+}
+
+/// Lets one task through at a time, in the order they came. An actor alone would let a second one in at each `await`.
+///
+/// Used only from inside one actor, whose isolation guards its state.
+final class Turnstile {
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func enter(isolation: isolated (any _Concurrency.Actor)? = #isolation) async {
+        guard isTaken else {
+            isTaken = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func leave() {
+        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
+    }
+}

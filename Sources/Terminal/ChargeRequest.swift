@@ -1,0 +1,207 @@
+public import Payments
+
+/// What staff or the shop's till ask for.
+public struct ChargeRequest: Sendable, Hashable {
+    public var amount: Money
+    /// The part of `amount` that is a tip.
+    public var tip: Money?
+    /// The shop's own number for the sale, up to 35 characters of letters, digits, space and `/ - : . , +`.
+    public var reference: String?
+    public var key: IdempotencyKey?
+    public var by: Actor
+
+    public init(amount: Money, tip: Money? = nil, reference: String? = nil, key: IdempotencyKey? = nil, by: Actor) {
+        self.amount = amount
+        self.tip = tip
+        self.reference = reference
+        self.key = key
+        self.by = by
+    }
+
+    /// The characters the gateway takes in a reference. Source: WalletConnect Pay, create payment, `referenceId`.
+    static func isValid(reference: String) -> Bool {
+        (1...35).contains(reference.utf8.count)
+            && reference.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                default: " /-:.,+".utf8.contains(byte)
+                }
+            }
+    }
+}
+
+/// Why the desk did not do what it was asked. Nothing was charged by the request that got it.
+public enum ChargeRefusal: Error, Sendable, Equatable {
+    /// No merchant, operator or gateway is set.
+    case notSetUp
+    /// Earlier payments are still being asked about. Try again in a moment.
+    case notReady(checking: Int)
+    /// Another charge holds the terminal.
+    case busy(ChargeID)
+    case limit(ChargeLimits.Violation)
+    case invalidReference
+    /// The tip is more than the policy allows, negative, or of another currency.
+    case invalidTip
+    /// The key was used for another request.
+    case idempotencyConflict
+    case notFound
+    /// The charge is past the point where this can be done.
+    case tooLate(Charge.State)
+    /// It could not be recorded, so it was not begun.
+    case journal(JournalError)
+}
+
+extension ChargeRefusal {
+    /// The refusal in a cashier's words.
+    public func reason(format: AmountFormat) -> Reason {
+        switch self {
+        case .notSetUp:
+            Reason(
+                code: "not_set_up",
+                message: "This terminal does not know yet who is paid.",
+                action: "Ask the owner to enter the operator ID, the merchant ID and the gateway in the settings."
+            )
+        case .notReady(let checking):
+            Reason(
+                code: "checking_payments",
+                message: "The terminal has just started and is asking about \(checking) earlier payments.",
+                action: "Try again in a few seconds."
+            )
+        case .busy:
+            Reason(
+                code: "busy",
+                message: "Another charge is on the screen. Nothing new was charged.",
+                action: "Finish or cancel that charge first."
+            )
+        case .limit(let violation): Self.reason(violation, format)
+        case .invalidReference:
+            Reason(
+                code: "invalid_reference",
+                message: "The reference has more than 35 characters, or some that the gateway does not take.",
+                action: "Use letters, digits, spaces and / - : . , + only."
+            )
+        case .invalidTip:
+            Reason(
+                code: "invalid_tip",
+                message: "The tip is larger than this terminal allows. Nothing was charged.",
+                action: "Enter a smaller tip."
+            )
+        case .idempotencyConflict:
+            Reason(
+                code: "idempotency_conflict",
+                message: "This request's key was already used for another charge. Nothing new was charged.",
+                action: "Look at the last charges, then charge again."
+            )
+        case .notFound:
+            Reason(
+                code: "charge_not_found",
+                message: "There is no such charge here.",
+                action: "Look at the last charges."
+            )
+        case .tooLate(let state): Self.reason(tooLate: state)
+        case .journal(let error): error.reason
+        }
+    }
+
+    private static func reason(_ violation: ChargeLimits.Violation, _ format: AmountFormat) -> Reason {
+        switch violation {
+        case .aboveMaximum(let maximum):
+            Reason(
+                code: "amount_above_limit",
+                message: "One charge may be \(format.text(maximum)) at most. Nothing was charged.",
+                action: "Check the amount, or ask the owner to raise the limit."
+            )
+        case .aboveHourlyMaximum(let maximum):
+            Reason(
+                code: "hourly_limit_reached",
+                message: "This would pass the limit of \(format.text(maximum)) an hour. Nothing was charged.",
+                action: "Wait, or ask the owner to raise the limit."
+            )
+        case .wrongCurrency(let expected):
+            Reason(
+                code: "wrong_currency",
+                message: "This terminal charges in \(expected.code). Nothing was charged.",
+                action: "Enter the amount in \(expected.code)."
+            )
+        case .notPositive:
+            Reason(
+                code: "amount_not_positive",
+                message: "The amount must be more than zero. Nothing was charged.",
+                action: "Enter the amount again."
+            )
+        }
+    }
+
+    private static func reason(tooLate state: Charge.State) -> Reason {
+        switch state {
+        case .succeeded:
+            Reason(
+                code: "already_paid",
+                message: "The charge is already paid.",
+                action: "To give the money back, make a refund at the gateway."
+            )
+        case .failed, .expired, .cancelled:
+            Reason(
+                code: "already_ended",
+                message: "The charge has already ended without a payment.",
+                action: "Charge again if the customer still wants to pay."
+            )
+        case .created, .requiresAction:
+            Reason(
+                code: "still_open",
+                message: "The customer can still pay this charge.",
+                action: "Wait for the customer, or cancel the charge."
+            )
+        case .processing, .unknown:
+            Reason(
+                code: "payment_under_way",
+                message: "The payment is under way and cannot be taken back now.",
+                action: "Wait until the terminal says how it ended. Do not charge again."
+            )
+        }
+    }
+}
+
+extension JournalError {
+    /// What a broken memory means for the shop.
+    public var reason: Reason {
+        switch self {
+        case .diskFull:
+            Reason(
+                code: "storage_full",
+                message: "The terminal's storage is full, so it cannot record payments.",
+                action: "Take payments another way and ask for help to free space. Nothing recorded is lost."
+            )
+        case .readOnly:
+            Reason(
+                code: "storage_read_only",
+                message: "The terminal's storage takes no writes, so nothing can be recorded.",
+                action: "Take payments another way and have the storage replaced."
+            )
+        case .corrupt:
+            Reason(
+                code: "journal_damaged",
+                message: "The terminal's record of payments is damaged.",
+                action: "Take payments another way and ask for help. Do not delete the record."
+            )
+        case .fromNewerVersion:
+            Reason(
+                code: "journal_newer",
+                message: "The record of payments was written by a newer version of the program.",
+                action: "Update the terminal's program."
+            )
+        case .inUse:
+            Reason(
+                code: "journal_in_use",
+                message: "Another program on this terminal has the record of payments open.",
+                action: "Stop the other program, then start the terminal again."
+            )
+        case .unavailable:
+            Reason(
+                code: "storage_failed",
+                message: "The terminal's storage does not work, so nothing can be recorded.",
+                action: "Take payments another way and ask for help."
+            )
+        }
+    }
+}

@@ -1,0 +1,191 @@
+public import Payments
+public import WalletConnectPay
+
+/// Pay by scanning: makes the payment at the WalletConnect Pay gateway and follows its status by long poll.
+///
+/// Every request that could make a payment is announced to the journal before it leaves, and repeated after silence
+/// with the same key and body. Source: WalletConnect Pay API 2026-02-19.preview, create payment, `Idempotency-Key`.
+public struct ScanRail: RailDriver {
+    public let rail = Rail.scan
+    private let merchant: MerchantClient
+    /// The gateway and merchant that `merchant` speaks as. An attempt made elsewhere is not asked about here.
+    private let gatewayURL: String
+    private let merchantID: String
+    private let clock: TerminalClock
+
+    /// How long the gateway may hold a question open. Below the 30 seconds after which its own clients give up.
+    private static let longPoll = Duration.seconds(20)
+    /// Between questions where the gateway names no pace. Source: WalletConnect Pay POS, fallback interval.
+    private static let pace = Duration.seconds(2)
+
+    public init(merchant: MerchantClient, gatewayURL: String, merchantID: String, clock: TerminalClock) {
+        (self.merchant, self.gatewayURL, self.merchantID, self.clock) = (merchant, gatewayURL, merchantID, clock)
+    }
+
+    public func pursue(_ attempt: AttemptLink) async {
+        var backoff = Backoff()
+        while !Task.isCancelled, let now = await attempt.current(), now.isOpen {
+            let wait: Duration
+            switch now.phase {
+            case .idle, .unanswered, .sending:
+                wait = await makePayment(attempt) ? .zero : backoff.next()
+            case .offered(let offer, _):
+                let began = clock.elapsed()
+                if let pace = await question(offer, attempt, waitingUpTo: Self.longPoll) {
+                    backoff = Backoff()
+                    // The pace counts from the question: one that was held for longer than it has waited already.
+                    wait = max(.zero, pace - (clock.elapsed() - began))
+                } else {
+                    wait = backoff.next()
+                }
+            case .ended: return
+            }
+            do { try await clock.sleep(wait) } catch { return }  // The attempt is over, or the terminal stops.
+        }
+    }
+
+    public func ask(_ attempt: AttemptLink) async {
+        guard let now = await attempt.current() else { return }
+        switch now.phase {
+        case .idle: break  // Nothing has left, so there is nothing to ask about.
+        case .sending, .unanswered: _ = await makePayment(attempt)
+        case .offered(let offer, _): _ = await question(offer, attempt, waitingUpTo: nil)
+        case .ended: break
+        }
+    }
+
+    public func withdraw(_ attempt: AttemptLink) async {
+        var backoff = Backoff()
+        // A bounded number of tries: whoever follows the payment asks for the withdrawal again if it still waits.
+        for _ in 0..<5 {
+            guard case .offered(let offer, let progress)? = await attempt.current()?.phase, !progress.isProcessing
+            else {
+                return
+            }
+            if await cancel(offer, attempt) { return }
+            do { try await clock.sleep(backoff.next()) } catch { return }  // The terminal stops; the next run asks.
+        }
+    }
+
+    // MARK: - One call each
+
+    /// One request to make the payment, or to learn its name if an earlier request made it. True when that is settled.
+    private func makePayment(_ attempt: AttemptLink) async -> Bool {
+        guard isOurs(attempt.terms) else {
+            await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere))
+            return false
+        }
+        guard case .sending(let afterSilence)? = await attempt.record(.sending(attempt: attempt.id))?.phase else {
+            return false  // Not in the journal, so it must not leave; or the attempt has ended meanwhile.
+        }
+        let terms = attempt.terms
+        do throws(MerchantError) {
+            let payment = try NewPayment(
+                reference: terms.id.compact,
+                amount: .fiat(terms.amount),
+                expiresAtSeconds: terms.deadline.secondsSince1970
+            )
+            let created = try await merchant.create(
+                payment,
+                idempotencyKey: terms.idempotencyKey(attempt: attempt.id)
+            )
+            await attempt.record(.offered(attempt: attempt.id, offer: created.offer))
+            return true
+        } catch {
+            return await settle(error, afterSilence: afterSilence, attempt)
+        }
+    }
+
+    private func settle(_ error: MerchantError, afterSilence: Bool, _ attempt: AttemptLink) async -> Bool {
+        switch error {
+        case .notSent(let reason):
+            await attempt.record(.notSent(attempt: attempt.id, reason: reason))
+            return false
+        case .rateLimited:
+            await attempt.record(.notSent(attempt: attempt.id, reason: "the gateway asks for fewer requests"))
+            return false
+        case .invalid(let field, let message):
+            let refusal = Refusal(code: "params_validation", message: "\(field): \(message)")
+            await attempt.record(.refused(attempt: attempt.id, refusal: refusal))
+            return !afterSilence
+        case .noAnswer, .unclear:
+            await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+            return false
+        case .refused(let refusal):
+            await attempt.record(.refused(attempt: attempt.id, refusal: Refusal(refusal)))
+            // After silence a refusal proves nothing about the request before it: look the payment up by our reference.
+            return afterSilence ? await lookUp(attempt) : true
+        }
+    }
+
+    private func lookUp(_ attempt: AttemptLink) async -> Bool {
+        do throws(MerchantError) {
+            let page = try await merchant.payments(PaymentQuery(reference: attempt.terms.id.compact, limit: 2))
+            guard let found = page.payments.first(where: { $0.reference == attempt.terms.id.compact }) else {
+                await attempt.record(.notFound(attempt: attempt.id))
+                return true
+            }
+            // Its link is not known, so nobody can be shown it: it is offered only to be asked about and taken back.
+            let offer = Offer(paymentID: found.paymentID.rawValue, link: nil, expiresAt: nil)
+            await attempt.record(.offered(attempt: attempt.id, offer: offer))
+            return true
+        } catch {
+            await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+            return false
+        }
+    }
+
+    /// One question about the payment. The pace the gateway asks for, or nil when it gave no usable answer.
+    private func question(_ offer: Offer, _ attempt: AttemptLink, waitingUpTo wait: Duration?) async -> Duration? {
+        guard isOurs(attempt.terms), let payment = PaymentID(offer.paymentID) else {
+            await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere))
+            return nil
+        }
+        do throws(MerchantError) {
+            let answer = try await merchant.status(of: payment, waitingUpTo: wait)
+            await attempt.record(.reported(attempt: attempt.id, report: answer.report(of: offer.paymentID)))
+            return answer.pollAfter ?? Self.pace
+        } catch {
+            await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+            return nil
+        }
+    }
+
+    /// One request to take the payment back. True when the authority has said how it stands.
+    private func cancel(_ offer: Offer, _ attempt: AttemptLink) async -> Bool {
+        guard isOurs(attempt.terms), let payment = PaymentID(offer.paymentID) else {
+            await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere))
+            return false
+        }
+        do throws(MerchantError) {
+            let answer = try await merchant.cancel(payment)
+            await attempt.record(
+                .reported(attempt: attempt.id, report: Report(answer, offer.paymentID, nil, nil))
+            )
+            return true
+        } catch {
+            guard case .refused = error else {
+                await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+                return false
+            }
+            // Refused: too late to take it back, or already over. The status says which.
+            return await question(offer, attempt, waitingUpTo: nil) != nil
+        }
+    }
+
+    private func isOurs(_ terms: ChargeTerms) -> Bool {
+        terms.gatewayURL == gatewayURL && terms.merchantID == merchantID
+    }
+
+    private static let elsewhere = "the settings name another gateway or merchant than the one this payment was made at"
+}
+
+/// Growing gaps after answers that did not come: 1, 2, 4, 8, then 10 seconds.
+private struct Backoff {
+    private var gap = Duration.seconds(1)
+
+    mutating func next() -> Duration {
+        defer { gap = min(gap * 2, .seconds(10)) }
+        return gap
+    }
+}

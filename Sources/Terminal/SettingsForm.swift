@@ -1,0 +1,231 @@
+public import Payments
+
+/// Settings as a form sends them: text, not yet trusted. Nil means that the form did not carry the field.
+public struct SettingsForm: Sendable, Equatable {
+    public var operatorID: String
+    public var merchantID: String
+    public var merchantName: String
+    public var gatewayURL: String
+    /// The gateway's API key. Nil keeps the one that is stored.
+    public var gatewayKey: String?
+    public var currency: String
+    public var locale: String?
+    /// Largest amount of one charge in minor units; nil for none.
+    public var chargeLimitMinor: Int64?
+
+    public init(
+        operatorID: String,
+        merchantID: String,
+        merchantName: String,
+        gatewayURL: String,
+        gatewayKey: String? = nil,
+        currency: String,
+        locale: String? = nil,
+        chargeLimitMinor: Int64? = nil
+    ) {
+        self.operatorID = operatorID
+        self.merchantID = merchantID
+        self.merchantName = merchantName
+        self.gatewayURL = gatewayURL
+        self.gatewayKey = gatewayKey
+        self.currency = currency
+        self.locale = locale
+        self.chargeLimitMinor = chargeLimitMinor
+    }
+}
+
+/// What is wrong with a form, by the field's name. Nothing was stored.
+public struct FormErrors: Error, Sendable, Equatable {
+    public var fields: [String: Reason]
+
+    public init(_ fields: [String: Reason]) { self.fields = fields }
+}
+
+extension SettingsForm {
+    /// The settings that the form means.
+    /// - Parameters:
+    ///   - hasKey: Whether a gateway key is stored already.
+    ///   - gateways: Which gateway addresses this terminal may use.
+    /// - Throws: ``FormErrors``, one reason for each field that is wrong.
+    func checked(hasKey: Bool, gateways: GatewayPolicy) throws(FormErrors) -> MerchantSettings {
+        var errors: [String: Reason] = [:]
+        errors["operatorID"] = Self.identifierError(operatorID, "operator ID")
+        errors["merchantID"] = Self.identifierError(merchantID, "merchant ID")
+        errors["merchantName"] = Self.nameError(merchantName)
+        errors["gatewayURL"] = gateways.error(in: gatewayURL)
+        errors["gatewayKey"] = keyError(hasKey: hasKey)
+        let currency = Currency(code: currency)
+        if currency == nil {
+            errors["currency"] = Reason(
+                code: "currency_unknown",
+                message: "This is not a currency the terminal knows.",
+                action: "Choose a currency of the list, such as EUR or USD."
+            )
+        }
+        let locale = locale ?? AmountFormat.english.locale
+        if !AmountFormat.table.contains(where: { $0.locale == locale }) {
+            errors["locale"] = Reason(
+                code: "locale_unknown",
+                message: "The terminal cannot write amounts for this language and country.",
+                action: "Choose one of the list."
+            )
+        }
+        if let chargeLimitMinor, !(1...1_000_000_000_000).contains(chargeLimitMinor) {
+            errors["chargeLimitMinor"] = Reason(
+                code: "limit_out_of_range",
+                message: "The limit must be more than zero and below ten thousand million.",
+                action: "Enter the largest amount one charge may have, or leave it empty."
+            )
+        }
+        guard errors.isEmpty, let currency else { throw FormErrors(errors) }
+        return MerchantSettings(
+            operatorID: operatorID,
+            merchantID: merchantID,
+            merchantName: Self.trimmed(merchantName),
+            gatewayURL: gatewayURL,
+            currency: currency,
+            locale: locale,
+            limits: ChargeLimits(maximumMinorUnits: chargeLimitMinor)
+        )
+    }
+
+    private static func identifierError(_ text: String, _ what: String) -> Reason? {
+        guard !text.isEmpty else {
+            return Reason(
+                code: "required",
+                message: "The \(what) is missing.",
+                action: "Enter it as you were given it."
+            )
+        }
+        guard text.utf8.count <= 64 else {
+            return Reason(code: "too_long", message: "The \(what) is longer than 64 characters.", action: "Check it.")
+        }
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "._-:/".utf8.contains(byte)
+            }
+        }
+        guard isPlain else {
+            return Reason(
+                code: "invalid_characters",
+                message: "The \(what) has characters that no \(what) has.",
+                action: "Use letters, digits and . _ - : / only."
+            )
+        }
+        return nil
+    }
+
+    private static func nameError(_ text: String) -> Reason? {
+        let name = trimmed(text)
+        guard !name.isEmpty else {
+            return Reason(
+                code: "required",
+                message: "The merchant name is missing.",
+                action: "Enter the name customers know."
+            )
+        }
+        guard name.count <= 60, name.utf8.count <= 240 else {
+            return Reason(
+                code: "too_long",
+                message: "The merchant name is longer than 60 characters.",
+                action: "Shorten it."
+            )
+        }
+        let isVisible = name.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+            // Joiners belong to scripts and emoji; marks that turn the direction of text belong to tricks.
+            case .format: scalar == "\u{200D}" || scalar == "\u{200C}"
+            default: true
+            }
+        }
+        guard isVisible else {
+            return Reason(
+                code: "invalid_characters",
+                message: "The merchant name has characters that cannot be shown.",
+                action: "Type the name again instead of pasting it."
+            )
+        }
+        return nil
+    }
+
+    private func keyError(hasKey: Bool) -> Reason? {
+        guard let gatewayKey, !gatewayKey.isEmpty else {
+            return hasKey
+                ? nil
+                : Reason(
+                    code: "required",
+                    message: "The gateway key is missing.",
+                    action: "Enter the API key of your gateway account."
+                )
+        }
+        // It travels in an HTTP header: printable ASCII only. Source: RFC 9110, section 5.5.
+        guard gatewayKey.utf8.count <= 256, gatewayKey.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return Reason(
+                code: "invalid_characters",
+                message: "The gateway key is too long or has spaces or other characters in it.",
+                action: "Copy it again from your gateway account."
+            )
+        }
+        return nil
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        var name = text[...]
+        while name.first?.isWhitespace == true { name.removeFirst() }
+        while name.last?.isWhitespace == true { name.removeLast() }
+        return String(name)
+    }
+}
+
+/// Which gateways a terminal may be pointed at.
+public struct GatewayPolicy: Sendable {
+    /// Plain HTTP to this machine itself, for the sandbox. Never on an appliance.
+    public var allowsLoopbackHTTP: Bool
+
+    public init(allowsLoopbackHTTP: Bool) { self.allowsLoopbackHTTP = allowsLoopbackHTTP }
+
+    /// What is wrong with an address; nil where it can be used.
+    func error(in text: String) -> Reason? {
+        guard !text.isEmpty else {
+            return Reason(code: "required", message: "The gateway address is missing.", action: "Enter it.")
+        }
+        let fault = Reason(
+            code: "invalid_address",
+            message: "This is not an address the terminal makes payments at.",
+            action: allowsLoopbackHTTP
+                ? "Enter an address such as https://api.pay.walletconnect.com, or http://127.0.0.1 with a port."
+                : "Enter an address such as https://api.pay.walletconnect.com."
+        )
+        guard text.utf8.count <= 200, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return fault }
+        let isSecure = text.hasPrefix("https://")
+        guard isSecure || allowsLoopbackHTTP && text.hasPrefix("http://") else { return fault }
+        let rest = text.dropFirst(isSecure ? 8 : 7)
+        let authority = rest.prefix { $0 != "/" }
+        let path = rest.dropFirst(authority.count)
+        // No user, query or fragment: nothing secret and nothing hidden in an address.
+        guard !authority.isEmpty, !text.contains(where: { "@?#\\%\"<>".contains($0) }), !path.contains("..") else {
+            return fault
+        }
+        let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let host = parts.first, Self.isHost(host) else { return fault }
+        if parts.count == 2 { guard let port = UInt16(parts[1]), port > 0 else { return fault } }
+        guard isSecure || host == "127.0.0.1" || host == "localhost" else { return fault }
+        return nil
+    }
+
+    private static func isHost(_ host: Substring) -> Bool {
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        return host.utf8.count <= 253
+            && labels.allSatisfy { label in
+                (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
+                    && label.utf8.allSatisfy { byte in
+                        switch byte {
+                        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D: true
+                        default: false
+                        }
+                    }
+            }
+    }
+}

@@ -1,0 +1,94 @@
+public import Payments
+
+/// One charge as the screen, the page and the API show it: a copy, made by the desk.
+public struct ChargeSnapshot: Sendable, Equatable {
+    public let charge: Charge
+    public let updatedAt: WallTime
+    /// Whole seconds the customer still has, by the monotonic clock; nil when the charge does not wait for a customer.
+    public let secondsLeft: Int?
+    /// The monotonic moment the customer's time is over, on the terminal clock's `elapsed`.
+    public let deadline: Duration?
+    public let format: AmountFormat
+    /// Whether the QR code on the screen was read back from its own pixels; nil before, and where there is no screen.
+    public let isReadableOnScreen: Bool?
+
+    public init(
+        charge: Charge,
+        updatedAt: WallTime,
+        secondsLeft: Int?,
+        deadline: Duration?,
+        format: AmountFormat,
+        isReadableOnScreen: Bool? = nil
+    ) {
+        self.charge = charge
+        self.updatedAt = updatedAt
+        self.secondsLeft = secondsLeft
+        self.deadline = deadline
+        self.format = format
+        self.isReadableOnScreen = isReadableOnScreen
+    }
+
+    public var id: ChargeID { charge.id }
+    public var amountText: String { format.text(charge.terms.amount) }
+    public var tipText: String? { charge.terms.tip.map(format.text) }
+    /// What the QR carries while the customer can pay; nil at all other times, so that nothing stale is shown.
+    public var link: String? {
+        guard charge.state == .requiresAction, !charge.isCancelRequested, !charge.isReleased else { return nil }
+        return charge.attempts.lazy.filter(\.isOpen).compactMap(\.offer?.link).first
+    }
+}
+
+/// Whether payments can be made at the gateway, by its last answer.
+public enum GatewayLight: String, Sendable, Codable {
+    /// Not asked yet.
+    case unknown
+    case ready
+    /// No usable answer to the last question.
+    case unreachable
+    /// It does not accept the key or the merchant ID.
+    case refused
+}
+
+/// What the owner needs to take the terminal over, for its screen only.
+public struct ClaimInvitation: Sendable, Equatable {
+    /// Opens the claim page; carries the code in its fragment, which browsers do not send.
+    public let url: String
+    /// The address alone, to type.
+    public let address: String
+    public let code: String
+    /// SHA-256 of the terminal's certificate, to compare with the browser's warning.
+    public let fingerprint: String
+
+    public init(url: String, address: String, code: String, fingerprint: String) {
+        (self.url, self.address, self.code, self.fingerprint) = (url, address, code, fingerprint)
+    }
+}
+
+/// The whole terminal at one moment. Screen, page and API show this and nothing else.
+public struct TerminalSnapshot: Sendable, Equatable {
+    public enum Phase: Sendable, Equatable {
+        /// Asking about earlier payments; new charges are refused.
+        case starting(checking: Int)
+        case unclaimed(ClaimInvitation)
+        /// Claimed, but it does not know who is paid.
+        case setup
+        case idle
+        /// A charge, until it ended and its result was shown.
+        case charging(ChargeSnapshot)
+    }
+
+    public var phase: Phase
+    public var gateway: GatewayLight
+    public var merchantName: String?
+    /// Set while the terminal cannot record: what staff must know.
+    public var trouble: Reason?
+    public var at: WallTime
+
+    public init(phase: Phase, gateway: GatewayLight, merchantName: String?, trouble: Reason? = nil, at: WallTime) {
+        self.phase = phase
+        self.gateway = gateway
+        self.merchantName = merchantName
+        self.trouble = trouble
+        self.at = at
+    }
+}

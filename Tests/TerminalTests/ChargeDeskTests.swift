@@ -1,0 +1,312 @@
+import Logging
+import Payments
+import Terminal
+import Testing
+
+/// The desk with a scripted authority, an archive in memory and time that stands still.
+struct ChargeDeskTests {
+    @Test func theJournalKnowsBeforeTheRailDoes() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            #expect(desk.archive.events(of: charge.id) == [.attemptStarted(attempt: 1, rail: .scan)])
+            await desk.until { $0.phase.charge?.id == charge.id }
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+        }
+    }
+
+    @Test func aSecondChargeIsRefusedAndNamesTheFirst() async throws {
+        try await withDesk { desk in
+            let first = try await desk.desk.open(desk.request())
+            await #expect(throws: ChargeRefusal.busy(first.id)) { try await desk.desk.open(desk.request()) }
+        }
+    }
+
+    @Test func twoAtOnceNeverBothGetTheTerminal() async throws {
+        try await withDesk { desk in
+            let opened = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<20 { group.addTask { (try? await desk.desk.open(desk.request())) != nil } }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(opened == 1)
+            #expect(desk.archive.allCharges.count == 1)
+        }
+    }
+
+    @Test func theSameKeyMakesOneCharge() async throws {
+        try await withDesk { desk in
+            let key = IdempotencyKey(key: "sale-1", requestDigest: [1])
+            let first = try await desk.desk.open(desk.request(key: key))
+            let again = try await desk.desk.open(desk.request(key: key))
+            #expect(first.id == again.id)
+            await #expect(throws: ChargeRefusal.idempotencyConflict) {
+                try await desk.desk.open(desk.request(key: IdempotencyKey(key: "sale-1", requestDigest: [2])))
+            }
+            #expect(desk.archive.allCharges.count == 1)
+        }
+    }
+
+    @Test func nothingIsChargedBeforeTheShopIsSetUp() async throws {
+        try await withDesk(settings: nil) { desk in
+            await #expect(throws: ChargeRefusal.notSetUp) { try await desk.desk.open(desk.request()) }
+            #expect(desk.archive.allCharges.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("", ChargeRefusal.invalidReference), ("A_1", .invalidReference), ("A#1", .invalidReference),
+        ("naïve", .invalidReference), (String(repeating: "1", count: 36), .invalidReference),
+    ])
+    func aReferenceThatTheGatewayWouldRefuseIsRefusedHere(reference: String, refusal: ChargeRefusal) async throws {
+        try await withDesk { desk in
+            await #expect(throws: refusal) { try await desk.desk.open(desk.request(reference: reference)) }
+            #expect(desk.archive.allCharges.isEmpty)
+        }
+    }
+
+    @Test func limitsHoldAndCountTheLastHour() async throws {
+        var settings = MerchantSettings.example
+        settings.limits = ChargeLimits(maximumMinorUnits: 5000, maximumPerHourMinorUnits: 6000)
+        try await withDesk(settings: settings) { desk in
+            await #expect(throws: ChargeRefusal.self) { try await desk.desk.open(desk.request(minorUnits: 5001)) }
+            let first = try await desk.desk.open(desk.request(minorUnits: 5000))
+            await desk.untilRail { $0 == [.pursue(first.id)] }
+            try await desk.say(.reported(attempt: 1, report: .cancelled), after: .sending(attempt: 1), of: first.id)
+            await #expect(throws: ChargeRefusal.self) { try await desk.desk.open(desk.request(minorUnits: 1001)) }
+        }
+    }
+
+    @Test func paidStaysOnTheScreenAndThenItIsIdle() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.pay(charge.id)
+            await desk.until { $0.phase.charge?.charge.state == .succeeded }
+            await desk.untilSleeping(for: .seconds(20))
+            desk.clock.advance(by: .seconds(20))
+            await desk.until { $0.phase == .idle }
+            let record = try await desk.desk.charge(charge.id)
+            #expect(record.charge.state == .succeeded, "the journal keeps what the screen forgets")
+        }
+    }
+
+    @Test func cancelAsksTheAuthorityAndWaitsForItsWord() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            let cancelled = try await desk.desk.cancel(charge.id, by: .staff(name: "Ada"))
+            #expect(cancelled.charge.state == .requiresAction && cancelled.link == nil, "the code leaves the screen at once")
+            await desk.untilRail { $0.contains(.withdraw(charge.id)) }
+            try await desk.say(.reported(attempt: 1, report: .cancelled), of: charge.id)
+            await desk.until { $0.phase.charge?.charge.state == .cancelled }
+        }
+    }
+
+    @Test func atTheDeadlineItAsksOnceMoreAndSilenceIsUnknown() async throws {
+        let rail = ScriptedRail { link in await link.record(.silent(attempt: link.id, reason: "time-out")) }
+        try await withDesk(rail: rail) { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            await desk.untilSleeping(for: .seconds(300))
+            desk.clock.advance(by: .seconds(300))
+            await desk.until { $0.phase.charge?.charge.state == .unknown }
+            #expect(rail.calls.filter { $0 == .ask(charge.id) }.count == 1)
+            // The shop goes on; the open question does not hold it.
+            let next = try await desk.desk.open(desk.request())
+            #expect(next.id != charge.id)
+        }
+    }
+
+    @Test func anUnknownPaymentIsAskedAboutInTheBackgroundAndBooked() async throws {
+        let rail = ScriptedRail { link in await link.record(.silent(attempt: link.id, reason: "time-out")) }
+        try await withDesk(rail: rail) { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            await desk.untilSleeping(for: .seconds(300))
+            desk.clock.advance(by: .seconds(300))
+            await desk.until { $0.phase.charge?.charge.state == .unknown }
+            await desk.untilSleeping(for: .seconds(15))
+            desk.clock.advance(by: .seconds(15))
+            await desk.untilRail { $0.filter { $0 == .ask(charge.id) }.count == 2 }
+            try await desk.pay(charge.id, offering: false)
+            let record = try await desk.desk.charge(charge.id)
+            #expect(record.charge.state == .succeeded && record.charge.isLate)
+        }
+    }
+
+    @Test func aRestartAsksAboutEverythingOpenBeforeItTakesNewCharges() async throws {
+        let archive = MemoryArchive()
+        let opened = try await withDesk(archive: archive) { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            return charge.id
+        }
+        let (gate, open) = AsyncStream<Never>.makeStream()
+        let rail = ScriptedRail { link in
+            for await _ in gate {}  // The authority takes its time.
+            await link.record(
+                .reported(
+                    attempt: link.id,
+                    report: .succeeded(Evidence(paymentID: "pay_1", transactionID: nil, paid: nil))
+                )
+            )
+        }
+        try await withDesk(archive: archive, rail: rail, awaitReady: false) { desk in
+            await desk.untilRail { $0 == [.ask(opened)] }
+            await desk.until { $0.phase == .starting(checking: 1) }
+            await #expect(throws: ChargeRefusal.notReady(checking: 1)) { try await desk.desk.open(desk.request()) }
+            open.finish()
+            await desk.until { if case .starting = $0.phase { false } else { true } }
+            #expect(try await desk.desk.charge(opened).charge.state == .succeeded)
+            _ = try await desk.desk.open(desk.request())
+        }
+    }
+
+    /// Breaks the n-th write for every n of a whole payment: the word may come late, never wrong.
+    @Test(arguments: 1...7) func aFullDiskDelaysTheWordAndNeverChangesIt(write: Int) async throws {
+        try await withDesk { desk in
+            desk.archive.fail(at: write...write)
+            let charge: ChargeSnapshot
+            do throws(ChargeRefusal) { charge = try await desk.desk.open(desk.request()) } catch {
+                #expect(error == .journal(.diskFull) && write == 1)
+                #expect(desk.archive.allCharges.isEmpty)
+                return
+            }
+            guard write != 2 else {
+                // The attempt could not be recorded: nothing may leave, and nothing has.
+                #expect(desk.rail.calls.isEmpty)
+                return
+            }
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            let link = try #require(desk.rail.link(charge.id))
+            let evidence = Evidence(paymentID: "pay_1", transactionID: nil, paid: nil)
+            let offer = Offer(paymentID: "pay_1", link: "https://pay.test/1", expiresAt: nil)
+            let story: [Charge.Event] = [
+                .sending(attempt: 1), .offered(attempt: 1, offer: offer), .reported(attempt: 1, report: .processing),
+                .reported(attempt: 1, report: .succeeded(evidence)),
+            ]
+            for event in story {
+                // A rail repeats what the authority says until it is recorded.
+                let before = await link.current()
+                if await link.record(event) == before {
+                    await desk.until { $0.trouble?.code == "storage_full" }
+                    #expect(await link.record(event) != before)
+                }
+            }
+            let live = try await desk.desk.charge(charge.id)
+            #expect(live.charge.state == .succeeded)
+            let recorded = try #require(desk.archive.allCharges.first)
+            #expect(recorded == live.charge, "what is shown is what is recorded")
+            await desk.until { $0.trouble == nil }
+        }
+    }
+
+    @Test func everyViewerGetsTheSameTruth() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            var first = await desk.desk.snapshots().makeAsyncIterator()
+            var second = await desk.desk.snapshots().makeAsyncIterator()
+            let one = await first.next()
+            let other = await second.next()
+            #expect(one?.phase.charge?.id == charge.id && one?.phase == other?.phase)
+        }
+    }
+}
+
+// MARK: - The desk under test
+
+struct DeskUnderTest: Sendable {
+    let desk: ChargeDesk
+    let archive: MemoryArchive
+    let rail: ScriptedRail
+    let clock: ManualClock
+
+    func request(
+        minorUnits: Int64 = 1250,
+        reference: String? = nil,
+        key: IdempotencyKey? = nil
+    ) -> ChargeRequest {
+        ChargeRequest(
+            amount: Money(minorUnits: minorUnits, currency: .euro),
+            reference: reference,
+            key: key,
+            by: .staff(name: "Ada")
+        )
+    }
+
+    /// Waits for news until the terminal looks like this.
+    func until(_ isReached: (TerminalSnapshot) -> Bool) async {
+        for await snapshot in await desk.snapshots() where isReached(snapshot) { return }
+    }
+
+    func untilRail(_ isReached: ([ScriptedRail.Call]) -> Bool) async {
+        while !isReached(rail.calls), !Task.isCancelled { await Task.yield() }
+    }
+
+    /// Waits until something waits for this much time to pass.
+    func untilSleeping(for duration: Duration) async {
+        while !clock.hasSleeper(for: duration), !Task.isCancelled { await Task.yield() }
+    }
+
+    func say(_ event: Charge.Event, after first: Charge.Event? = nil, of id: ChargeID) async throws {
+        let link = try #require(rail.link(id))
+        if let first {
+            await link.record(first)
+            await link.record(.offered(attempt: 1, offer: Offer(paymentID: "pay_1", link: nil, expiresAt: nil)))
+        }
+        await link.record(event)
+    }
+
+    func offer(_ id: ChargeID) async throws {
+        let link = try #require(rail.link(id))
+        await link.record(.sending(attempt: 1))
+        await link.record(
+            .offered(attempt: 1, offer: Offer(paymentID: "pay_1", link: "https://pay.test/1", expiresAt: nil))
+        )
+    }
+
+    func pay(_ id: ChargeID, offering: Bool = true) async throws {
+        if offering { try await offer(id) }
+        let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+        try await say(.reported(attempt: 1, report: .succeeded(evidence)), of: id)
+    }
+}
+
+extension MerchantSettings {
+    static let example = MerchantSettings(
+        operatorID: "op-1",
+        merchantID: "mrch_1",
+        merchantName: "Kiosk",
+        gatewayURL: "https://gateway.test",
+        currency: .euro
+    )
+}
+
+extension TerminalSnapshot.Phase {
+    var charge: ChargeSnapshot? { if case .charging(let charge) = self { charge } else { nil } }
+}
+
+/// Runs a desk for as long as `body` does.
+func withDesk<Value: Sendable>(
+    archive: MemoryArchive = MemoryArchive(),
+    rail: ScriptedRail = ScriptedRail(),
+    settings: MerchantSettings? = .example,
+    awaitReady: Bool = true,
+    _ body: (DeskUnderTest) async throws -> Value
+) async throws -> Value {
+    let clock = ManualClock()
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let desk = ChargeDesk(archive: archive, clock: clock.terminalClock, logger: logger)
+    await desk.use(settings, drivers: [rail])
+    let under = DeskUnderTest(desk: desk, archive: archive, rail: rail, clock: clock)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await desk.run() }
+        if awaitReady { await under.until { $0.phase == .idle || $0.phase == .setup } }
+        let value = try await body(under)
+        group.cancelAll()
+        return value
+    }
+}

@@ -1,0 +1,78 @@
+import Payments
+import Synchronization
+import Terminal
+
+/// An archive in memory that can be told to fail at the n-th write.
+final class MemoryArchive: ChargeArchive {
+    private struct State {
+        var charges: [ChargeID: (terms: ChargeTerms, events: [Charge.Event], updatedAt: WallTime)] = [:]
+        var keys: [String: (id: ChargeID, requestDigest: [UInt8])] = [:]
+        var writes = 0
+        var failsAt: ClosedRange<Int>?
+    }
+
+    private let state = Mutex(State())
+
+    var writes: Int { state.withLock { $0.writes } }
+
+    /// Writes of these numbers, from 1, fail with a full disk.
+    func fail(at writes: ClosedRange<Int>?) { state.withLock { $0.failsAt = writes } }
+
+    func events(of id: ChargeID) -> [Charge.Event] { state.withLock { $0.charges[id]?.events ?? [] } }
+
+    var allCharges: [Charge] { state.withLock { $0.charges.values.map { Charge(terms: $0.terms, replaying: $0.events) } } }
+
+    func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
+        try write { state in
+            state.charges[terms.id] = (terms, [], terms.openedAt)
+            if let key { state.keys[key.key] = (terms.id, key.requestDigest) }
+        }
+    }
+
+    func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
+        state.withLock { $0.keys[key] }
+    }
+
+    func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
+        try write { state in
+            state.charges[charge.id]?.events.append(event)
+            state.charges[charge.id]?.updatedAt = time
+        }
+    }
+
+    func openCharges() async throws(JournalError) -> [Charge] {
+        allCharges.filter { !$0.state.isFinal || $0.attempts.contains(where: \.isOpen) }
+            .sorted { $0.id.rawValue < $1.id.rawValue }
+    }
+
+    func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
+        allCharges.filter { $0.terms.openedAt >= time }.reduce(0) { $0 + $1.terms.amount.minorUnits }
+    }
+
+    func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
+        state.withLock { $0.charges[id].map { (Charge(terms: $0.terms, replaying: $0.events), $0.updatedAt) } }
+    }
+
+    func records(
+        before: ChargeID?,
+        limit: Int,
+        state wanted: Charge.State?
+    ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        state.withLock { state in
+            state.charges.values.map { (Charge(terms: $0.terms, replaying: $0.events), $0.updatedAt) }
+        }
+        .filter { wanted == nil || $0.0.state == wanted }
+        .sorted { $0.0.id.rawValue > $1.0.id.rawValue }
+        .prefix(limit).map { ($0.0, $0.1) }
+    }
+
+    private func write(_ change: (inout State) -> Void) throws(JournalError) {
+        let isFull = state.withLock { state in
+            state.writes += 1
+            if state.failsAt?.contains(state.writes) == true { return true }
+            change(&state)
+            return false
+        }
+        if isFull { throw .diskFull }
+    }
+}
