@@ -1,0 +1,61 @@
+public import Payments
+
+/// A charge as the journal knows it.
+public struct ChargeRecord: Sendable, Equatable {
+    public let charge: Charge
+    public let updatedAt: WallTime
+}
+
+/// One entry of a charge's history.
+public struct StoredEvent: Sendable, Equatable {
+    public let sequence: Int64
+    /// Nil for the first entry, which opened the charge.
+    public let event: Charge.Event?
+    public let time: WallTime
+    public let hash: [UInt8]
+}
+
+/// A small named value, such as the settings, with its version.
+public struct StoredDocument: Sendable, Equatable {
+    public let bytes: [UInt8]
+    public let version: Int
+    public let changedAt: WallTime
+    public let changedBy: Actor
+}
+
+/// What became of a change to a document.
+public enum DocumentChange: Sendable, Equatable {
+    case stored(version: Int)
+    /// It has another version than the one that was expected. Nothing was changed.
+    case conflict(current: StoredDocument?)
+}
+
+/// Which version a change builds on.
+public enum DocumentExpectation: Sendable, Equatable {
+    /// It must have this version; nil: it must not exist yet.
+    case version(Int?)
+    /// Whatever is there is overwritten.
+    case any
+}
+
+/// Who did what, when, from where, and whether it was allowed. Never holds a secret.
+public struct AuditEntry: Sendable, Codable, Equatable {
+    public var at: WallTime
+    public var who: Actor
+    /// The address it came from.
+    public var from: String
+    /// For example `login`.
+    public var what: String
+    /// `ok`, `refused` or `failed`.
+    public var result: String
+    public var detail: String
+
+    public init(at: WallTime, who: Actor, from: String, what: String, result: String, detail: String) {
+        (self.at, self.who, self.from, self.what, self.result, self.detail) = (at, who, from, what, result, detail)
+    }
+}
+
+public struct StoredAuditEntry: Sendable, Equatable {
+    public let sequence: Int64
+    public let entry: AuditEntry
+}
