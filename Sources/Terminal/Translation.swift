@@ -33,7 +33,9 @@ extension CreatedPayment {
 extension StatusReport {
     /// The report about a payment. An outcome that the gateway's own flag calls not final is held as not recognised.
     func report(of paymentID: String) -> Report {
-        guard status.isFinal == isFinal || !status.isFinal else { return .unrecognised(word: "\(status.word), not final") }
+        guard status.isFinal == isFinal || !status.isFinal else {
+            return .unrecognised(word: "\(status.word), not final")
+        }
         return Report(status, paymentID, result, failureCode)
     }
 }

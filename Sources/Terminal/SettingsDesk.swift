@@ -1,0 +1,265 @@
+import FoundationEssentials
+public import Journal
+public import Payments
+public import WalletConnectPay
+
+/// The settings in force, with who set them.
+public struct StoredSettings: Sendable, Equatable {
+    public let settings: MerchantSettings
+    public let version: Int
+    public let changedAt: WallTime
+    public let changedBy: Actor
+    /// Whether a gateway key is stored. The key itself never leaves the terminal.
+    public let gatewayKeySet: Bool
+}
+
+/// Why settings were not saved. What was in force before still is.
+public enum SettingsError: Error, Sendable, Equatable {
+    case invalid(FormErrors)
+    /// Somebody else saved at the same moment.
+    case conflict
+    case journal(JournalError)
+}
+
+/// What a question to the gateway showed. No payment is made by it.
+public struct ConnectionTest: Sendable, Equatable {
+    public let isOK: Bool
+    public let reason: Reason
+    public let duration: Duration
+}
+
+/// Keeps what the merchant set, checks what a form says, and gives the charge desk its rails.
+public actor SettingsDesk {
+    /// Makes a client of the gateway that settings name, with the key.
+    public typealias Connect = @Sendable (MerchantSettings, Secret) throws -> MerchantClient
+
+    private let journal: Journal
+    private let desk: ChargeDesk
+    private let gateways: GatewayPolicy
+    private let clock: TerminalClock
+    private let connect: Connect
+    private static let document = "settings"
+    private static let keyName = "gateway-key"
+
+    public private(set) var current: StoredSettings?
+    private var merchant: MerchantClient?
+
+    public init(
+        journal: Journal,
+        desk: ChargeDesk,
+        gateways: GatewayPolicy,
+        clock: TerminalClock,
+        connect: @escaping Connect
+    ) {
+        self.journal = journal
+        self.desk = desk
+        self.gateways = gateways
+        self.clock = clock
+        self.connect = connect
+    }
+
+    /// Reads what was set earlier and puts it into force. Call once, before charges are taken.
+    public func load() async throws(JournalError) {
+        guard let stored = try await journal.document(Self.document) else {
+            await desk.use(nil, drivers: [])
+            return
+        }
+        let settings: MerchantSettings
+        do { settings = try JSONDecoder().decode(MerchantSettings.self, from: Data(stored.bytes)) } catch {
+            throw .corrupt(detail: "the settings cannot be read: \(error)")
+        }
+        let key = try await journal.secret(Self.keyName)
+        current = StoredSettings(
+            settings: settings,
+            version: stored.version,
+            changedAt: stored.changedAt,
+            changedBy: stored.changedBy,
+            gatewayKeySet: key != nil
+        )
+        await putIntoForce(settings, key: key.map { Secret(String(decoding: $0, as: UTF8.self)) })
+    }
+
+    /// What is wrong with a form, by field; empty where it could be saved.
+    public func validate(_ form: SettingsForm) -> [String: Reason] {
+        do throws(FormErrors) {
+            _ = try form.checked(hasKey: current?.gatewayKeySet == true, gateways: gateways)
+            return [:]
+        } catch {
+            return error.fields
+        }
+    }
+
+    /// Checks and stores a form, and puts it into force at once. Charges under way keep what they were opened with.
+    public func save(_ form: SettingsForm, by actor: Actor) async throws(SettingsError) -> StoredSettings {
+        let settings: MerchantSettings
+        do throws(FormErrors) {
+            settings = try form.checked(hasKey: current?.gatewayKeySet == true, gateways: gateways)
+        } catch { throw .invalid(error) }
+        let now = clock.wallTime()
+        let change: DocumentChange
+        do throws(JournalError) {
+            if let key = form.gatewayKey, !key.isEmpty {
+                try await journal.setSecret(Self.keyName, Array(key.utf8), by: actor, at: now)
+            }
+            let bytes: [UInt8]
+            do { bytes = Array(try Self.encoder.encode(settings)) } catch {
+                throw JournalError.unavailable(detail: "the settings cannot be written: \(error)")
+            }
+            change = try await journal.setDocument(
+                Self.document,
+                bytes,
+                expecting: current?.version,
+                by: actor,
+                at: now
+            )
+            if case .stored = change { try await load() }
+        } catch { throw .journal(error) }
+        guard case .stored = change else { throw .conflict }
+        guard let current else { throw .conflict }
+        return current
+    }
+
+    /// Asks the gateway that a form names for one payment of the past: shows whether address, merchant and key work.
+    public func testConnection(_ form: SettingsForm) async -> ConnectionTest {
+        let started = clock.elapsed()
+        func result(_ isOK: Bool, _ reason: Reason) -> ConnectionTest {
+            ConnectionTest(isOK: isOK, reason: reason, duration: clock.elapsed() - started)
+        }
+        var trial = form
+        if trial.operatorID.isEmpty { trial.operatorID = "test" }
+        if trial.merchantName.isEmpty { trial.merchantName = "test" }
+        if Currency(code: trial.currency) == nil { trial.currency = Currency.euro.code }
+        do {
+            let settings = try trial.checked(hasKey: current?.gatewayKeySet == true, gateways: gateways)
+            // The stored key belongs to the stored gateway. Sending it to another address would give it away.
+            let key: Secret
+            if let typed = form.gatewayKey, !typed.isEmpty {
+                key = Secret(typed)
+            } else if settings.gatewayURL == current?.settings.gatewayURL,
+                let stored = try await journal.secret(Self.keyName)
+            {
+                key = Secret(String(decoding: stored, as: UTF8.self))
+            } else {
+                return result(
+                    false,
+                    Reason(
+                        code: "key_needed",
+                        message: "The stored key belongs to another gateway address.",
+                        action: "Enter the key for this gateway to test it."
+                    )
+                )
+            }
+            _ = try await connect(settings, key).payments(PaymentQuery(limit: 1))
+            return result(
+                true,
+                Reason(code: "connected", message: "The gateway answers and accepts the key.", action: "")
+            )
+        } catch let error as FormErrors {
+            let first = error.fields.min { $0.key < $1.key }?.value
+            return result(
+                false,
+                first ?? Reason(code: "invalid_settings", message: "Something is missing.", action: "")
+            )
+        } catch let error as MerchantError {
+            return result(false, error.connectionReason)
+        } catch let error as JournalError {
+            return result(false, error.reason)
+        } catch {
+            return result(
+                false,
+                Reason(
+                    code: "invalid_address",
+                    message: "This address cannot be used.",
+                    action: "Check the gateway address."
+                )
+            )
+        }
+    }
+
+    /// Keeps the gateway's light true while no charge does: asks once a minute while it is not green.
+    ///
+    /// Runs until cancelled. Costs one timer a minute; the gateway is asked only when the light is not green.
+    public func watchGateway() async {
+        while !Task.isCancelled {
+            if let merchant, await desk.snapshot.gateway != .ready {
+                do throws(MerchantError) {
+                    _ = try await merchant.payments(PaymentQuery(limit: 1))
+                    await desk.setGateway(.ready)
+                } catch {
+                    await desk.setGateway(error.light)
+                }
+            }
+            do { try await clock.sleep(.seconds(60)) } catch { return }  // The terminal stops.
+        }
+    }
+
+    private func putIntoForce(_ settings: MerchantSettings, key: Secret?) async {
+        guard let key, let merchant = try? connect(settings, key) else {
+            // Stored settings that name no usable gateway: charges are refused as "not set up" until they are mended.
+            self.merchant = nil
+            await desk.use(nil, drivers: [])
+            return
+        }
+        self.merchant = merchant
+        let scan = ScanRail(
+            merchant: merchant,
+            gatewayURL: settings.gatewayURL,
+            merchantID: settings.merchantID,
+            clock: clock
+        )
+        await desk.use(settings, drivers: [scan])
+    }
+
+    private static let encoder: JSONEncoder = {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }()
+}
+
+extension MerchantError {
+    /// What a question that failed says about the gateway.
+    var light: GatewayLight {
+        switch self {
+        case .refused(let refusal): ChargeDesk.isAboutCredentials(refusal.code) ? .refused : .ready
+        case .rateLimited: .ready
+        case .invalid, .notSent, .noAnswer, .unclear: .unreachable
+        }
+    }
+
+    /// What a failed connection test means, for the owner.
+    var connectionReason: Reason {
+        switch self {
+        case .notSent(let reason):
+            Reason(
+                code: "gateway_unreachable",
+                message: "The gateway cannot be reached: \(reason).",
+                action: "Check the address and the network."
+            )
+        case .refused(let refusal):
+            ChargeDesk.isAboutCredentials(refusal.code)
+                ? Reason(
+                    code: "gateway_\(refusal.code)",
+                    message: "The gateway answers but does not accept the key or the merchant ID.",
+                    action: "Copy both again from your gateway account."
+                )
+                : Reason(
+                    code: "gateway_refused",
+                    message: "The gateway answers but refuses the question.",
+                    action: "Check the merchant ID, then ask the gateway's support."
+                )
+        case .rateLimited:
+            Reason(
+                code: "gateway_rate_limited",
+                message: "The gateway asks for fewer requests.",
+                action: "Try again in a minute."
+            )
+        case .invalid, .noAnswer, .unclear:
+            Reason(
+                code: "gateway_silent",
+                message: "Something answers at this address, but not as a payment gateway does.",
+                action: "Check the address; then try again."
+            )
+        }
+    }
+}
