@@ -1,0 +1,66 @@
+import Foundation
+import Payments
+import Terminal
+
+extension JSON {
+    /// A moment as RFC 3339 in UTC, to the millisecond.
+    static func time(_ time: WallTime) -> JSON {
+        let date = Date(timeIntervalSince1970: Double(time.millisecondsSince1970) / 1000)
+        return .string(date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)))
+    }
+
+    static func reason(_ reason: Reason?) -> JSON {
+        guard let reason else { return .null }
+        return .object([
+            "code": .string(reason.code), "message": .string(reason.message), "action": .string(reason.action),
+        ])
+    }
+
+    /// The whole terminal, for the page's event stream. Never the claim code: that is for the screen alone.
+    static func terminal(_ snapshot: TerminalSnapshot) -> JSON {
+        var body: [String: JSON] = [
+            "gateway": .string(snapshot.gateway.rawValue), "at": .time(snapshot.at), "charge": .null,
+            "checking": .integer(0),
+            "trouble": .reason(snapshot.trouble),
+        ]
+        switch snapshot.phase {
+        case .starting(let checking):
+            body["phase"] = .string("starting")
+            body["checking"] = .integer(Int64(checking))
+        case .unclaimed: body["phase"] = .string("unclaimed")
+        case .setup: body["phase"] = .string("setup")
+        case .idle: body["phase"] = .string("idle")
+        case .charging(let charge):
+            body["phase"] = .string("charging")
+            body["charge"] = .charge(charge)
+        }
+        return .object(body)
+    }
+
+    static func charge(_ snapshot: ChargeSnapshot) -> JSON {
+        let charge = snapshot.charge
+        let terms = charge.terms
+        return .object([
+            "id": .string(charge.id.rawValue), "code": .string(terms.code.rawValue),
+            "state": .string(charge.state.rawValue), "amountMinor": .integer(terms.amount.minorUnits),
+            "currency": .string(terms.amount.currency.code), "amountText": .string(snapshot.amountText),
+            "tipText": .optional(snapshot.tipText), "reference": .optional(terms.reference),
+            "merchantName": .string(terms.merchantName), "createdAt": .time(terms.openedAt),
+            "updatedAt": .time(snapshot.updatedAt), "deadline": .time(terms.deadline),
+            "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(charge.isUnresolved),
+            "late": .bool(charge.isLate), "link": .optional(snapshot.link), "reason": .reason(charge.reason),
+            "evidence": evidence(charge), "canCancel": .bool(charge.canCancel), "canRelease": .bool(charge.canRelease),
+            "onScreen": snapshot.isReadableOnScreen.map(JSON.bool) ?? .null,
+        ])
+    }
+
+    private static func evidence(_ charge: Charge) -> JSON {
+        let paymentID = charge.evidence?.paymentID ?? charge.attempts.lazy.compactMap(\.offer?.paymentID).first
+        guard let paymentID else { return .null }
+        return .object([
+            "paymentID": .string(paymentID), "transactionID": .optional(charge.evidence?.transactionID),
+            "paidAmountText": .optional(charge.evidence?.paid.map { "\($0.plain) \($0.symbol)" }),
+            "network": .optional(charge.evidence?.paid?.network),
+        ])
+    }
+}

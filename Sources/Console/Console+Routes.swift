@@ -1,0 +1,385 @@
+import Crypto
+import Foundation
+import Payments
+import Terminal
+import WebServer
+
+extension Console {
+    /// Does what a request that passed the gate asks for.
+    func answer(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        switch pass.route {
+        case .session: return await sessionResponse(pass.token, pass.session)
+        case .claim: return try await claim(request)
+        case .signIn: return try await signIn(request)
+        case .signOut: return try await signOut(pass, request)
+        case .settings: return await settingsResponse()
+        case .saveSettings: return try await saveSettings(request)
+        case .testConnection: return try await testConnection(request)
+        case .openCharge: return try await openCharge(request)
+        case .history(let before, let limit, let state): return try await history(before, limit, state)
+        case .currentCharge:
+            guard case .charging(let charge) = await desk.snapshot.phase else { return WebResponse(status: 204) }
+            return .json(JSON.charge(charge).text)
+        case .charge(let id): return try await charge { () throws(ChargeRefusal) in try await desk.charge(id) }
+        case .cancel(let id):
+            _ = try emptyForm(request)
+            await entrance.audit("charge.cancel", "ok", id.rawValue, from: request.peerAddress)
+            return try await charge { () throws(ChargeRefusal) in try await desk.cancel(id, by: Self.staff) }
+        case .release(let id):
+            _ = try emptyForm(request)
+            await entrance.audit("charge.release", "ok", id.rawValue, from: request.peerAddress)
+            return try await charge { () throws(ChargeRefusal) in try await desk.release(id, by: Self.staff) }
+        case .events: return events(pass)
+        }
+    }
+
+    static let staff = Payments.Actor.staff(name: "owner")
+
+    private func emptyForm(_ request: WebRequest) throws(Problem) -> Form {
+        var form = try Form(request.body.isEmpty ? Array("{}".utf8) : request.body)
+        try form.finish()
+        return form
+    }
+
+    // MARK: - Sessions
+
+    private func claim(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let code = form.text("code", limit: 40)
+        let password = form.text("password", limit: 1000)
+        try form.finish()
+        let (token, session) = try await entrance.claim(code: code, password: password, from: request.peerAddress)
+        return await signedIn(token, session, status: 201)
+    }
+
+    private func signIn(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let password = form.text("password", limit: 1000)
+        try form.finish()
+        let (token, session) = try await entrance.signIn(password: password, from: request.peerAddress)
+        return await signedIn(token, session, status: 200)
+    }
+
+    private func signOut(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        if let session = pass.session { try await entrance.signOut(session, from: request.peerAddress) }
+        var response = await sessionResponse(nil, nil)
+        response.headers.add("Set-Cookie", "\(Gate.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict")
+        return response
+    }
+
+    private func signedIn(_ token: String, _ session: Session, status: Int) async -> WebResponse {
+        var response = await sessionResponse(token, session)
+        response.status = status
+        response.headers.add("Set-Cookie", "\(Gate.cookie)=\(token); Path=/; Secure; HttpOnly; SameSite=Strict")
+        return response
+    }
+
+    private func sessionResponse(_ token: String?, _ session: Session?) async -> WebResponse {
+        let stored = await settings.current
+        let isIn = session != nil
+        return .json(
+            JSON.object([
+                "claimed": .bool(await entrance.isClaimed), "signedIn": .bool(isIn),
+                "role": .optional(session?.role.rawValue),
+                "csrfToken": isIn ? .optional(token.map(Sessions.csrfToken(of:))) : .null,
+                "setUp": .bool(stored != nil),
+                // Who is paid is on the screen for everybody; it is nobody's business over the network.
+                "merchantName": isIn ? .optional(stored?.settings.merchantName) : .null,
+                "currency": isIn ? .optional(stored?.settings.currency.code) : .null,
+                "currencyExponent": isIn ? .optional(stored?.settings.currency.exponent) : .null,
+                "locale": isIn ? .optional(stored?.settings.locale) : .null,
+            ]).text
+        )
+    }
+
+    // MARK: - Settings
+
+    private func settingsResponse() async -> WebResponse {
+        guard let stored = await settings.current else {
+            return .json(
+                JSON.object([
+                    "operatorID": .string(""), "merchantID": .string(""), "merchantName": .string(""),
+                    "gatewayURL": .string(""), "gatewayKeySet": .bool(false), "currency": .string(""),
+                    "locale": .string("en-US"), "chargeLimitMinor": .null, "changedAt": .null, "version": .integer(0),
+                ]).text
+            )
+        }
+        let set = stored.settings
+        return .json(
+            JSON.object([
+                "operatorID": .string(set.operatorID), "merchantID": .string(set.merchantID),
+                "merchantName": .string(set.merchantName), "gatewayURL": .string(set.gatewayURL),
+                "gatewayKeySet": .bool(stored.gatewayKeySet), "currency": .string(set.currency.code),
+                "locale": .string(set.locale),
+                "chargeLimitMinor": set.limits.maximumMinorUnits.map(JSON.integer) ?? .null,
+                "changedAt": .time(stored.changedAt), "version": .integer(Int64(stored.version)),
+            ]).text
+        )
+    }
+
+    /// The form of settings, and the password where the request carries one.
+    private func settingsForm(_ request: WebRequest) throws(Problem) -> (SettingsForm, password: String?) {
+        var form = try Form(request.body)
+        let parsed = SettingsForm(
+            operatorID: form.text("operatorID", limit: 200),
+            merchantID: form.text("merchantID", limit: 200),
+            merchantName: form.text("merchantName", limit: 200),
+            gatewayURL: form.text("gatewayURL", limit: 500),
+            gatewayKey: form.optionalText("gatewayKey", limit: 500),
+            currency: form.text("currency", limit: 10),
+            locale: form.optionalText("locale", limit: 20),
+            chargeLimitMinor: form.integer("chargeLimitMinor")
+        )
+        let password = form.optionalText("password", limit: 1000)
+        try form.finish()
+        return (parsed, password)
+    }
+
+    private func saveSettings(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        let (form, password) = try settingsForm(request)
+        let current = await settings.current
+        if let current {
+            let sendsMoneyElsewhere =
+                form.gatewayURL != current.settings.gatewayURL || form.merchantID != current.settings.merchantID
+                || form.gatewayKey?.isEmpty == false
+            // Source: OWASP ASVS 5.0, 7.5.1: who is signed in proves again that they are who they were.
+            if sendsMoneyElsewhere {
+                guard let password, !password.isEmpty else {
+                    let reason = Reason(
+                        code: "password_needed",
+                        message: "Changing where payments are made needs the password again.",
+                        action: "Enter the owner's password."
+                    )
+                    throw Problem.field("password", reason)
+                }
+                try await entrance.check(password: password, what: "settings.password", from: request.peerAddress)
+            }
+        }
+        do throws(SettingsError) { _ = try await settings.save(form, by: Self.staff) } catch {
+            await entrance.audit("settings", "refused", "", from: request.peerAddress)
+            throw Self.problem(error)
+        }
+        await entrance.audit("settings", "ok", "", from: request.peerAddress)
+        return await settingsResponse()
+    }
+
+    private func testConnection(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        let (form, _) = try settingsForm(request)
+        let test = await settings.testConnection(form)
+        let (seconds, attoseconds) = test.duration.components
+        return .json(
+            JSON.object([
+                "ok": .bool(test.isOK), "code": .string(test.reason.code), "message": .string(test.reason.message),
+                "action": .string(test.reason.action),
+                "milliseconds": .integer(seconds * 1000 + attoseconds / 1_000_000_000_000_000),
+            ]).text
+        )
+    }
+
+    private static func problem(_ error: SettingsError) -> Problem {
+        switch error {
+        case .invalid(let errors):
+            var problem = Problem(
+                422,
+                "invalid_settings",
+                "Some of the settings cannot be used. Nothing was changed.",
+                "Correct the fields that are marked."
+            )
+            problem.fields = errors.fields
+            return problem
+        case .conflict:
+            return Problem(
+                409,
+                "settings_changed",
+                "Somebody else saved settings at the same moment. Yours were not saved.",
+                "Look at the settings again, then save."
+            )
+        case .journal(let error): return Problem(503, error.reason)
+        }
+    }
+
+    // MARK: - Charges
+
+    private func openCharge(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        let keys = request.headers("Idempotency-Key")
+        guard keys.count == 1, (1...255).contains(keys[0].utf8.count),
+            keys[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw Problem(
+                400,
+                "idempotency_key_missing",
+                "The request has no key of its own, so a repetition could charge twice. Nothing was charged.",
+                "Send a header Idempotency-Key with a new value for each sale and the same for each repetition."
+            )
+        }
+        guard let stored = await settings.current else { throw Self.problem(.notSetUp, .english) }
+        var form = try Form(request.body)
+        let typed = form.optionalText("amount", limit: 40)
+        let minor = form.integer("amountMinor")
+        let currency = form.optionalText("currency", limit: 10)
+        let reference = form.optionalText("reference", limit: 200)
+        try form.finish()
+        let amount = try Self.amount(typed: typed, minor: minor, currency: currency, stored.settings)
+        let reduced = reference?.isEmpty == true ? nil : reference
+        let canonical = JSON.object([
+            "amountMinor": .integer(amount.minorUnits), "currency": .string(amount.currency.code),
+            "reference": .optional(reduced),
+        ])
+        let key = IdempotencyKey(key: keys[0], requestDigest: Array(SHA256.hash(data: Array(canonical.text.utf8))))
+        do throws(ChargeRefusal) {
+            let charge = try await desk.open(
+                ChargeRequest(amount: amount, reference: reduced, key: key, by: Self.staff)
+            )
+            await entrance.audit("charge", "ok", charge.id.rawValue, from: request.peerAddress)
+            return .json(JSON.charge(charge).text, status: 201)
+        } catch {
+            throw Self.problem(error, stored.settings.format)
+        }
+    }
+
+    private static func amount(
+        typed: String?,
+        minor: Int64?,
+        currency: String?,
+        _ settings: MerchantSettings
+    ) throws(Problem) -> Money {
+        let format = settings.format
+        if let currency, currency != settings.currency.code {
+            throw problem(.limit(.wrongCurrency(expected: settings.currency)), format)
+        }
+        switch (typed, minor) {
+        case (let typed?, nil):
+            do throws(AmountError) {
+                return try Money.parse(typed: typed, currency: settings.currency, format: format)
+            } catch { throw .field("amount", error.reason) }
+        case (nil, let minor?):
+            guard minor > 0 else { throw .field("amountMinor", (minor == 0 ? AmountError.zero : .negative).reason) }
+            return Money(minorUnits: minor, currency: settings.currency)
+        default: throw .field("amount", AmountError.empty.reason)
+        }
+    }
+
+    private func history(_ before: ChargeID?, _ limit: Int, _ state: Charge.State?) async throws(Problem) -> WebResponse
+    {
+        do throws(ChargeRefusal) {
+            // One more than asked for tells whether there is a next page.
+            let found = try await desk.history(before: before, limit: limit + 1, state: state)
+            let page = found.prefix(limit)
+            return .json(
+                JSON.object([
+                    "charges": .array(page.map(JSON.charge)),
+                    "next": .optional(found.count > limit ? page.last?.id.rawValue : nil),
+                ]).text
+            )
+        } catch { throw Self.problem(error, await desk.format) }
+    }
+
+    private func charge(_ work: () async throws(ChargeRefusal) -> ChargeSnapshot) async throws(Problem) -> WebResponse {
+        do throws(ChargeRefusal) { return .json(JSON.charge(try await work()).text) } catch {
+            throw Self.problem(error, await desk.format)
+        }
+    }
+
+    static func problem(_ refusal: ChargeRefusal, _ format: AmountFormat) -> Problem {
+        let reason = refusal.reason(format: format)
+        switch refusal {
+        case .notSetUp, .notReady, .tooLate: return Problem(409, reason)
+        case .busy(let id):
+            var problem = Problem(409, reason)
+            problem.chargeID = id
+            return problem
+        case .limit: return .field("amount", reason)
+        case .invalidReference: return .field("reference", reason)
+        case .invalidTip: return .field("tip", reason)
+        case .idempotencyConflict: return Problem(409, reason)
+        case .notFound: return Problem(404, reason)
+        case .journal: return Problem(503, reason)
+        }
+    }
+
+    // MARK: - Events
+
+    /// Each change of the terminal, and a heartbeat every 15 seconds. Ends with the session.
+    private func events(_ pass: Gate.Pass) -> WebResponse {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ServerSentEvent.self,
+            bufferingPolicy: .bufferingNewest(8)
+        )
+        let (desk, clock, sessions) = (desk, clock, sessions)
+        // The stream owns it: it ends with the reader, with the session, or with the terminal.
+        let work = Task {
+            await withTaskGroup { group in
+                group.addTask {
+                    for await snapshot in await desk.snapshots() {
+                        guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
+                            return
+                        }
+                        continuation.yield(ServerSentEvent(event: "terminal", data: JSON.terminal(snapshot).text))
+                    }
+                }
+                group.addTask {
+                    while !Task.isCancelled {
+                        do { try await clock.sleep(.seconds(15)) } catch { return }  // The reader has left.
+                        guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
+                            return
+                        }
+                        continuation.yield(ServerSentEvent(event: "ping", data: "{}"))
+                    }
+                }
+                await group.next()
+                group.cancelAll()
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in work.cancel() }
+        return .events(stream)
+    }
+}
+
+extension AmountError {
+    /// The error in a cashier's words.
+    var reason: Reason {
+        switch self {
+        case .empty:
+            Reason(code: "amount_missing", message: "There is no amount. Nothing was charged.", action: "Enter it.")
+        case .notANumber:
+            Reason(
+                code: "amount_not_a_number",
+                message: "This is not an amount. Nothing was charged.",
+                action: "Use digits and one point or comma."
+            )
+        case .negative:
+            Reason(
+                code: "amount_not_positive",
+                message: "An amount cannot be below zero. Nothing was charged.",
+                action: "To give money back, make a refund at the gateway."
+            )
+        case .zero:
+            Reason(
+                code: "amount_not_positive",
+                message: "The amount must be more than zero. Nothing was charged.",
+                action: "Enter the amount again."
+            )
+        case .tooManyDecimals(let allowed):
+            Reason(
+                code: "amount_too_fine",
+                message: allowed == 0
+                    ? "This currency has no decimals. Nothing was charged."
+                    : "This currency has \(allowed) decimals at most. Nothing was charged.",
+                action: "Enter the amount again."
+            )
+        case .ambiguous:
+            Reason(
+                code: "amount_ambiguous",
+                message: "This could be read in two ways, a thousand times apart. Nothing was charged.",
+                action: "Enter it without a separator for thousands."
+            )
+        case .tooLarge:
+            Reason(
+                code: "amount_above_limit",
+                message: "The amount is larger than the terminal can count. Nothing was charged.",
+                action: "Enter a smaller amount."
+            )
+        }
+    }
+}

@@ -1,0 +1,229 @@
+public import Journal
+public import Logging
+import Payments
+import Synchronization
+public import Terminal
+import WebServer
+
+/// The terminal's own web page and the API behind it.
+///
+/// Every request passes ``Gate`` first; what is refused is answered with a stable code and two sentences.
+public struct Console: Sendable {
+    let desk: ChargeDesk
+    let settings: SettingsDesk
+    let clock: TerminalClock
+    let entrance: Entrance
+    let sessions: Sessions
+    private let gate: Gate
+    private let server: WebServer
+    private let redirect: WebServer?
+
+    /// Where and what it serves.
+    public struct Configuration: Sendable {
+        /// IP address to listen on.
+        public var address: String
+        /// HTTPS; 0 lets the system choose.
+        public var port: UInt16
+        /// Plain HTTP that only points to HTTPS; 0 for none.
+        public var redirectPort: UInt16
+        /// Names and addresses by which browsers may call it, beside `address`.
+        public var names: [String]
+        /// The folder of the page.
+        public var pages: String
+        /// Where the certificate and its key are kept.
+        public var state: String
+
+        public init(
+            address: String,
+            port: UInt16,
+            redirectPort: UInt16 = 0,
+            names: [String],
+            pages: String,
+            state: String
+        ) {
+            self.address = address
+            self.port = port
+            self.redirectPort = redirectPort
+            self.names = names
+            self.pages = pages
+            self.state = state
+        }
+    }
+
+    /// Serves from here on.
+    /// - Throws: `WebServer.StartError`, `StaticFiles.LoadError`, ``JournalError``, or the file system's word on the
+    ///   certificate. Nothing is served then.
+    public init(
+        configuration: Configuration,
+        desk: ChargeDesk,
+        settings: SettingsDesk,
+        journal: Journal,
+        clock: TerminalClock,
+        logger: Logger
+    ) async throws {
+        let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"
+        let names = (isEverywhere ? [] : [configuration.address]) + configuration.names
+        let certificate = try DeviceCertificate.loadOrCreate(in: configuration.state, names: names)
+        let files = try StaticFiles(folder: configuration.pages)
+        let sessions = Sessions(journal: journal)
+        try await sessions.load()
+        let gate = Gate(sessions: sessions)
+        let headers = Self.headers
+
+        // The handler needs the console and the console the server's port: the box is filled before the first answer.
+        let holder = Holder()
+        server = try WebServer(
+            configuration: WebServer.Configuration(
+                address: configuration.address,
+                port: configuration.port,
+                tls: TLSIdentity(certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.keyPEM),
+                defaultHeaders: headers,
+                hostIsAllowed: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) }
+            )
+        ) { request in
+            holder.console?.handle(request, files) ?? .now(Self.starting)
+        }
+        let port = server.port
+        redirect =
+            configuration.redirectPort == 0
+            ? nil
+            : try WebServer(
+                configuration: WebServer.Configuration(
+                    address: configuration.address,
+                    port: configuration.redirectPort,
+                    defaultHeaders: headers,
+                    hostIsAllowed: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) }
+                )
+            ) { Self.redirect($0, to: port) }
+        let host = names.first { $0 != "localhost" } ?? "localhost"
+        let address = "https://\(host):\(port)"
+        self.desk = desk
+        self.settings = settings
+        self.clock = clock
+        self.sessions = sessions
+        self.gate = gate
+        entrance = Entrance(
+            journal: journal,
+            desk: desk,
+            sessions: sessions,
+            clock: clock,
+            logger: logger,
+            address: address,
+            fingerprint: certificate.fingerprint
+        )
+        self.address = address
+        try await entrance.load()
+        isClaimed = Flag(await entrance.isClaimed)
+        holder.set(self)
+    }
+
+    /// Where the page is, for people: `https://name:port`.
+    public let address: String
+
+    /// Whether it is claimed, for the gate, which must not wait. Only ever goes from false to true.
+    private let isClaimed: Flag
+
+    /// Serves until cancelled.
+    public func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            if let redirect { group.addTask { try await redirect.run() } }
+            group.addTask { await entrance.keepClaimFresh() }
+            try await group.waitForAll()
+        }
+    }
+
+    // MARK: - Requests
+
+    func handle(_ request: WebRequest, _ files: StaticFiles) -> WebAnswer {
+        if request.path == "/healthz", request.method == "GET" { return .now(.json(#"{"status":"ok"}"#)) }
+        guard request.path == "/api" || request.path.hasPrefix("/api/") else {
+            return .now(files.response(for: request) ?? Problem.notFound.response)
+        }
+        guard request.path.hasPrefix("/api/v1/") else { return .now(Self.noStore(Problem.notFound.response)) }
+        let pass: Gate.Pass
+        do throws(Problem) {
+            pass = try gate.check(request, isClaimed: isClaimed.value, now: clock.wallTime())
+        } catch {
+            let problem = error
+            guard problem.status == 403 || problem.status == 401 else { return .now(Self.noStore(problem.response)) }
+            let (entrance, peer, path) = (entrance, request.peerAddress, request.path)
+            return .later {
+                await entrance.audit("request", "refused", "\(problem.reason.code) \(path.prefix(80))", from: peer)
+                return Self.noStore(problem.response)
+            }
+        }
+        return .later {
+            do throws(Problem) {
+                let response = try await answer(pass, request)
+                if pass.route == .claim { isClaimed.set() }
+                return Self.noStore(response)
+            } catch {
+                return Self.noStore(error.response)
+            }
+        }
+    }
+
+    private static func noStore(_ response: WebResponse) -> WebResponse {
+        var response = response
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+
+    private static let starting = Problem(503, "starting", "The terminal is starting.", "Try again in a moment.")
+        .response
+
+    /// The way to HTTPS for pages; nothing for programs, which would send their secrets first and follow later.
+    static func redirect(_ request: WebRequest, to port: UInt16) -> WebAnswer {
+        guard request.method == "GET", !request.path.hasPrefix("/api"), let host = request.header("Host") else {
+            return .now(
+                Problem(403, "https_needed", "This terminal speaks over HTTPS only.", "Use its https:// address.")
+                    .response
+            )
+        }
+        let name = host.hasPrefix("[") ? String(host.prefix { $0 != "]" }) + "]" : String(host.prefix { $0 != ":" })
+        return .now(WebResponse(status: 308, headers: ["Location": "https://\(name):\(port)/"]))
+    }
+
+    /// Against DNS rebinding: a page of another name must not talk to the terminal. Addresses in numbers cannot be
+    /// rebound, so any of them is fine where the terminal listens everywhere.
+    static func isAllowed(_ host: String, names: [String], isEverywhere: Bool) -> Bool {
+        if names.contains(where: { $0.lowercased() == host }) { return true }
+        guard isEverywhere else { return false }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil } || host.contains(":")
+    }
+
+    /// On every answer. Source: OWASP ASVS 5.0, 3.4.1 to 3.4.6. No HSTS: browsers do not trust the terminal's own
+    /// certificate, and would then let nobody past their warning.
+    static let headers: WebHeaders = [
+        "Content-Security-Policy":
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+            + "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    ]
+}
+
+/// Holds the console for the server's handler, which exists first.
+private final class Holder: Sendable {
+    private let box = Mutex<Console?>(nil)
+
+    var console: Console? { box.withLock { $0 } }
+
+    func set(_ console: Console) { box.withLock { $0 = console } }
+}
+
+/// A fact that becomes true once.
+final class Flag: Sendable {
+    private let isSet: Mutex<Bool>
+
+    init(_ isSet: Bool) { self.isSet = Mutex(isSet) }
+
+    var value: Bool { isSet.withLock { $0 } }
+
+    func set() { isSet.withLock { $0 = true } }
+}

@@ -1,0 +1,91 @@
+import Crypto
+import Foundation
+import Glibc
+import SwiftASN1
+import X509
+
+/// The terminal's own certificate: made on the device, for its own names, renewed before it ends.
+///
+/// Browsers warn about it; its fingerprint on the screen lets the owner check that the warning is about this terminal.
+struct DeviceCertificate: Sendable {
+    let certificatePEM: String
+    let keyPEM: String
+    /// SHA-256 of the certificate, in groups as browsers show it.
+    let fingerprint: String
+
+    /// Longest that browsers accept. Source: CA/Browser Forum Baseline Requirements 6.3.2, as of 2020-09.
+    private static let lifetime: TimeInterval = 397 * 86_400
+    private static let renewBefore: TimeInterval = 30 * 86_400
+
+    /// Reads the certificate of `folder`, or makes a new one where there is none, it ends soon, or names have changed.
+    /// - Throws: What the file system says; a terminal without a certificate does not serve.
+    static func loadOrCreate(in folder: String, names: [String], at now: Date = Date()) throws -> DeviceCertificate {
+        let (certificatePath, keyPath) = (folder + "/tls.crt", folder + "/tls.key")
+        if let certificatePEM = try? String(contentsOfFile: certificatePath, encoding: .utf8),
+            let keyPEM = try? String(contentsOfFile: keyPath, encoding: .utf8),
+            let certificate = try? Certificate(pemEncoded: certificatePEM),
+            certificate.notValidAfter.timeIntervalSince(now) > renewBefore, certificate.notValidBefore <= now,
+            let alternatives = try? certificate.extensions.subjectAlternativeNames,
+            Set(alternatives.map { "\($0)" }) == Set(self.alternatives(names).map { "\($0)" })
+        {
+            return try DeviceCertificate(certificatePEM, keyPEM, certificate)
+        }
+        let key = P256.Signing.PrivateKey()
+        let subject = try DistinguishedName { CommonName("Till") }
+        let certificate = try Certificate(
+            version: .v3,
+            serialNumber: Certificate.SerialNumber(),
+            publicKey: Certificate.PublicKey(key.publicKey),
+            // A clock that is a little behind another's must not make it "not yet valid".
+            notValidBefore: now.addingTimeInterval(-86_400),
+            notValidAfter: now.addingTimeInterval(lifetime - 86_400),
+            issuer: subject,
+            subject: subject,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.notCertificateAuthority)
+                Critical(KeyUsage(digitalSignature: true))
+                try ExtendedKeyUsage([.serverAuth])
+                SubjectAlternativeNames(self.alternatives(names))
+            },
+            issuerPrivateKey: Certificate.PrivateKey(key)
+        )
+        let certificatePEM = try certificate.serializeAsPEM().pemString
+        try write(key.pemRepresentation, to: keyPath)
+        try write(certificatePEM, to: certificatePath)
+        return try DeviceCertificate(certificatePEM, key.pemRepresentation, certificate)
+    }
+
+    private init(_ certificatePEM: String, _ keyPEM: String, _ certificate: Certificate) throws {
+        self.certificatePEM = certificatePEM
+        self.keyPEM = keyPEM
+        var serializer = DER.Serializer()
+        try serializer.serialize(certificate)
+        fingerprint = SHA256.hash(data: serializer.serializedBytes)
+            .map { byte in
+                let digits = String(byte, radix: 16, uppercase: true)
+                return digits.count == 1 ? "0" + digits : digits
+            }
+            .joined(separator: ":")
+    }
+
+    private static func alternatives(_ names: [String]) -> [GeneralName] {
+        names.map { name in
+            let parts = name.split(separator: ".").compactMap { UInt8($0) }
+            return parts.count == 4 && name.split(separator: ".").count == 4
+                ? .ipAddress(ASN1OctetString(contentBytes: parts[...])) : .dnsName(name)
+        }
+    }
+
+    /// Written beside the place and moved there, readable by this user alone from the first byte on.
+    private static func write(_ text: String, to path: String) throws {
+        let temporary = path + ".new"
+        unsafe unlink(temporary)
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission) }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try file.write(contentsOf: Data(text.utf8))
+        try file.synchronize()
+        guard unsafe rename(temporary, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+}

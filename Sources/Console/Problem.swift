@@ -1,0 +1,69 @@
+import Payments
+import WebServer
+
+/// Why a request was not done: a status, a stable code, and two sentences for a cashier. Nothing happened by it.
+struct Problem: Error, Sendable, Equatable {
+    var status: Int
+    var reason: Reason
+    /// What is wrong with each field of a form.
+    var fields: [String: Reason] = [:]
+    /// The charge that stands in the way.
+    var chargeID: ChargeID?
+    var retryAfter: Duration?
+
+    init(_ status: Int, _ code: String, _ message: String, _ action: String) {
+        self.init(status, Reason(code: code, message: message, action: action))
+    }
+
+    init(_ status: Int, _ reason: Reason) { (self.status, self.reason) = (status, reason) }
+
+    /// One field of a form is wrong.
+    static func field(_ name: String, _ reason: Reason) -> Problem {
+        var problem = Problem(422, reason)
+        problem.fields = [name: reason]
+        return problem
+    }
+
+    var response: WebResponse {
+        var body: [String: JSON] = [
+            "code": .string(reason.code), "message": .string(reason.message), "action": .string(reason.action),
+        ]
+        if !fields.isEmpty {
+            body["fields"] = .object(
+                fields.mapValues {
+                    .object(["code": .string($0.code), "message": .string($0.message), "action": .string($0.action)])
+                }
+            )
+        }
+        if let chargeID { body["chargeID"] = .string(chargeID.rawValue) }
+        var headers: WebHeaders = [:]
+        if let retryAfter { headers.add("Retry-After", String(max(1, retryAfter.components.seconds + 1))) }
+        return .json(JSON.object(body).text, status: status, headers: headers)
+    }
+
+    static let notSignedIn = Problem(401, "not_signed_in", "You are not signed in.", "Sign in and try again.")
+    static let notFound = Problem(404, "not_found", "There is nothing at this address.", "Use the terminal's own page.")
+    static let notClaimed = Problem(
+        403,
+        "not_claimed",
+        "This terminal has no owner yet.",
+        "Claim it first with the code on its screen."
+    )
+    static let otherOrigin = Problem(
+        403,
+        "other_origin",
+        "This request does not come from the terminal's own page.",
+        "Open the terminal's page and try again."
+    )
+
+    static func tooMany(_ wait: Duration) -> Problem {
+        var problem = Problem(
+            429,
+            "too_many_tries",
+            "There were too many wrong tries.",
+            "Wait \(wait.components.seconds + 1) seconds, then try again."
+        )
+        problem.retryAfter = wait
+        return problem
+    }
+}

@@ -1,0 +1,99 @@
+import Payments
+
+/// What the console answers, one case an address. Everything else is "not found".
+enum Route: Sendable, Equatable {
+    case session, claim, signIn, signOut
+    case settings, saveSettings, testConnection
+    case openCharge, history(before: ChargeID?, limit: Int, state: Charge.State?), currentCharge
+    case charge(ChargeID), cancel(ChargeID), release(ChargeID)
+    case events
+
+    /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
+    init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
+        let parts = path.split(separator: "/").dropFirst(2).map(String.init)  // Without "api" and "v1".
+        guard let first = parts.first else { throw .notFound }
+        switch (first, parts.count) {
+        case ("session", 1): self = try Self.only(method, ["GET": .session])
+        case ("claim", 1): self = try Self.only(method, ["POST": .claim])
+        case ("login", 1): self = try Self.only(method, ["POST": .signIn])
+        case ("logout", 1): self = try Self.only(method, ["POST": .signOut])
+        case ("settings", 1): self = try Self.only(method, ["GET": .settings, "PUT": .saveSettings])
+        case ("settings", 2) where parts[1] == "test-connection":
+            self = try Self.only(method, ["POST": .testConnection])
+        case ("events", 1): self = try Self.only(method, ["GET": .events])
+        case ("charges", 1) where method == "GET": self = try Self.history(query)
+        case ("charges", 1): self = try Self.only(method, ["POST": .openCharge])
+        case ("charges", 2) where parts[1] == "current": self = try Self.only(method, ["GET": .currentCharge])
+        case ("charges", 2): self = try Self.only(method, ["GET": .charge(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "cancel":
+            self = try Self.only(method, ["POST": .cancel(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "release":
+            self = try Self.only(method, ["POST": .release(Self.id(parts[1]))])
+        default: throw .notFound
+        }
+    }
+
+    /// Who may use it. Not listed is not allowed.
+    var roles: Set<Role> {
+        switch self {
+        case .session, .claim, .signIn: []  // Open; each looks after itself.
+        case .signOut: Set(Role.allCases)
+        case .settings, .saveSettings, .testConnection: [.owner]
+        case .openCharge, .cancel, .release, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
+        case .history: [.owner, .manager, .cashier]
+        }
+    }
+
+    /// Whether it answers without a session.
+    var isOpen: Bool { self == .session || isEntrance }
+
+    /// Whether it is the way in, which cannot carry a token yet.
+    var isEntrance: Bool { self == .claim || self == .signIn }
+
+    var changesState: Bool {
+        switch self {
+        case .session, .settings, .history, .currentCharge, .charge, .events: false
+        case .claim, .signIn, .signOut, .saveSettings, .testConnection, .openCharge, .cancel, .release: true
+        }
+    }
+
+    private static func only(_ method: String, _ routes: [String: Route]) throws(Problem) -> Route {
+        guard let route = routes[method] else {
+            throw Problem(
+                405,
+                "method_not_allowed",
+                "This address does not take this kind of request.",
+                "Use \(routes.keys.sorted().joined(separator: " or "))."
+            )
+        }
+        return route
+    }
+
+    private static func id(_ text: String) throws(Problem) -> ChargeID {
+        guard let id = ChargeID(text) else {
+            throw Problem(404, "charge_not_found", "There is no such charge here.", "Look at the last charges.")
+        }
+        return id
+    }
+
+    private static func history(_ query: [String: String]) throws(Problem) -> Route {
+        func wrong(_ name: String) -> Problem {
+            .field(
+                name,
+                Reason(
+                    code: "invalid_query",
+                    message: "The list cannot be asked for like this.",
+                    action: "Check “\(name)”."
+                )
+            )
+        }
+        if let name = query.keys.first(where: { !["before", "limit", "state"].contains($0) }) { throw wrong(name) }
+        let limit = query["limit"].map { Int($0) } ?? 25
+        guard let limit, (1...100).contains(limit) else { throw wrong("limit") }
+        let before = query["before"].map { ChargeID($0) }
+        if case .some(.none) = before { throw wrong("before") }
+        let state = query["state"].map { Charge.State(rawValue: $0) }
+        if case .some(.none) = state { throw wrong("state") }
+        return .history(before: before ?? nil, limit: limit, state: state ?? nil)
+    }
+}
