@@ -1,0 +1,131 @@
+// The terminal's API as this page uses it. Two kinds of failure, because they mean different things for the money:
+// `Refused` is the terminal's answer (nothing happened), `NoAnswer` is silence (it may have happened).
+
+import { t } from "./strings.js";
+
+const ROOT = "/api/v1";
+const TIMEOUT_MILLISECONDS = 20_000;
+
+let csrfToken = null;
+let onSignedOut = () => {};
+
+/** The terminal answered, and the answer is no. */
+export class Refused extends Error {
+  constructor(status, body, retryAfterSeconds) {
+    super(body.message ?? t("trouble.refused", { status }));
+    this.status = status;
+    this.code = body.code ?? "unclear";
+    this.action = body.action ?? "";
+    this.fields = body.fields ?? {};
+    this.chargeID = body.chargeID ?? null;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The request may or may not have reached the terminal; no usable answer came back. */
+export class NoAnswer extends Error {
+  constructor() {
+    super(t("trouble.noAnswer"));
+    this.action = t("trouble.noAnswerAction");
+  }
+}
+
+/** Names the one who is told when the session has ended. */
+export function whenSignedOut(callback) { onSignedOut = callback; }
+
+async function request(method, path, { body, headers = {}, isEntrance = false } = {}) {
+  let response;
+  let text;
+  try {
+    response = await fetch(ROOT + path, {
+      method,
+      headers: {
+        Accept: "application/json",
+        ...(method === "GET" ? {} : { "Content-Type": "application/json" }),
+        ...(method === "GET" || isEntrance || !csrfToken ? {} : { "X-CSRF-Token": csrfToken }),
+        ...headers,
+      },
+      body: method === "GET" ? undefined : JSON.stringify(body ?? {}),
+      credentials: "same-origin",
+      cache: "no-store",
+      redirect: "error",
+      signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
+    });
+    text = await response.text();
+  } catch {
+    throw new NoAnswer();
+  }
+  const answer = parse(text);
+  if (response.ok && answer !== undefined) return answer;
+  // A 5xx, or an answer that is none: whether the terminal acted is open.
+  if (response.ok || response.status >= 500 && !answer?.code) throw new NoAnswer();
+  if (response.status === 401 && !isEntrance) onSignedOut();
+  const retryAfter = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  throw new Refused(response.status, answer ?? {}, Number.isNaN(retryAfter) ? null : retryAfter);
+}
+
+/** Undefined where `text` is not JSON; null where there is none. */
+function parse(text) {
+  if (text === "") return null;
+  try { return JSON.parse(text); } catch { return undefined; }
+}
+
+/** Like `request`; when the token has changed (signed in again in another tab), fetches it and asks once more. */
+async function change(method, path, options) {
+  const tokenBefore = csrfToken;
+  try {
+    return await request(method, path, options);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 403) throw error;
+    await session();
+    if (csrfToken === tokenBefore || !csrfToken) throw error;
+    return await request(method, path, options);
+  }
+}
+
+function keepToken(answer) {
+  csrfToken = answer.csrfToken ?? null;
+  return answer;
+}
+
+export async function session() { return keepToken(await request("GET", "/session")); }
+
+export async function claim(code, password) {
+  return keepToken(await request("POST", "/claim", { body: { code, password }, isEntrance: true }));
+}
+
+export async function login(password) {
+  await request("POST", "/login", { body: { password }, isEntrance: true });
+  return await session();
+}
+
+export async function logout() { await change("POST", "/logout"); }
+
+export async function settings() { return await request("GET", "/settings"); }
+
+export async function saveSettings(body) { return await change("PUT", "/settings", { body }); }
+
+export async function testConnection(body) { return await change("POST", "/settings/test-connection", { body }); }
+
+export async function currentCharge() { return await request("GET", "/charges/current"); }
+
+export async function charge(id) { return await request("GET", `/charges/${encodeURIComponent(id)}`); }
+
+export async function openCharge(body, idempotencyKey) {
+  return await change("POST", "/charges", { body, headers: { "Idempotency-Key": idempotencyKey } });
+}
+
+export async function cancelCharge(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/cancel`); }
+
+export async function releaseCharge(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/release`); }
+
+/** One page of charges, newest first: `{ charges, next }`. */
+export async function charges({ limit, before = null, state = null }) {
+  const query = new URLSearchParams({ limit: String(limit) });
+  if (before) query.set("before", before);
+  if (state) query.set("state", state);
+  return await request("GET", `/charges?${query}`);
+}
+
+/** Where the terminal's events come from. */
+export const eventsAddress = `${ROOT}/events`;

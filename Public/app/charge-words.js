@@ -1,0 +1,79 @@
+// How a charge reads and looks, the same on every page and the same as on the terminal's screen.
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { state } from "./store.js";
+import { t } from "./strings.js";
+
+/** Colour name (style/tokens.css) and icon of each state. */
+const LOOKS = {
+  created: { tone: "calm", icon: "wallet" },
+  requiresAction: { tone: "calm", icon: "wallet" },
+  processing: { tone: "processing", icon: "arrows" },
+  succeeded: { tone: "paid", icon: "check" },
+  failed: { tone: "failed", icon: "cross" },
+  expired: { tone: "expired", icon: "clock" },
+  cancelled: { tone: "cancelled", icon: "ban" },
+  unknown: { tone: "unknown", icon: "question" },
+};
+
+const FINAL = new Set(["succeeded", "failed", "expired", "cancelled"]);
+
+/** True where the authority has given its last word. */
+export function isFinal(charge) { return FINAL.has(charge.state); }
+
+/** The state's name for words and looks. A state this page has never heard of is not known, and is shown so. */
+function known(charge) { return Object.hasOwn(LOOKS, charge.state) ? charge.state : "unknown"; }
+
+/** `{ tone, icon, title, word, what, todo }` of a charge: its state, what that means for the money, what to do. */
+export function look(charge) {
+  const name = known(charge);
+  const words = name === "succeeded" && charge.late ? "late" : name;
+  return {
+    ...LOOKS[name],
+    title: t(`state.${words}.title`),
+    word: t(`state.${words}.word`),
+    what: charge.reason?.message ?? t(`state.${words}.what`),
+    todo: charge.reason?.action ?? (words === "unknown" ? t("state.unknown.todo") : ""),
+  };
+}
+
+/** The state as icon and word. */
+export function stateBadge(charge) {
+  const { tone, icon: name, word } = look(charge);
+  return h("span", { class: "state-badge" }, h("span", { class: `disc tone-${tone}` }, icon(name)), h("span", { class: "state-word" }, word));
+}
+
+function locale() { return state.session?.locale ?? undefined; }
+
+function format(options, moment) {
+  const date = new Date(moment);
+  if (Number.isNaN(date.getTime())) return "";
+  try {
+    return new Intl.DateTimeFormat(locale(), options).format(date);
+  } catch {
+    return new Intl.DateTimeFormat("en", options).format(date);
+  }
+}
+
+/** Time of day. */
+export function timeText(moment) { return format({ hour: "2-digit", minute: "2-digit" }, moment); }
+
+/** Date and time of day, to the second. */
+export function momentText(moment) { return format({ dateStyle: "medium", timeStyle: "medium" }, moment); }
+
+/** "Today", "Yesterday", or the date. */
+export function dayText(moment) {
+  const day = (date) => [date.getFullYear(), date.getMonth(), date.getDate()].join("-");
+  const now = new Date();
+  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
+  if (day(new Date(moment)) === day(now)) return t("history.today");
+  if (day(new Date(moment)) === day(yesterday)) return t("history.yesterday");
+  return format({ weekday: "long", day: "numeric", month: "long", year: "numeric" }, moment);
+}
+
+/** Seconds as `M:SS`; negative counts as 0. */
+export function clockText(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}

@@ -1,0 +1,29 @@
+// One question before something that cannot be taken back.
+
+import { freshID, h } from "./dom.js";
+
+/** Asks; true where the answer is yes. Escape, the backdrop and "no" are no. */
+export function ask({ title, text, yes, no, isGrave = false }) {
+  return new Promise((resolve) => {
+    const titleID = freshID("dialog-title");
+    const textID = freshID("dialog-text");
+    const finish = (answer) => () => dialog.close(answer);
+    const dialog = h(
+      "dialog", { class: "dialog", "aria-labelledby": titleID, "aria-describedby": textID },
+      h("h2", { id: titleID }, title),
+      h("p", { id: textID }, text),
+      h(
+        "div", { class: "dialog-buttons" },
+        h("button", { class: "button", type: "button", autofocus: true, on: { click: finish("no") } }, no),
+        h("button", { class: `button ${isGrave ? "grave" : "primary"}`, type: "button", on: { click: finish("yes") } }, yes),
+      ),
+    );
+    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close("no"); });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

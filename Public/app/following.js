@@ -1,0 +1,81 @@
+// The charge this page shows, kept true: taken from the terminal's events while it runs there, asked for when the
+// terminal has moved on, and found again after a reload.
+
+import * as api from "./api.js";
+import { isFinal } from "./charge-words.js";
+import { settleWith } from "./intent.js";
+import { state, update } from "./store.js";
+
+const KEY = "till.followed";
+const ASK_AGAIN_MILLISECONDS = 3_000;
+
+let askAgain = null;
+
+/** Shows `charge` from now on. */
+export function follow(charge) {
+  sessionStorage.setItem(KEY, charge.id);
+  settleWith(charge);
+  update({ followed: charge, followedAt: performance.now() });
+  schedule();
+}
+
+/** Puts the charge away; the keypad comes back. A running charge cannot be put away: the terminal shows it too. */
+export function putAway() {
+  if (isHeld(state.followed)) return;
+  sessionStorage.removeItem(KEY);
+  update({ followed: null });
+  schedule();
+}
+
+/** True while the terminal is busy with this charge. */
+export function isHeld(charge) {
+  return charge !== null && state.terminal?.phase === "charging" && state.terminal.charge?.id === charge.id;
+}
+
+/** Takes the terminal's event over. */
+export function hear(terminal) {
+  const before = state.followed;
+  update({ terminal, link: "live" });
+  if (terminal.charge && (terminal.phase === "charging" || terminal.charge.id === before?.id)) {
+    follow(terminal.charge);
+  } else if (before && !isFinal(before)) {
+    refresh();
+  }
+}
+
+/** After a reload or a lost connection: what is running now, else the charge that was shown before. */
+export async function reattach() {
+  const running = await api.currentCharge();
+  if (running) {
+    follow(running);
+    return;
+  }
+  const id = state.followed?.id ?? sessionStorage.getItem(KEY);
+  if (!id) return;
+  try {
+    follow(await api.charge(id));
+  } catch (error) {
+    if (!(error instanceof api.Refused) || error.status !== 404) throw error;
+    sessionStorage.removeItem(KEY);
+    update({ followed: null });
+  }
+}
+
+async function refresh() {
+  const id = state.followed?.id;
+  if (!id) return;
+  try {
+    const charge = await api.charge(id);
+    if (state.followed?.id === id) follow(charge);
+  } catch {
+    schedule();
+  }
+}
+
+/** A charge the terminal no longer holds has no events; it is asked about until its end is known. */
+function schedule() {
+  clearTimeout(askAgain);
+  const charge = state.followed;
+  if (!charge || isFinal(charge) || isHeld(charge) || !state.session?.signedIn) return;
+  askAgain = setTimeout(refresh, ASK_AGAIN_MILLISECONDS);
+}

@@ -1,0 +1,73 @@
+// Amounts as the keypad composes them: strings of decimal digits in minor units. No arithmetic on fractions anywhere;
+// the terminal parses, checks and formats everything that counts.
+
+/** Longest amount the keypad takes: stays exact as a JSON number (below 2^53) in every currency. */
+export const LONGEST_AMOUNT = 11;
+
+/** Symbols the terminal's screen writes instead of a code. Every other currency is written by its code. */
+const SYMBOLS = new Set(["EUR", "USD", "GBP", "JPY", "INR", "KRW", "ILS", "VND", "UAH", "TRY", "PLN"]);
+
+/** Adds keys to an amount: no leading zeros, no longer than the longest. */
+export function typed(digits, keys) {
+  const longer = (digits + keys).replace(/^0+/, "");
+  return longer.length > LONGEST_AMOUNT ? digits : longer;
+}
+
+/** `"1250"` with exponent 2 is `"12.50"`. */
+export function decimal(digits, exponent) {
+  const padded = digits.padStart(exponent + 1, "0");
+  return exponent === 0 ? padded : `${padded.slice(0, -exponent)}.${padded.slice(-exponent)}`;
+}
+
+/** `"12,5"` with exponent 2 is `"1250"`; null where it is not an amount. Takes no grouping: "1.000" is not guessed. */
+export function minorDigits(text, exponent) {
+  const match = /^(\d+)(?:[.,](\d+))?$/.exec(text.trim());
+  if (!match) return null;
+  const fraction = match[2] ?? "";
+  if (fraction.length > exponent) return null;
+  const digits = (match[1] + fraction.padEnd(exponent, "0")).replace(/^0+(?=\d)/, "");
+  return digits.length > LONGEST_AMOUNT ? null : digits;
+}
+
+/** The amount as people of `locale` read it, for what is being typed; a charge has its text from the terminal. */
+export function amountText(digits, { currency, exponent, locale }) {
+  const options = {
+    style: "currency",
+    currency,
+    currencyDisplay: SYMBOLS.has(currency) ? "narrowSymbol" : "code",
+    minimumFractionDigits: exponent,
+    maximumFractionDigits: exponent,
+    numberingSystem: "latn",
+  };
+  const text = decimal(digits, exponent);
+  try {
+    return new Intl.NumberFormat(locale ?? "en-US", options).format(text);
+  } catch {
+    return `${currency} ${text}`;
+  }
+}
+
+/** Decimal digits of a currency, as the browser knows them; the terminal's word comes with the session. */
+export function exponentOf(currency) {
+  try {
+    return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
+  } catch {
+    return 2;
+  }
+}
+
+/** Active currencies of ISO 4217 that the terminal takes. */
+export const CURRENCIES = (
+  "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY " +
+  "COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS " +
+  "INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP " +
+  "MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR " +
+  "SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYI UYU UYW UZS VED " +
+  "VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG"
+).split(" ");
+
+/** Conventions for writing amounts that the terminal's screen knows. */
+export const LOCALES = [
+  "en-US", "en-GB", "en-IE", "de-DE", "de-AT", "de-CH", "es-ES", "es-MX", "fr-FR", "fr-CH", "it-IT", "pt-PT", "pt-BR",
+  "nl-NL", "ja-JP", "ar-EG", "sv-SE", "pl-PL",
+];

@@ -1,0 +1,66 @@
+// The frame around every page of a signed-in terminal: name, gateway light, ways to go, and the word when the
+// connection is lost.
+
+import { announce, h, refill } from "./dom.js";
+import { icon, mark } from "./icons.js";
+import { state } from "./store.js";
+import { t } from "./strings.js";
+
+const PLACES = [
+  { name: "charge", icon: "keypad" },
+  { name: "history", icon: "history" },
+  { name: "settings", icon: "sliders" },
+];
+
+/** The frame. `show(view, name)` puts a view in; `update()` follows the state. */
+export function makeShell({ onSignOut }) {
+  const merchant = h("span", { class: "merchant" });
+  const gateway = h("span", { class: "gateway" });
+  const banner = h("div", { class: "banner", role: "alert" });
+  const main = h("main", { id: "main", tabindex: "-1" });
+  const links = PLACES.map(({ name, icon: picture }) =>
+    h("a", { class: "nav-link", href: `#/${name}`, "data-place": name }, icon(picture), h("span", {}, t(`nav.${name}`))));
+  const signOut = h("button", { class: "nav-link sign-out", type: "button", on: { click: onSignOut } }, icon("signOut"), h("span", {}, t("nav.signOut")));
+  const skip = h("a", { class: "skip", href: "#main", on: { click: (event) => { event.preventDefault(); main.focus(); } } }, t("app.skip"));
+  const header = h(
+    "header", { class: "topbar" },
+    h("div", { class: "brand" }, mark(), merchant),
+    gateway,
+  );
+  const nav = h("nav", { class: "nav", "aria-label": t("nav.label") }, links, signOut);
+  const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, main));
+  let shownGateway = null;
+  let wasLost = false;
+
+  return {
+    element,
+    main,
+    show(view, place) {
+      refill(main, view);
+      element.dataset.place = place;
+      for (const link of links) {
+        if (link.dataset.place === place) link.setAttribute("aria-current", "page");
+        else link.removeAttribute("aria-current");
+      }
+    },
+    update() {
+      const name = state.session?.merchantName || t("app.name");
+      if (merchant.textContent !== name) merchant.textContent = name;
+      nav.hidden = !state.session?.setUp;
+      const light = state.terminal?.gateway ?? "unknown";
+      if (light !== shownGateway) {
+        shownGateway = light;
+        gateway.dataset.light = light;
+        refill(gateway, h("span", { class: "light" }), h("span", {}, t(`gateway.${["ready", "unreachable", "refused"].includes(light) ? light : "unknown"}`)));
+      }
+      gateway.hidden = !state.session?.setUp || !state.terminal;
+      const isLost = state.link === "lost";
+      if (isLost && !wasLost) refill(banner, icon("plug"), h("span", {}, t("link.lost")));
+      if (!isLost && wasLost) {
+        refill(banner);
+        announce(t("link.back"));
+      }
+      wasLost = isLost;
+    },
+  };
+}

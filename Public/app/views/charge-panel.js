@@ -1,0 +1,183 @@
+// One charge, large: what state it is in, in the words and colours of the terminal's screen, and what can be done.
+
+import * as api from "../api.js";
+import { clockText, isFinal, look } from "../charge-words.js";
+import { ask } from "../dialog.js";
+import { announce, h, refill } from "../dom.js";
+import { follow, isHeld, putAway } from "../following.js";
+import { notice } from "../form.js";
+import { icon } from "../icons.js";
+import { chargeAddress } from "../recent.js";
+import { state } from "../store.js";
+import { t } from "../strings.js";
+import { arrival, prefill } from "./keypad.js";
+
+/** Seconds left at which a screen reader says so. */
+const HEARD_SECONDS = [60, 30, 10];
+
+export function chargePanel() {
+  const title = h("h1", { class: "panel-title", tabindex: "-1" });
+  const what = h("p", { class: "panel-what" });
+  const todo = h("p", { class: "panel-todo" });
+  const disc = h("div", { class: "panel-disc" });
+  const amount = h("p", { class: "panel-amount" });
+  const facts = h("dl", { class: "panel-facts" });
+  const clock = h("span", { class: "panel-clock-words" });
+  const bar = h("span", { class: "panel-bar" });
+  const time = h("div", { class: "panel-clock", role: "timer", "aria-live": "off" }, clock, h("span", { class: "panel-track" }, bar));
+  const doubt = h("p", { class: "panel-doubt" });
+  const actions = h("div", { class: "panel-actions" });
+  const trouble = h("div", { class: "trouble", role: "alert" });
+  const element = h(
+    "section", { class: "panel", "aria-labelledby": "panel-title" },
+    h("div", { class: "panel-main" }, disc, title, amount, what, todo, doubt, time, facts),
+    trouble,
+    actions,
+  );
+  title.id = "panel-title";
+
+  let shown = "";
+  let shownState = null;
+  let timer = null;
+  let secondsBefore = null;
+  let isWorking = false;
+
+  function update() {
+    const charge = state.followed;
+    if (!charge) return;
+    // The clock is not part of what is compared: it ticks by itself between the terminal's words.
+    const held = isHeld(charge);
+    const now = JSON.stringify([{ ...charge, secondsLeft: null }, held, isWorking, arrival.note]);
+    if (now !== shown) {
+      shown = now;
+      const hadFocus = actions.contains(document.activeElement);
+      paint(charge, held);
+      if (hadFocus && !isWorking) title.focus({ preventScroll: true });
+    }
+    tick();
+  }
+
+  function paint(charge, held) {
+    const { tone, icon: picture, title: words, what: happened, todo: next } = look(charge);
+    const isCancelling = !isFinal(charge) && held && !charge.canCancel && ["created", "requiresAction"].includes(charge.state);
+    element.dataset.tone = tone;
+    element.dataset.state = charge.state;
+    if (shownState !== `${charge.id} ${charge.state}`) {
+      refill(disc, icon(picture));
+      secondsBefore = null;
+      if (shownState !== null || isFinal(charge)) {
+        announce([words, charge.amountText, happened, next].filter(Boolean).join(". "), { atOnce: true });
+      }
+      shownState = `${charge.id} ${charge.state}`;
+    }
+    title.textContent = words;
+    document.title = `${words} · ${charge.amountText}`;
+    amount.textContent = charge.amountText;
+    amount.dataset.length = charge.amountText.length > 13 ? "huge" : charge.amountText.length > 9 ? "long" : "short";
+    const isInDoubt = charge.unresolved && !isFinal(charge) && charge.state !== "unknown";
+    what.textContent = isCancelling ? t("charge.cancelling") : isInDoubt ? t(`state.${charge.state}.what`) : happened;
+    todo.textContent = isInDoubt ? "" : next;
+    todo.hidden = todo.textContent === "";
+    const background = charge.state === "unknown" && !held ? t("charge.background") : "";
+    const doubtWords = isInDoubt ? [charge.reason?.message, charge.reason?.action].filter(Boolean).join(" ") : background || (arrival.note ?? "");
+    refill(doubt, doubtWords ? [icon(isInDoubt ? "alert" : "clock"), h("span", {}, doubtWords)] : null);
+    doubt.hidden = doubtWords === "";
+    element.classList.toggle("is-full", doubtWords !== "" || todo.textContent.length > 60);
+    refill(facts, factsOf(charge));
+    refill(actions, actionsOf(charge, held));
+  }
+
+  function factsOf(charge) {
+    const fact = (name, value, className = null) => h("div", { class: className }, h("dt", {}, name), h("dd", {}, value));
+    return [
+      fact(t("charge.codeLabel"), charge.code, "panel-code"),
+      charge.reference ? fact(t("charge.referenceLabel"), charge.reference) : null,
+      charge.evidence?.paidAmountText && charge.evidence.paidAmountText !== charge.amountText
+        ? fact(t("detail.evidenceNames.paidAmountText"), charge.evidence.paidAmountText) : null,
+    ];
+  }
+
+  function actionsOf(charge, held) {
+    const button = (label, className, click) => h("button", { class: `button ${className}`, type: "button", disabled: isWorking, on: { click } }, label);
+    const details = h("a", { class: "button on-tone quiet-button", href: chargeAddress(charge) }, t("charge.details"));
+    if (held) {
+      return [
+        charge.canRelease ? button(t("charge.release"), "on-tone", () => release(charge)) : null,
+        charge.canCancel ? button(t("charge.cancel"), "on-tone", () => cancel(charge)) : null,
+        isFinal(charge) ? button(t("charge.newCharge"), "on-tone strong", leave) : null,
+      ];
+    }
+    if (!isFinal(charge)) return [button(t("charge.nextCustomer"), "on-tone strong", leave), details];
+    if (charge.state === "succeeded") return [button(t("charge.newCharge"), "on-tone strong", leave), details];
+    return [
+      button(t("charge.again", { amount: charge.amountText }), "on-tone strong", () => { prefill(charge); leave(); }),
+      button(t("charge.newCharge"), "on-tone", leave),
+      details,
+    ];
+  }
+
+  function leave() {
+    arrival.note = null;
+    putAway();
+  }
+
+  async function cancel(charge) {
+    const yes = await ask({
+      title: t("charge.cancelTitle"), text: t("charge.cancelText", { amount: charge.amountText }),
+      yes: t("charge.cancelYes"), no: t("charge.cancelNo"), isGrave: true,
+    });
+    if (yes) await act(() => api.cancelCharge(charge.id));
+  }
+
+  async function release(charge) {
+    const yes = await ask({
+      title: t("charge.releaseTitle"), text: t("charge.releaseText", { amount: charge.amountText }),
+      yes: t("charge.releaseYes"), no: t("charge.releaseNo"), isGrave: true,
+    });
+    if (yes) await act(() => api.releaseCharge(charge.id));
+  }
+
+  async function act(call) {
+    refill(trouble);
+    isWorking = true;
+    update();
+    try {
+      const charge = await call();
+      // An event may have brought later news already; a final word is never taken back by an earlier answer.
+      if (state.followed?.id === charge.id && !isFinal(state.followed)) follow(charge);
+    } catch (error) {
+      if (error.status !== 401) refill(trouble, notice("bad", error.message || t("charge.actionFailed"), error.action));
+    } finally {
+      isWorking = false;
+      update();
+    }
+  }
+
+  /** Counts down between the terminal's words, by the page's steady clock: the time of day may be wrong here. */
+  function tick() {
+    clearTimeout(timer);
+    const charge = state.followed;
+    const isTimed = charge && charge.secondsLeft !== null && charge.secondsLeft !== undefined
+      && ["created", "requiresAction"].includes(charge.state);
+    time.hidden = !isTimed;
+    if (!isTimed) return;
+    const left = charge.secondsLeft - (performance.now() - state.followedAt) / 1000;
+    const whole = Math.max(0, Math.ceil(left));
+    const words = whole > 0 ? t("charge.timeLeft", { time: clockText(whole) }) : t("charge.timeOver");
+    if (clock.textContent !== words) clock.textContent = words;
+    const total = (new Date(charge.deadline) - new Date(charge.createdAt)) / 1000;
+    bar.style.setProperty("--left", String(total > 0 ? Math.min(1, Math.max(0, left / total)) : 0));
+    for (const mark of HEARD_SECONDS) {
+      if (secondsBefore !== null && secondsBefore > mark && whole <= mark && whole > 0) announce(t("charge.timeLeftHeard", { seconds: mark }));
+    }
+    secondsBefore = whole;
+    if (whole > 0) timer = setTimeout(tick, 250);
+  }
+
+  return {
+    element,
+    update,
+    ready() { title.focus({ preventScroll: true }); },
+    end() { clearTimeout(timer); },
+  };
+}

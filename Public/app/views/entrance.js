@@ -1,0 +1,128 @@
+// The ways in: claim the terminal, sign in, and the page shown while the terminal cannot be reached.
+
+import * as api from "../api.js";
+import { clockText } from "../charge-words.js";
+import { h, refill } from "../dom.js";
+import { busyButton, notice, secretField, textField, waitOut } from "../form.js";
+import { mark } from "../icons.js";
+import { t } from "../strings.js";
+
+function frame(title, lead, ...content) {
+  return h(
+    "main", { class: "entrance", id: "main" },
+    h("div", { class: "entrance-card" }, h("div", { class: "entrance-mark" }, mark()), h("h1", {}, title), h("p", { class: "lead" }, lead), content),
+  );
+}
+
+/** Shows a refusal above the form, with the wait the terminal asked for. */
+function showTrouble(place, error, button) {
+  refill(place, notice("bad", error.message, error.action));
+  if (error.retryAfterSeconds) waitOut(error.retryAfterSeconds, button, place, clockText);
+}
+
+/** Claim with the code on the screen. `code` comes from the address behind the screen's QR code. */
+export function claimView({ code, onDone }) {
+  const codeField = textField("code", {
+    label: t("claim.code"),
+    help: t("claim.codeHelp"),
+    value: code,
+    attributes: { autocomplete: "one-time-code", autocapitalize: "characters", spellcheck: "false", class: "input code-input", autofocus: !code },
+  });
+  const password = secretField("password", {
+    label: t("claim.password"), help: t("password.help"), autocomplete: "new-password", withStrength: true,
+  });
+  const button = busyButton({ label: t("claim.button"), busyLabel: t("claim.busy") });
+  const trouble = h("div", { class: "trouble", role: "alert" });
+
+  async function submit() {
+    const length = [...password.value].length;
+    codeField.setError(codeField.value.trim() ? null : t("claim.codeMissing"));
+    password.setError(length >= 8 ? null : t("password.tooShortError"));
+    refill(trouble);
+    const wrong = [codeField, password].find((field) => field.control.hasAttribute("aria-invalid"));
+    if (wrong) {
+      wrong.control.focus();
+      return;
+    }
+    try {
+      onDone(await api.claim(codeField.value.trim(), password.value));
+    } catch (error) {
+      if (error.code === "already_claimed") {
+        onDone(await api.session(), t("claim.alreadyClaimed"));
+      } else if (error.code?.startsWith("password_")) {
+        password.setError(error.message);
+        password.control.focus();
+      } else {
+        showTrouble(trouble, error, button.element);
+        if (error.code === "claim_code_wrong") {
+          codeField.setError(error.message);
+          codeField.control.focus();
+          codeField.control.select();
+        }
+      }
+    }
+  }
+
+  const form = h(
+    "form", { class: "stack", novalidate: true, on: { submit: (event) => { event.preventDefault(); if (!button.element.disabled) button.during(submit); } } },
+    trouble,
+    codeField.element,
+    // Password keepers file the password under this name.
+    h("input", { type: "text", name: "username", value: "owner", autocomplete: "username", hidden: true }),
+    password.element,
+    button.element,
+    h("details", { class: "hint" }, h("summary", {}, t("claim.certificate")), h("p", {}, t("claim.certificateDetail"))),
+  );
+  return {
+    element: frame(t("claim.title"), t("claim.lead"), form),
+    ready() { (code ? password : codeField).control.focus(); },
+    /** A code scanned while this page is open. */
+    takeCode(scanned) { codeField.value = scanned; password.control.focus(); },
+  };
+}
+
+/** Sign in. `hasEnded`: the session ended in the middle of something. `note`: a word before. */
+export function loginView({ hasEnded, note, onDone }) {
+  const password = secretField("password", { label: t("password.label"), autocomplete: "current-password" });
+  const button = busyButton({ label: t("login.button"), busyLabel: t("login.busy") });
+  const trouble = h("div", { class: "trouble", role: "alert" }, note ? notice("plain", note) : null);
+
+  async function submit() {
+    refill(trouble);
+    password.setError(password.value ? null : t("password.missing"));
+    if (!password.value) {
+      password.control.focus();
+      return;
+    }
+    try {
+      onDone(await api.login(password.value));
+    } catch (error) {
+      showTrouble(trouble, error, button.element);
+      password.control.focus();
+      password.control.select();
+    }
+  }
+
+  const form = h(
+    "form", { class: "stack", novalidate: true, on: { submit: (event) => { event.preventDefault(); if (!button.element.disabled) button.during(submit); } } },
+    trouble,
+    h("input", { type: "text", name: "username", value: "owner", autocomplete: "username", hidden: true }),
+    password.element,
+    button.element,
+  );
+  return {
+    element: frame(t("login.title"), t(hasEnded ? "login.ended" : "login.lead"), form),
+    ready() { password.control.focus(); },
+  };
+}
+
+/** The terminal did not answer when the page was opened. */
+export function unreachableView({ onRetry }) {
+  return {
+    element: frame(
+      t("app.unreachable"), t("app.unreachableDetail"),
+      h("button", { class: "button primary wide", type: "button", on: { click: onRetry } }, t("app.tryNow")),
+    ),
+    ready() {},
+  };
+}

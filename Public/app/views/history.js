@@ -1,0 +1,222 @@
+// The charges there were, newest first, and everything known of one of them.
+
+import * as api from "../api.js";
+import { dayText, isFinal, look, momentText } from "../charge-words.js";
+import { announce, h, refill } from "../dom.js";
+import { isHeld } from "../following.js";
+import { notice } from "../form.js";
+import { icon } from "../icons.js";
+import { chargeAddress, chargeRow } from "../recent.js";
+import { state } from "../store.js";
+import { hasWords, t } from "../strings.js";
+
+const PAGE = 25;
+const FILTERS = ["all", "succeeded", "unknown", "failed", "expired", "cancelled"];
+
+/** The history page; `id` names the charge to show beside (or, on a phone, instead of) the list. */
+export function historyView({ id }) {
+  let chosen = id;
+  let filter = "all";
+  let charges = [];
+  let next = null;
+  let asked = 0;
+  let detail = null;
+  let lastEvent = "";
+
+  const list = h("div", { class: "list" });
+  const more = h("button", { class: "button wide", type: "button", hidden: true, on: { click: () => load({ older: true }) } }, t("history.more"));
+  const trouble = h("div", { class: "trouble", role: "alert" });
+  const filters = h(
+    "div", { class: "filters", role: "group", "aria-label": t("history.filter") },
+    FILTERS.map((name) => h("button", { class: "chip", type: "button", "aria-pressed": String(name === filter), "data-filter": name, on: { click: () => choose(name) } }, t(`history.filters.${name}`))),
+  );
+  const beside = h("div", { class: "detail-place" });
+  const element = h(
+    "div", { class: "history-page" },
+    h("section", { class: "history-list", "aria-labelledby": "history-title" }, h("h1", { id: "history-title", tabindex: "-1" }, t("history.title")), filters, trouble, list, more),
+    beside,
+  );
+
+  function choose(name) {
+    filter = name;
+    for (const chip of filters.children) chip.setAttribute("aria-pressed", String(chip.dataset.filter === name));
+    charges = [];
+    load();
+  }
+
+  async function load({ older = false, quietly = false } = {}) {
+    asked += 1;
+    const mine = asked;
+    refill(trouble);
+    if (!older && !quietly) refill(list, h("p", { class: "quiet", role: "status" }, t("history.loading")));
+    try {
+      const page = await api.charges({ limit: PAGE, before: older ? next : null, state: filter === "all" ? null : filter });
+      if (mine !== asked) return;
+      if (older) {
+        const focusOn = charges.length;
+        charges = [...charges, ...page.charges];
+        next = page.next;
+        paint();
+        list.querySelectorAll("a.row")[focusOn]?.focus();
+      } else if (quietly && charges.length > page.charges.length) {
+        const fresh = new Set(page.charges.map((charge) => charge.id));
+        charges = [...page.charges, ...charges.filter((charge) => !fresh.has(charge.id))];
+        paint();
+      } else {
+        ({ charges, next } = page);
+        paint();
+      }
+    } catch (error) {
+      if (mine !== asked || error.status === 401) return;
+      if (!older && !quietly) refill(list);
+      refill(
+        trouble, notice("bad", t("history.failed"), error.message),
+        h("button", { class: "button", type: "button", on: { click: () => load({ older }) } }, t("trouble.retry")),
+      );
+    }
+  }
+
+  function paint() {
+    more.hidden = !next;
+    if (charges.length === 0) {
+      refill(list, h("div", { class: "empty" }, h("p", {}, t(filter === "all" ? "history.empty" : "history.emptyFilter")), filter === "all" ? h("p", { class: "quiet" }, t("history.emptyHint")) : null));
+      return;
+    }
+    const days = new Map();
+    for (const charge of charges) {
+      const day = dayText(charge.createdAt);
+      days.set(day, [...(days.get(day) ?? []), charge]);
+    }
+    const focused = document.activeElement?.closest?.("a.row")?.getAttribute("href");
+    refill(list, [...days].map(([day, group]) =>
+      h("section", { class: "day" }, h("h2", {}, day), h("div", { class: "rows" }, group.map((charge) => chargeRow(charge, { isCurrent: charge.id === chosen }))))));
+    if (focused) list.querySelector(`a.row[href="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  function open(newID) {
+    chosen = newID;
+    element.dataset.showing = chosen ? "detail" : "list";
+    detail = chosen ? detailView(chosen) : null;
+    refill(beside, detail ? detail.element : h("p", { class: "quiet choose-hint" }, t("history.choose")));
+    for (const row of list.querySelectorAll("a.row")) {
+      if (chosen && row.getAttribute("href") === chargeAddress({ id: chosen })) row.setAttribute("aria-current", "true");
+      else row.removeAttribute("aria-current");
+    }
+    document.title = `${t("nav.history")} · ${t("app.name")}`;
+  }
+
+  open(id);
+  load();
+  return {
+    element,
+    /** Another charge of the same list, without losing the place in it. */
+    go(newID) {
+      open(newID);
+      if (newID) element.querySelector(".detail h1, .detail")?.focus();
+      else list.querySelector("a.row")?.focus({ preventScroll: true });
+    },
+    update() {
+      const charge = state.terminal?.charge;
+      const event = `${state.terminal?.phase} ${charge?.id} ${charge?.state} ${state.recent?.[0]?.id} ${state.recent?.[0]?.state}`;
+      if (lastEvent && event !== lastEvent) {
+        load({ quietly: true });
+        detail?.refresh();
+      }
+      lastEvent = event;
+    },
+    end() {},
+  };
+}
+
+/** Everything known of one charge. */
+function detailView(id) {
+  const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
+  const element = h(
+    "article", { class: "detail", tabindex: "-1", "aria-labelledby": "detail-title" },
+    h("a", { class: "back", href: "#/history" }, icon("left"), t("history.back")),
+    place,
+  );
+  let shown = "";
+
+  async function refresh() {
+    try {
+      const charge = await api.charge(id);
+      const now = JSON.stringify(charge);
+      if (now === shown) return;
+      shown = now;
+      refill(place, contents(charge));
+    } catch (error) {
+      if (error.status === 401 || shown) return;
+      refill(place, notice("bad", error.message, error.action), h("button", { class: "button", type: "button", on: { click: refresh } }, t("trouble.retry")));
+    }
+  }
+  refresh();
+  return { element, refresh };
+}
+
+function contents(charge) {
+  const { tone, icon: picture, word, what, todo } = look(charge);
+  const held = isHeld(charge);
+  return [
+    h(
+      "div", { class: `detail-head tone-${tone}` },
+      h("div", { class: "panel-disc" }, icon(picture)),
+      h("div", {}, h("h1", { id: "detail-title", tabindex: "-1" }, word), h("p", { class: "detail-amount" }, charge.amountText)),
+    ),
+    what || todo
+      ? h("section", { class: "card detail-reason", "aria-label": t("detail.meaning") }, what ? h("p", { class: "strong" }, what) : null, todo ? h("p", {}, todo) : null)
+      : null,
+    !isFinal(charge) && held ? h("a", { class: "button primary wide", href: "#/charge" }, t("detail.toCharge")) : null,
+    h(
+      "section", { class: "card" }, h("h2", {}, t("detail.facts")),
+      h(
+        "dl", { class: "facts" },
+        fact(t("detail.opened"), momentText(charge.createdAt)),
+        charge.deadline ? fact(t("detail.deadline"), momentText(charge.deadline)) : null,
+        fact(t("detail.code"), charge.code),
+        charge.reference ? fact(t("detail.reference"), charge.reference, { isCopied: true }) : null,
+        fact(t("detail.merchant"), charge.merchantName),
+        fact(t("detail.id"), charge.id, { isCopied: true, isCode: true }),
+      ),
+    ),
+    charge.evidence || !isFinal(charge)
+      ? h(
+        "section", { class: "card" }, h("h2", {}, t("detail.evidence")),
+        charge.evidence ? h("dl", { class: "facts" }, evidence(charge.evidence)) : h("p", { class: "quiet" }, t("detail.noEvidence")),
+      )
+      : null,
+  ];
+}
+
+function evidence(facts) {
+  return Object.entries(facts)
+    .filter(([, value]) => ["string", "number"].includes(typeof value) && value !== "")
+    .map(([name, value]) => {
+      const key = `detail.evidenceNames.${name}`;
+      const words = hasWords(key) ? t(key) : name;
+      if (/At$/.test(name) && typeof value === "string" && !Number.isNaN(Date.parse(value))) return fact(words, momentText(value));
+      const isCode = /ID$|account|hash/i.test(name);
+      return fact(words, String(value), { isCode, isCopied: isCode });
+    });
+}
+
+function fact(name, value, { isCopied = false, isCode = false } = {}) {
+  const copy = isCopied && navigator.clipboard
+    ? h("button", {
+      class: "copy", type: "button", "aria-label": t("detail.copy", { name }),
+      on: { click: (event) => copyText(value, event.currentTarget) },
+    }, icon("copy"))
+    : null;
+  return h("div", {}, h("dt", {}, name), h("dd", { class: isCode ? "code" : null }, h("span", {}, value), copy));
+}
+
+async function copyText(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    return;
+  }
+  refill(button, icon("check"));
+  announce(t("detail.copied"));
+  setTimeout(() => refill(button, icon("copy")), 1_500);
+}

@@ -1,0 +1,218 @@
+// The merchant's settings: the one form of the first set-up and of every change after.
+
+import * as api from "../api.js";
+import { momentText } from "../charge-words.js";
+import { h, refill } from "../dom.js";
+import { busyButton, choiceField, notice, secretField, showFieldErrors, textField } from "../form.js";
+import { icon } from "../icons.js";
+import { amountText, CURRENCIES, decimal, exponentOf, LOCALES, minorDigits } from "../money.js";
+import { state } from "../store.js";
+import { t } from "../strings.js";
+
+const DRAFT = "till.settings-draft";
+const COMMON_CURRENCIES = ["EUR", "USD", "GBP", "CHF"];
+
+/** What was typed and not saved outlives a sign-in and a reload. Secrets stay in this module's memory only. */
+let secrets = {};
+
+function draft() {
+  try {
+    return JSON.parse(sessionStorage.getItem(DRAFT)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function forgetDraft() {
+  sessionStorage.removeItem(DRAFT);
+  secrets = {};
+}
+
+/** Forgets what was typed, when somebody signs out. */
+export { forgetDraft as forgetSettingsDraft };
+
+function currencyNames() {
+  const names = new Intl.DisplayNames("en", { type: "currency", fallback: "code" });
+  const option = (code) => [code, names.of(code) === code ? code : `${code} · ${names.of(code)}`];
+  return [
+    [null, [["", t("settings.choose")]]],
+    [t("settings.common"), COMMON_CURRENCIES.map(option)],
+    [t("settings.all"), CURRENCIES.filter((code) => !COMMON_CURRENCIES.includes(code)).map(option)],
+  ];
+}
+
+function localeNames(currency) {
+  const names = new Intl.DisplayNames("en", { type: "language", languageDisplay: "standard" });
+  const example = (locale) => amountText("123450", { currency: currency || "EUR", exponent: 2, locale });
+  return [[null, LOCALES.map((locale) => [locale, `${example(locale)} · ${names.of(locale)}`])]];
+}
+
+function browserLocale() {
+  const wanted = navigator.languages ?? [navigator.language];
+  return wanted.find((tag) => LOCALES.includes(tag))
+    ?? wanted.map((tag) => LOCALES.find((locale) => locale.split("-")[0] === tag.split("-")[0])).find(Boolean) ?? "en-US";
+}
+
+function makeFields(saved, typed) {
+  const start = (name, fallback = "") => typed[name] ?? saved[name] ?? fallback;
+  const plain = { autocapitalize: "none", spellcheck: "false" };
+  const currency = start("currency", "");
+  const exponent = exponentOf(currency);
+  const limit = typed.chargeLimit ?? (saved.chargeLimitMinor ? decimal(String(saved.chargeLimitMinor), exponent) : "");
+  return {
+    merchantName: textField("merchantName", {
+      label: t("settings.merchantName"), help: t("settings.merchantNameHelp"), value: start("merchantName"), attributes: { autocomplete: "organization" },
+    }),
+    currency: choiceField("currency", { label: t("settings.currency"), value: currency, groups: currencyNames() }),
+    locale: choiceField("locale", { label: t("settings.locale"), value: start("locale", browserLocale()), groups: localeNames(currency) }),
+    chargeLimit: textField("chargeLimitMinor", {
+      label: t("settings.chargeLimit"), help: t("settings.chargeLimitHelp"), value: limit, attributes: { inputmode: "decimal" },
+    }),
+    operatorID: textField("operatorID", { label: t("settings.operatorID"), help: t("settings.operatorIDHelp"), value: start("operatorID"), attributes: plain }),
+    merchantID: textField("merchantID", { label: t("settings.merchantID"), help: t("settings.merchantIDHelp"), value: start("merchantID"), attributes: plain }),
+    gatewayURL: textField("gatewayURL", {
+      label: t("settings.gatewayURL"), help: t("settings.gatewayURLHelp"), value: start("gatewayURL"), attributes: { ...plain, inputmode: "url" },
+    }),
+    gatewayKey: secretField("gatewayKey", {
+      label: t("settings.gatewayKey"), help: t(saved.gatewayKeySet ? "settings.gatewayKeySet" : "settings.gatewayKeyHelp"), autocomplete: "off",
+    }),
+    password: secretField("password", { label: t("settings.password"), help: t("settings.passwordHelp"), autocomplete: "current-password" }),
+  };
+}
+
+/** The settings page; `isFirst` for the first set-up. `onSaved` is told when the terminal has taken them. */
+export function settingsView({ isFirst, onSaved, onSignOut }) {
+  const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
+  const element = h(
+    "section", { class: "page settings", "aria-labelledby": "settings-title" },
+    h("h1", { id: "settings-title", tabindex: "-1" }, t(isFirst ? "settings.setupTitle" : "settings.title")),
+    isFirst ? h("p", { class: "lead" }, t("settings.setupLead")) : null,
+    place,
+    isFirst ? null : h("button", { class: "button sign-out-here", type: "button", on: { click: onSignOut } }, icon("signOut"), t("nav.signOut")),
+  );
+
+  async function load() {
+    try {
+      build(place, (await api.settings()) ?? {}, { isFirst, onSaved });
+    } catch (error) {
+      if (error.status === 404) {
+        build(place, {}, { isFirst, onSaved });
+        return;
+      }
+      refill(
+        place, notice("bad", t("settings.loadFailed"), error.message),
+        h("button", { class: "button", type: "button", on: { click: load } }, t("trouble.retry")),
+      );
+    }
+  }
+  load();
+  return { element, update() {}, end() {} };
+}
+
+function build(place, saved, { isFirst, onSaved }) {
+  const fields = makeFields(saved, draft());
+  const all = Object.values(fields);
+  fields.gatewayKey.value = secrets.gatewayKey ?? "";
+  const trouble = h("div", { class: "trouble", role: "alert" });
+  const tested = h("div", { class: "tested", role: "status" });
+  const save = busyButton({ label: t(isFirst ? "settings.saveFirst" : "settings.save"), busyLabel: t("settings.saving") });
+  const test = busyButton({ label: t("settings.test"), busyLabel: t("settings.testing"), className: "button wide", type: "button" });
+
+  const gatewayChanges = () => fields.gatewayKey.value !== "" || fields.gatewayURL.value.trim() !== (saved.gatewayURL ?? "");
+  const showPassword = () => { fields.password.element.hidden = isFirst || !gatewayChanges(); };
+  const keep = () => {
+    const typed = {};
+    for (const name of ["merchantName", "currency", "locale", "chargeLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
+    sessionStorage.setItem(DRAFT, JSON.stringify(typed));
+    secrets = { gatewayKey: fields.gatewayKey.value };
+    showPassword();
+    if (!test.isBusy) refill(tested);
+  };
+  showPassword();
+
+  async function runTest() {
+    refill(tested);
+    const { gatewayURL, merchantID, gatewayKey } = fields;
+    for (const field of [gatewayURL, merchantID, gatewayKey]) field.setError(null);
+    try {
+      const answer = await api.testConnection({
+        gatewayURL: gatewayURL.value, merchantID: merchantID.value, ...(gatewayKey.value ? { gatewayKey: gatewayKey.value } : {}),
+      });
+      refill(
+        tested,
+        answer.ok
+          ? notice("good", t("settings.testOK", { milliseconds: answer.milliseconds }), answer.message)
+          : notice("bad", answer.message || t("settings.testFailed"), answer.action),
+      );
+    } catch (error) {
+      if (error instanceof api.Refused && Object.keys(error.fields).length > 0) showFieldErrors(all, error);
+      refill(tested, notice("bad", error.message, error.action));
+    }
+  }
+
+  async function submit() {
+    refill(trouble);
+    const body = bodyOf(fields, saved, isFirst || !gatewayChanges());
+    if (!body) return;
+    try {
+      await api.saveSettings(body);
+      for (const field of all) field.setError(null);
+      forgetDraft();
+      await onSaved();
+    } catch (error) {
+      if (error.status === 401) return;
+      const count = error instanceof api.Refused ? showFieldErrors(all, error) : 0;
+      refill(
+        trouble,
+        count > 0 ? notice("bad", t("settings.problems", { count }), t("settings.nothingSaved")) : notice("bad", error.message, error.action),
+      );
+      if (count === 0) trouble.scrollIntoView({ block: "center" });
+    }
+  }
+
+  test.element.addEventListener("click", () => test.during(runTest));
+  /** What is being corrected is not wrong any more until the terminal says so again. */
+  function corrected(event) {
+    all.find((field) => field.control === event.target)?.setError(null);
+    if (!all.some((field) => field.control.hasAttribute("aria-invalid"))) refill(trouble);
+    keep();
+  }
+
+  const form = h(
+    "form", { class: "settings-form", novalidate: true, on: {
+      submit: (event) => { event.preventDefault(); save.during(submit); }, input: corrected,
+    } },
+    h("fieldset", { class: "card" }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), fields.chargeLimit.element),
+    h("fieldset", { class: "card" }, h("legend", {}, t("settings.ids")), h("div", { class: "pair" }, fields.operatorID.element, fields.merchantID.element)),
+    h("fieldset", { class: "card" }, h("legend", {}, t("settings.gateway")), fields.gatewayURL.element, fields.gatewayKey.element, fields.password.element, test.element, tested),
+    h("div", { class: "settings-end" }, trouble, save.element,
+      !isFirst && saved.changedAt ? h("p", { class: "quiet small" }, t("settings.changedAt", { time: momentText(saved.changedAt) })) : null),
+  );
+  refill(place, form);
+}
+
+/** What is sent; null where the largest charge is not an amount, which is then said at its field. */
+function bodyOf(fields, saved, withoutPassword) {
+  const currency = fields.currency.value;
+  const exponent = currency === state.session?.currency ? state.session.currencyExponent ?? exponentOf(currency) : exponentOf(currency);
+  const limitText = fields.chargeLimit.value.trim();
+  const limit = limitText === "" ? null : minorDigits(limitText, exponent);
+  if (limitText !== "" && limit === null) {
+    fields.chargeLimit.setError(t("settings.chargeLimitError", { example: decimal("50000", exponent) }));
+    fields.chargeLimit.control.focus();
+    return null;
+  }
+  return {
+    operatorID: fields.operatorID.value,
+    merchantID: fields.merchantID.value,
+    merchantName: fields.merchantName.value,
+    gatewayURL: fields.gatewayURL.value,
+    currency,
+    locale: fields.locale.value,
+    // Whole and below 2^53: exact.
+    chargeLimitMinor: limit === null ? null : Number(limit),
+    ...(fields.gatewayKey.value ? { gatewayKey: fields.gatewayKey.value } : {}),
+    ...(withoutPassword ? {} : { password: fields.password.value }),
+    ...(saved.version === undefined || saved.version === null ? {} : { version: saved.version }),
+  };
+}
