@@ -1,0 +1,218 @@
+import Ethereum
+
+/// What the gateway can be asked to do, by the name that faults and the call log use.
+public enum Endpoint: String, Sendable, CaseIterable {
+    case create, payment, status, cancel, list, refund
+    case info, options, fetch, confirm
+    case gatewayStatus = "gateway-status"
+    case gatewayCancel = "gateway-cancel"
+}
+
+/// Something that goes wrong on demand: where, what, and for which of the calls.
+public struct Fault: Sendable, Equatable {
+    /// What goes wrong.
+    public enum Effect: Sendable, Equatable {
+        /// Time passes.
+        case delay(milliseconds: Int)
+        /// The client never gets an answer; its connection stays open and silent.
+        case drop
+        /// A 5xx instead of the answer.
+        case failure(status: Int)
+        /// A documented error instead of the answer. The work is not done, unless the fault comes after it.
+        case refuse(code: String)
+        /// The request is worked on twice, as if the network had repeated it; the client gets the second answer.
+        case duplicate
+        /// The idempotency key is ignored, as by a gateway with a bug: a repeated create makes a second payment.
+        case forgetKey
+        /// The answer carries a status that no documentation knows.
+        case unknownStatus(word: String)
+        /// The answer is cut in the middle and is no JSON any more.
+        case garbage
+        /// The gateway's clock is wrong for this call by so much.
+        case clockSkew(seconds: Int)
+        /// The payment ends so, whatever the customer does: `failed`, `declined_user`, `expired`, `stuck`.
+        case outcome(String)
+    }
+
+    /// On which side of the work it happens. Between the two lies what the client cannot know.
+    public enum Moment: String, Sendable { case before, after }
+
+    /// Nil: every endpoint.
+    public var endpoint: Endpoint?
+    public var effect: Effect
+    public var moment: Moment
+    /// The first call that it meets, counted from 1 over the calls since the fault was set.
+    public var fromCall: Int
+    /// How many calls it meets; nil: all that follow.
+    public var times: Int?
+
+    public init(
+        endpoint: Endpoint?,
+        effect: Effect,
+        moment: Moment? = nil,
+        fromCall: Int = 1,
+        times: Int? = nil
+    ) {
+        (self.endpoint, self.effect) = (endpoint, effect)
+        self.moment = moment ?? effect.usualMoment
+        (self.fromCall, self.times) = (max(1, fromCall), times)
+    }
+}
+
+extension Fault.Effect {
+    /// Answers are lost after the work, which is the case that matters; refusals come before it.
+    var usualMoment: Fault.Moment {
+        switch self {
+        case .drop, .unknownStatus, .garbage, .delay: .after
+        default: .before
+        }
+    }
+
+    var name: String {
+        switch self {
+        case .delay(let milliseconds): "delay=\(milliseconds)"
+        case .drop: "drop"
+        case .failure(let status): "error=\(status)"
+        case .refuse(let code): "refuse=\(code)"
+        case .duplicate: "duplicate"
+        case .forgetKey: "forget-key"
+        case .unknownStatus(let word): "unknown-status=\(word)"
+        case .garbage: "garbage"
+        case .clockSkew(let seconds): "clock-skew=\(seconds)"
+        case .outcome(let word): "outcome=\(word)"
+        }
+    }
+
+    /// Reads `delay=250`, `drop`, `error=502` and so on. Nil for anything else.
+    init?(_ text: String) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let value = parts.count == 2 ? parts[1] : nil
+        switch (parts.first ?? "", value) {
+        case ("drop", nil): self = .drop
+        case ("duplicate", nil): self = .duplicate
+        case ("forget-key", nil): self = .forgetKey
+        case ("garbage", nil): self = .garbage
+        case ("delay", let value?):
+            guard let milliseconds = Int(value), (0...600_000).contains(milliseconds) else { return nil }
+            self = .delay(milliseconds: milliseconds)
+        case ("error", let value?):
+            guard let status = Int(value), (500...599).contains(status) else { return nil }
+            self = .failure(status: status)
+        case ("refuse", let value?) where !value.isEmpty: self = .refuse(code: value)
+        case ("unknown-status", let value?) where !value.isEmpty: self = .unknownStatus(word: value)
+        case ("clock-skew", let value?):
+            guard let seconds = Int(value), abs(seconds) <= 86_400 else { return nil }
+            self = .clockSkew(seconds: seconds)
+        case ("outcome", let value?):
+            guard SandboxPayment.Outcome(rawValue: value) != nil else { return nil }
+            self = .outcome(value)
+        default: return nil
+        }
+    }
+}
+
+/// Why a fault could not be read, for the person who wrote it.
+public struct FaultError: Error, Sendable, Equatable, CustomStringConvertible {
+    public let description: String
+}
+
+extension Fault {
+    /// Reads the form of the command line: `status:unknown-status=reviewing,from=2,times=3`, `create:drop,when=before`,
+    /// `*:delay=500`.
+    public init(parsing text: String) throws(FaultError) {
+        let halves = text.split(separator: ":", maxSplits: 1).map(String.init)
+        guard halves.count == 2 else {
+            throw FaultError(description: "'\(text)' is not ENDPOINT:EFFECT, for example 'create:drop'")
+        }
+        let parts = halves[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        try self.init(endpoint: halves[0], effect: parts.first ?? "") { name in
+            parts.dropFirst().compactMap { part in
+                part.hasPrefix(name + "=") ? String(part.dropFirst(name.count + 1)) : nil
+            }.first
+        }
+        let known = ["when", "from", "times"]
+        if let stray = parts.dropFirst().first(where: { part in !known.contains { part.hasPrefix($0 + "=") } }) {
+            throw FaultError(description: "'\(stray)' is not when=before|after, from=N or times=N")
+        }
+    }
+
+    /// Reads the form of the control API: the same words as members of an object.
+    init(_ json: ExactJSON) throws(FaultError) {
+        guard let endpoint = json["endpoint"]?.stringValue, let effect = json["effect"]?.stringValue else {
+            throw FaultError(description: "'endpoint' and 'effect' are needed, both texts")
+        }
+        try self.init(endpoint: endpoint, effect: effect) { name in
+            json[name]?.stringValue ?? json[name]?.integerValue.map(String.init)
+        }
+    }
+
+    private init(endpoint name: String, effect text: String, option: (String) -> String?) throws(FaultError) {
+        let endpoint = Endpoint(rawValue: name)
+        guard endpoint != nil || name == "*" else {
+            let names = Endpoint.allCases.map(\.rawValue).joined(separator: ", ")
+            throw FaultError(description: "'\(name)' is no endpoint; there are: \(names), and * for all")
+        }
+        guard let effect = Effect(text) else {
+            throw FaultError(
+                description: "'\(text)' is no effect; there are: delay=MILLISECONDS, drop, error=5xx, refuse=CODE, "
+                    + "duplicate, forget-key, unknown-status=WORD, garbage, clock-skew=SECONDS, "
+                    + "outcome=failed|declined_user|expired|stuck"
+            )
+        }
+        let moment = try option("when").map { (word) throws(FaultError) in
+            guard let moment = Moment(rawValue: word) else {
+                throw FaultError(description: "when=\(word) is neither before nor after")
+            }
+            return moment
+        }
+        self.init(
+            endpoint: endpoint,
+            effect: effect,
+            moment: moment,
+            fromCall: try Self.count("from", option("from")) ?? 1,
+            times: try Self.count("times", option("times"))
+        )
+    }
+
+    private static func count(_ name: String, _ text: String?) throws(FaultError) -> Int? {
+        guard let text else { return nil }
+        guard let count = Int(text), count > 0 else {
+            throw FaultError(description: "\(name)=\(text) is not a number from 1")
+        }
+        return count
+    }
+
+    var json: ExactJSON {
+        .members([
+            "endpoint": .string(endpoint?.rawValue ?? "*"), "effect": .string(effect.name),
+            "when": .string(moment.rawValue), "from": .integer(fromCall), "times": times.map { .integer($0) } ?? .null,
+        ])
+    }
+}
+
+/// The faults that are set, and how many calls each has seen.
+struct FaultPlan: Sendable {
+    private(set) var entries: [Entry] = []
+
+    struct Entry: Sendable {
+        let fault: Fault
+        var seen = 0
+    }
+
+    mutating func set(_ fault: Fault) { entries.append(Entry(fault: fault)) }
+
+    mutating func clear() { entries = [] }
+
+    /// What goes wrong with this call, in the order in which the faults were set.
+    mutating func meeting(_ endpoint: Endpoint) -> [Fault] {
+        var met: [Fault] = []
+        for index in entries.indices {
+            let fault = entries[index].fault
+            guard fault.endpoint == nil || fault.endpoint == endpoint else { continue }
+            entries[index].seen += 1
+            let call = entries[index].seen - fault.fromCall
+            if call >= 0, fault.times.map({ call < $0 }) ?? true { met.append(fault) }
+        }
+        return met
+    }
+}

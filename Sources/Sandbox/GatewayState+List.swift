@@ -1,0 +1,223 @@
+import Ethereum
+import Payments
+
+/// A merchant's history.
+extension GatewayState {
+    /// Which payments, in which order, how many. Source: WalletConnect Pay API, list payments, query parameters.
+    private struct ListQuery {
+        var from: WallTime?
+        var until: WallTime?
+        var words: Set<PaymentWord> = []
+        var symbols: Set<String> = []
+        var chains: Set<String> = []
+        var merchants: Set<String> = []
+        var reference: String?
+        var byAmount = false
+        var ascending = false
+        var limit = 50
+        var after: Position?
+
+        init(_ request: GatewayRequest) throws(APIError) {
+            from = try Self.time(request, "startTs")
+            until = try Self.time(request, "endTs")
+            for text in request.values("status") {
+                guard let word = PaymentWord(rawValue: text) else { throw Self.invalid("status") }
+                words.insert(word)
+            }
+            symbols = Set(request.values("token_symbol") + request.values("asset"))
+            chains = Set(request.values("network").flatMap { $0.split(separator: ",").map(String.init) })
+            merchants = Set(request.values("merchantId"))
+            if let merchant = request.header("Merchant-Id") { merchants.insert(merchant) }
+            if let text = request.values("referenceId").first {
+                guard (3...35).contains(text.utf8.count), text.utf8.allSatisfy(Reference.allows) else {
+                    throw Self.invalid("referenceId")
+                }
+                reference = text
+            }
+            byAmount = try Self.choice(request, "sortBy", ["date", "amount"]) == "amount"
+            ascending = try Self.choice(request, "sortDir", ["desc", "asc"]) == "asc"
+            if let text = request.values("limit").first {
+                guard let limit = Int(text), (1...200).contains(limit) else { throw Self.invalid("limit") }
+                self.limit = limit
+            }
+            if let text = request.values("cursor").first {
+                guard let position = Position(cursor: text) else { throw Self.invalid("cursor") }
+                after = position
+            }
+        }
+
+        private static func invalid(_ field: String) -> APIError { .invalid("Validation failed: \(field)") }
+
+        private static func choice(
+            _ request: GatewayRequest,
+            _ name: String,
+            _ words: [String]
+        ) throws(APIError) -> String {
+            guard let word = request.values(name).first else { return words[0] }
+            guard words.contains(word) else { throw invalid(name) }
+            return word
+        }
+
+        private static func time(_ request: GatewayRequest, _ name: String) throws(APIError) -> WallTime? {
+            guard let text = request.values(name).first else { return nil }
+            guard let time = parsedTimestamp(text) else { throw invalid(name) }
+            return time
+        }
+
+        func includes(_ payment: SandboxPayment) -> Bool {
+            let token = payment.confirmation?.option.order.token
+            return (from.map { payment.createdAt >= $0 } ?? true) && (until.map { payment.createdAt < $0 } ?? true)
+                && (words.isEmpty || words.contains(payment.word))
+                && (symbols.isEmpty || token.map { symbols.contains($0.symbol) } ?? false)
+                && (chains.isEmpty || token.map { chains.contains($0.chain) } ?? false)
+                && (merchants.isEmpty || merchants.contains(payment.merchantID))
+                && (reference.map { payment.reference.contains($0) } ?? true)
+        }
+
+        func position(_ payment: SandboxPayment) -> Position {
+            Position(key: byAmount ? payment.amount.minorUnits : 0, sequence: payment.sequence)
+        }
+    }
+
+    /// A payment's place in a list. A cursor names the last one that was handed out, so that payments which come or
+    /// change between two pages neither repeat others nor hide them.
+    private struct Position: Comparable {
+        let key: UInt64
+        let sequence: Int
+
+        init(key: UInt64, sequence: Int) { (self.key, self.sequence) = (key, sequence) }
+
+        init?(cursor: String) {
+            guard let bytes = bytes(hex: cursor) else { return nil }
+            let parts = String(decoding: bytes, as: UTF8.self).split(separator: ".")
+            guard parts.count == 2, let key = UInt64(parts[0]), let sequence = Int(parts[1]) else { return nil }
+            self.init(key: key, sequence: sequence)
+        }
+
+        var cursor: String { hex("\(key).\(sequence)".utf8) }
+
+        static func < (lhs: Self, rhs: Self) -> Bool { (lhs.key, lhs.sequence) < (rhs.key, rhs.sequence) }
+    }
+
+    /// Source: WalletConnect Pay API, `MerchantPaymentsResponse`.
+    func list(_ request: GatewayRequest) throws(APIError) -> GatewayAnswer {
+        let query = try ListQuery(request)
+        let matching = names.compactMap { payments[$0] }.filter(query.includes)
+        let sorted = matching.sorted { one, other in
+            query.ascending
+                ? query.position(one) < query.position(other) : query.position(other) < query.position(one)
+        }
+        let rest = sorted.filter { payment in
+            guard let after = query.after else { return true }
+            let position = query.position(payment)
+            return query.ascending ? position > after : position < after
+        }
+        let page = rest.prefix(query.limit)
+        let isLast = page.count == rest.count
+        return GatewayAnswer(
+            200,
+            .members([
+                "data": .array(page.map(listed)),
+                "nextCursor": .text(isLast ? nil : page.last.map { query.position($0).cursor }),
+                "stats": Self.statistics(matching),
+            ])
+        )
+    }
+
+    /// Source: as above; members that are not known yet are left out.
+    private func listed(_ payment: SandboxPayment) -> ExactJSON {
+        var members: [ExactJSON.Member] = [
+            .init("paymentId", .string(payment.id)),
+            .init(
+                "merchant",
+                .members([
+                    "id": .string(payment.merchantID), "name": .string(configuration.merchantName), "iconUrl": .null,
+                ])
+            ),
+            .init("referenceId", .string(payment.reference)), .init("status", .string(payment.word.rawValue)),
+            .init("isTerminal", .bool(payment.word.isFinal)), .init("fiatAmount", payment.amount.json),
+        ]
+        if let confirmation = payment.confirmation {
+            let order = confirmation.option.order
+            members.append(.init("tokenAmount", order.token.amount(order.value)))
+            members.append(
+                .init(
+                    "buyer",
+                    .members([
+                        "accountCaip10": .string(confirmation.buyer.account.text),
+                        "accountProviderName": .string(confirmation.buyer.wallet),
+                    ])
+                )
+            )
+            var transaction = [ExactJSON.Member("networkId", .string(String(order.token.chainID)))]
+            if payment.word == .succeeded { transaction.append(.init("hash", .string(confirmation.transactionID))) }
+            members.append(.init("transaction", .object(transaction)))
+            if payment.word == .succeeded {
+                members.append(
+                    .init(
+                        "settlement",
+                        .members([
+                            "settled": .bool(true), "amount": order.token.amount(order.value),
+                            "txHash": .string(confirmation.transactionID),
+                        ])
+                    )
+                )
+                members.append(.init("settledAt", .string(timestamp(payment.changedAt))))
+            }
+        }
+        members.append(.init("createdAt", .string(timestamp(payment.createdAt))))
+        members.append(.init("lastUpdatedAt", .string(timestamp(payment.changedAt))))
+        return .object(members)
+    }
+
+    private static func statistics(_ payments: [SandboxPayment]) -> ExactJSON {
+        let succeeded = payments.filter { $0.word == .succeeded }
+        let revenue = FiatCurrency.allCases.compactMap { currency -> ExactJSON? in
+            let cents = succeeded.filter { $0.amount.currency == currency }.reduce(0) { $0 + $1.amount.minorUnits }
+            guard cents > 0 else { return nil }
+            let fraction = String(cents % 100 + 100).dropFirst()
+            return .members([
+                "amount": .number("\(cents / 100).\(fraction)"), "currency": .string(currency.rawValue),
+            ])
+        }
+        let customers = Set(payments.compactMap { $0.confirmation?.buyer.account.address })
+        return .members([
+            "totalRevenue": .array(revenue), "totalTransactions": .integer(payments.count),
+            "totalCustomers": .integer(customers.count),
+        ])
+    }
+}
+
+/// Reads `2026-09-16T19:30:33.44+02:00`. Source: RFC 3339, 5.6; the API's own pattern asks for a zone.
+func parsedTimestamp(_ text: String) -> WallTime? {
+    let pattern = /(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})/
+    guard let match = text.wholeMatch(of: pattern)?.output, let year = Int64(match.1), let month = Int64(match.2),
+        let day = Int64(match.3), let hour = Int64(match.4), let minute = Int64(match.5),
+        (1...12).contains(month), hour < 24, minute < 60
+    else { return nil }
+    let second = match.6.flatMap { Int64($0) } ?? 0
+    let fraction = Int64((match.7.map(String.init) ?? "").padded(to: 3)) ?? 0
+    guard second < 60 else { return nil }
+    // Source: H. Hinnant, chrono-compatible low-level date algorithms, `days_from_civil`.
+    let shiftedYear = month <= 2 ? year - 1 : year
+    let era = shiftedYear / 400
+    let yearOfEra = shiftedYear - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    let time = WallTime(
+        millisecondsSince1970: ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fraction
+    )
+    // A day that the month does not have comes out as one of the next month.
+    guard timestamp(time).hasPrefix(text.prefix(10)) else { return nil }
+    guard match.8 != "Z" else { return time }
+    let zone = match.8.dropFirst().split(separator: ":").compactMap { Int64($0) }
+    let minutes = (zone[0] * 60 + zone[1]) * (match.8.hasPrefix("-") ? -1 : 1)
+    return time.advanced(by: .seconds(-60 * minutes))
+}
+
+extension String {
+    /// The first digits of a fraction, filled up with zeros.
+    fileprivate func padded(to width: Int) -> String {
+        String((self + String(repeating: "0", count: width)).prefix(width))
+    }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// The far ends of a payment, for trials and tests: a gateway with its own money, and a customer's wallet.
+@main
+struct TillSandbox: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "till-sandbox",
+        abstract: "A payment gateway and a customer's wallet that move no real money.",
+        discussion: """
+            The gateway speaks the WalletConnect Pay API and keeps its own ledger of tokens; the wallet pays \
+            payment links at such a gateway with real signatures. Neither talks to any blockchain.
+            """,
+        subcommands: [GatewayCommand.self, WalletCommand.self]
+    )
+}

@@ -1,0 +1,238 @@
+import Ethereum
+import Payments
+import Synchronization
+import Testing
+import WalletConnectPay
+
+@testable import Sandbox
+
+/// A till's client and a customer's wallet at a gateway behind a real socket.
+@Suite(.timeLimit(.minutes(2)))
+struct EndToEndTests {
+    private struct Shop {
+        let merchant: MerchantClient
+        let wallet: CustomerWallet
+        let url: String
+        let server: GatewayServer
+
+        func wallet(_ key: PrivateKey) throws -> CustomerWallet {
+            let client = try PayClient(
+                baseURL: url,
+                appID: "tests",
+                clientID: "c1",
+                transport: LoopbackTransport()
+            )
+            return CustomerWallet(key: key, client: client, now: SandboxClock.system.now)
+        }
+    }
+
+    private func withShop(
+        _ configure: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (Shop) async throws -> Void
+    ) async throws {
+        var configuration = GatewayConfiguration(merchantID: "mrch_e2e", apiKey: "wcp_e2e")
+        configuration.merchantName = "Corner Shop"
+        configuration.settleAfter = .milliseconds(20)
+        configure(&configuration)
+        let server = try GatewayServer(configuration: configuration, port: 0, clock: .system)
+        let serving = Task { try await server.run() }
+        let transport = LoopbackTransport()
+        let client = try PayClient(baseURL: server.url, appID: "tests", clientID: "c1", transport: transport)
+        let shop = Shop(
+            merchant: try MerchantClient(
+                baseURL: server.url,
+                credentials: MerchantCredentials(merchantID: "mrch_e2e", apiKey: Secret("wcp_e2e")),
+                transport: transport
+            ),
+            wallet: CustomerWallet(key: PrivateKey(), client: client, now: SandboxClock.system.now),
+            url: server.url,
+            server: server
+        )
+        do {
+            try await body(shop)
+        } catch {
+            serving.cancel()
+            throw error
+        }
+        serving.cancel()
+        try? await serving.value
+    }
+
+    private func order(_ cents: Int64 = 1250, _ currency: String = "EUR") throws -> NewPayment {
+        try NewPayment(
+            reference: "TILL-1",
+            amount: .fiat(code: currency, minorUnits: cents),
+            expiresAtSeconds: SandboxClock.system.now().secondsSince1970 + 300
+        )
+    }
+
+    @Test func aChargeIsPaidByAFreshWalletAndTheTillSeesItInOneHeldQuestion() async throws {
+        try await withShop { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            async let firstChange = shop.merchant.status(of: created.paymentID, waitingUpTo: .seconds(20))
+            while await shop.server.gateway.openPolls < 1 { await Task.yield() }
+            let bill = try await shop.wallet.look(at: created.link, .init())
+            #expect(bill.merchantName == "Corner Shop")
+            #expect(CustomerWallet.text(bill.amount) == "12.50 EUR")
+            #expect(CustomerWallet.text(bill.price) == "13.50 USDC on Base")
+            let end = try await shop.wallet.confirm(try await shop.wallet.sign(bill), waitingUpTo: .seconds(20))
+            #expect(end.status == .succeeded)
+            #expect(try await firstChange.status == .processing)
+            let report = try await shop.merchant.status(of: created.paymentID, waitingUpTo: nil)
+            #expect(report.status == .succeeded)
+            #expect(report.result?.transactionID == end.result?.transactionID)
+            let page = try await shop.merchant.payments(PaymentQuery(reference: "TILL-1", limit: 10))
+            #expect(page.payments.map(\.paymentID) == [created.paymentID])
+            #expect(page.payments.first?.transactionID == end.result?.transactionID)
+            let details = try await shop.merchant.payment(created.paymentID)
+            #expect(details.settlementTransactionID == end.result?.transactionID)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (1, "USDC"), (10, "USDC"), (137, "USDC"), (42161, "USDC"), (1, "USDT"), (56, "USDC"), (42161, "USDT"),
+        ]
+            as [(UInt64, String)]
+    )
+    func aWalletPaysOnEveryNetworkInEitherWay(chain: UInt64, symbol: String) async throws {
+        try await withShop { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            var wishes = CustomerWallet.Wishes()
+            (wishes.chainID, wishes.symbol) = (chain, symbol)
+            let signed = try await shop.wallet.sign(try await shop.wallet.look(at: created.link, wishes))
+            let isPermit = TokenCatalog.token(chainID: chain, symbol: symbol)?.method == .permit2
+            #expect(signed.isApproved == isPermit)
+            #expect(try await shop.wallet.confirm(signed, waitingUpTo: .seconds(20)).status == .succeeded)
+        }
+    }
+
+    @Test func repeatingACreateMakesNoSecondPayment() async throws {
+        try await withShop { shop in
+            let order = try order()
+            let first = try await shop.merchant.create(order, idempotencyKey: "k1")
+            #expect(try await shop.merchant.create(order, idempotencyKey: "k1") == first)
+            await #expect(throws: MerchantError.self) {
+                try await shop.merchant.create(self.order(1251), idempotencyKey: "k1")
+            }
+        }
+    }
+
+    @Test func aCancelledPaymentCannotBePaid() async throws {
+        try await withShop { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            let bill = try await shop.wallet.look(at: created.link, .init())
+            let signed = try await shop.wallet.sign(bill)
+            #expect(try await shop.merchant.cancel(created.paymentID) == .cancelled)
+            await #expect(throws: WalletRefusal.over(.cancelled)) {
+                try await shop.wallet.look(at: created.link, .init())
+            }
+            await #expect(throws: WalletRefusal.self) {
+                try await shop.wallet.confirm(signed, waitingUpTo: .seconds(5))
+            }
+        }
+    }
+
+    @Test func aWalletRefusesWhatItWasNotSentToPay() async throws {
+        try await withShop { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            var wishes = CustomerWallet.Wishes()
+            wishes.merchantName = "Other Shop"
+            await #expect(throws: WalletRefusal.suspicious("the merchant is 'Corner Shop', not 'Other Shop'")) {
+                try await shop.wallet.look(at: created.link, wishes)
+            }
+            wishes.merchantName = nil
+            wishes.amount = .fiat(code: "EUR", minorUnits: 1251)
+            await #expect(throws: WalletRefusal.self) { try await shop.wallet.look(at: created.link, wishes) }
+            await #expect(throws: WalletRefusal.self) {
+                try await shop.wallet.look(
+                    at: "https://pay.walletconnect.com.evil.test/?pid=\(created.paymentID)",
+                    .init()
+                )
+            }
+            #expect(try await shop.merchant.status(of: created.paymentID, waitingUpTo: nil).status == .requiresAction)
+        }
+    }
+
+    @Test func aWalletWithoutMoneyPaysNothing() async throws {
+        try await withShop({ $0.faucetTokens = 1 }) { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            await #expect(throws: WalletRefusal.nothingToPayWith) {
+                try await shop.wallet.look(at: created.link, .init())
+            }
+        }
+    }
+
+    @Test(arguments: [("failed", PaymentStatus.failed), ("declined_user", .failed), ("expired", .expired)])
+    func aPaymentThatEndsBadlyIsToldToBothSides(outcome: String, status: PaymentStatus) async throws {
+        let fault = Fault(endpoint: .confirm, effect: .outcome(outcome))
+        try await withShop({ $0.faults = [fault] }) { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            let signed = try await shop.wallet.sign(try await shop.wallet.look(at: created.link, .init()))
+            #expect(try await shop.wallet.confirm(signed, waitingUpTo: .seconds(20)).status == status)
+            let report = try await shop.merchant.status(of: created.paymentID, waitingUpTo: nil)
+            #expect(report.status == status)
+            #expect(report.failureCode == (outcome == "declined_user" ? "declined_user" : nil))
+        }
+    }
+
+    @Test func stoppingTheGatewayEndsHeldQuestionsAtOnce() async throws {
+        try await withShop { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            let question = Task { try? await shop.merchant.status(of: created.paymentID, waitingUpTo: .seconds(20)) }
+            while await shop.server.gateway.openPolls < 1 { await Task.yield() }
+            _ = question
+        }
+    }
+
+    /// The wallet's own checks, against a gateway that lies in one answer.
+    @Test(arguments: [
+        (#""value\":\"0xcdfe60\""#, #""value\":\"0xcdfe61\""#), (#"\"to\":\"0x35e6"#, #"\"to\":\"0x35e7"#),
+        (#"\"chainId\":\"0x2105"#, #"\"chainId\":\"0x1"#), (#"USD Coin"#, #"USD coin"#),
+        (#"\"verifyingContract\":\"0x8335"#, #"\"verifyingContract\":\"0x8336"#),
+        (#"\"validBefore\":\"0x"#, #"\"validBefore\":\"0x1"#), (#"eip155:8453"#, #"eip155:1"#),
+        (#"eth_signTypedData_v4"#, #"eth_sign"#), ("ReceiveWithAuthorization", "TransferWithAuthorization"),
+    ])
+    func aWalletSignsNothingThatTheGatewayAltered(truth: String, lie: String) async throws {
+        try await withShop { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            let liar = LyingTransport(true: truth, false: lie)
+            let client = try PayClient(baseURL: shop.url, appID: "tests", clientID: "c1", transport: liar)
+            let wallet = CustomerWallet(key: PrivateKey(), client: client, now: SandboxClock.system.now)
+            var wishes = CustomerWallet.Wishes()
+            (wishes.chainID, wishes.symbol) = (8453, "USDC")
+            let bill = try await wallet.look(at: created.link, wishes)
+            do throws(WalletRefusal) {
+                _ = try await wallet.sign(bill)
+                Issue.record("signed \(lie)")
+            } catch {
+                guard case .suspicious = error else {
+                    Issue.record("\(error)")
+                    return
+                }
+            }
+            #expect(liar.hasLied)
+        }
+    }
+}
+
+/// Passes everything on, but alters what the gateway asks the wallet to sign.
+private final class LyingTransport: HTTPTransport {
+    private let honest = LoopbackTransport()
+    private let truth: String
+    private let lie: String
+    private let lied = Mutex(false)
+
+    init(true truth: String, false lie: String) { (self.truth, self.lie) = (truth, lie) }
+
+    var hasLied: Bool { lied.withLock { $0 } }
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        var response = try await honest.send(request)
+        guard request.url.hasSuffix("/fetch") else { return response }
+        let text = String(decoding: response.body, as: UTF8.self)
+        response.body = Array(text.replacing(truth, with: lie).utf8)
+        if text.contains(truth) { lied.withLock { $0 = true } }
+        return response
+    }
+}
