@@ -14,6 +14,7 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 
 let package = Package(
@@ -48,6 +49,14 @@ let package = Package(
         .target(name: "WalletConnectPay", swiftSettings: swift6),
 
         // Adapters: each touches one outside thing and knows no other adapter.
+        .target(
+            name: "Journal",
+            dependencies: [
+                "Payments", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: swift6
+        ),
         .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
@@ -59,8 +68,40 @@ let package = Package(
         // Appliance: composes.
         .target(
             name: "Terminal",
-            dependencies: ["Payments", "WalletConnectPay", "Screen", logging],
-            exclude: ["SettingsDesk.swift"],
+            dependencies: ["Payments", "WalletConnectPay", "Journal", "Screen", logging],
+            swiftSettings: swift6
+        ),
+        .target(
+            name: "Console",
+            dependencies: [
+                "Payments", "Terminal", "Journal", "WebServer", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: swift6
+        ),
+        .target(
+            name: "Sandbox",
+            dependencies: ["Payments", "Ethereum", "WalletConnectPay", "WebServer", logging],
+            swiftSettings: swift6
+        ),
+
+        // Programs: parse, build, run.
+        .executableTarget(
+            name: "till",
+            dependencies: [
+                "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal", "Console",
+                argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
+            ],
+            swiftSettings: swift6
+        ),
+        .executableTarget(
+            name: "till-sandbox",
+            dependencies: [
+                "Payments", "Ethereum", "WalletConnectPay", "Net", "WebServer", "Sandbox", argumentParser, logging,
+                serviceLifecycle, unixSignals,
+            ],
             swiftSettings: swift6
         ),
 
@@ -70,6 +111,13 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: ["Terminal", "Payments", "WalletConnectPay", logging],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "ProgramTests",
+            dependencies: [
+                "till", "till-sandbox", asyncHTTPClient, subprocess,
+            ],
             swiftSettings: swift6
         ),
         .testTarget(name: "WebServerTests", dependencies: ["WebServer", subprocess], swiftSettings: swift6),

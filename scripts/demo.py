@@ -66,6 +66,8 @@ def wait_for(charge, *states):
                 continue
             shown = json.loads(line[6:]).get("charge")
             if shown and shown["id"] == charge["id"] and shown["state"] in states:
+                if shown["state"] == "requiresAction" and not shown["onScreen"]:
+                    continue  # Not before the screen has read its own code back.
                 return shown
     sys.exit("The terminal's event stream ended.")
 
@@ -96,8 +98,12 @@ wallet = subprocess.run(shop["walletCommand"] + ["--json", charge["link"]], capt
 if wallet.returncode != 0:
     sys.exit(f"The wallet did not pay: {wallet.stdout}{wallet.stderr}")
 stage("wallet signed, confirmed and saw it settle")
+charge_drawn = os.stat(shop["screen"]).st_mtime_ns
 charge = wait_for(charge, "succeeded")
 stage(f"terminal says paid: {charge['evidence']['transactionID']}")
+drawn = time.monotonic()
+while os.stat(shop["screen"]).st_mtime_ns == charge_drawn and time.monotonic() - drawn < 2:
+    time.sleep(0.01)
 shutil.copyfile(shop["screen"], "artefacts/demo-paid.png")
 history = call("GET", "/api/v1/charges?limit=1")["charges"]
 assert history[0]["id"] == charge["id"] and history[0]["state"] == "succeeded", history

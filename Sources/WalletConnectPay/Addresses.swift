@@ -25,7 +25,9 @@ struct WebAddress: Sendable, Equatable {
     let query: String?
 
     init?(_ text: String) {
-        guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x5C }) else { return nil }
+        guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x5C }) else {
+            return nil
+        }
         let lower = text.lowercased()
         let rest: Substring
         if lower.hasPrefix("https://") {
@@ -115,7 +117,8 @@ enum PercentEncoding {
                 bytes.append(byte)
                 continue
             }
-            guard rest.count >= 2, let high = rest.popFirst()?.hexadecimalDigit, let low = rest.popFirst()?.hexadecimalDigit
+            guard rest.count >= 2, let high = rest.popFirst()?.hexadecimalDigit,
+                let low = rest.popFirst()?.hexadecimalDigit
             else { return nil }
             bytes.append(high << 4 | low)
         }

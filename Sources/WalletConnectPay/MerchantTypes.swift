@@ -78,7 +78,9 @@ public struct PaymentQuery: Sendable, Equatable {
     }
 
     var text: String {
-        var items: [(String, String)] = [("sortBy", "date"), ("sortDir", "desc"), ("limit", String(min(max(limit, 1), 200)))]
+        var items: [(String, String)] = [
+            ("sortBy", "date"), ("sortDir", "desc"), ("limit", String(min(max(limit, 1), 200))),
+        ]
         if let reference { items.append(("referenceId", reference)) }
         items += statuses.map { ("status", $0.word) }
         if let from { items.append(("startTs", from)) }

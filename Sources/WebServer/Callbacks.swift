@@ -12,7 +12,9 @@ func connectionChanged(
     linkSlot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     change: MHD_ConnectionNotificationCode
 ) {
-    guard let context = unsafe context, let connection = unsafe connection, let linkSlot = unsafe linkSlot else { return }
+    guard let context = unsafe context, let connection = unsafe connection, let linkSlot = unsafe linkSlot else {
+        return
+    }
     let server = unsafe Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
     switch change {
     case .CONNECTION_NOTIFY_STARTED:

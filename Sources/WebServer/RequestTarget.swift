@@ -36,7 +36,8 @@ struct RequestTarget: Sendable, Equatable {
         for byte in bytes {
             switch byte {
             case 0..<0x20, 0x7F: throw .controlCharacter
-            case UInt8(ascii: " "), UInt8(ascii: "#"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), 0x80...:
+            case UInt8(ascii: " "), UInt8(ascii: "#"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"),
+                0x80...:
                 throw .malformed
             case UInt8(ascii: "\\") where queryStart == nil: throw .hiddenSlash
             case UInt8(ascii: "%") where queryStart == nil: isPlain = false

@@ -49,7 +49,8 @@ extension WebHeaders: ExpressibleByDictionaryLiteral {
 extension String {
     /// Field names and hosts are ASCII and carry no case. Source: RFC 9110, 5.1 and 4.2.3.
     func equalsIgnoringASCIICase(_ other: String) -> Bool {
-        utf8.count == other.utf8.count && zip(utf8, other.utf8).allSatisfy { asciiLowercased($0) == asciiLowercased($1) }
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { asciiLowercased($0) == asciiLowercased($1) }
     }
 }
 

@@ -159,7 +159,8 @@ extension till_web_settings {
         let configuration = context.configuration
         let limits = configuration.limits
         unsafe self.init()
-        var flags = MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_ERROR_LOG.rawValue
+        var flags =
+            MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_ERROR_LOG.rawValue
         if configuration.tls != nil { flags |= MHD_USE_TLS.rawValue }
         unsafe self.flags = flags
         unsafe listen_socket = socket

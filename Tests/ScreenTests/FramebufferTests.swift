@@ -94,7 +94,8 @@ struct FramebufferTests {
         let folder = try TemporaryFolder()
         let layout = FramebufferLayout.rgb565(PixelSize(width: 320, height: 240), strideBytes: 650)
         var before = (0..<650 * 240).map { _ in UInt8.random(in: 0...255) }
-        before.replaceSubrange(0..<650 * 80, with: [UInt8](repeating: 7, count: 650 * 80))  // Equal rows, and rows nearly equal.
+        // Equal rows, and rows nearly equal.
+        before.replaceSubrange(0..<650 * 80, with: [UInt8](repeating: 7, count: 650 * 80))
         for row in 80..<120 {
             before.replaceSubrange(650 * row..<650 * row + 600, with: [UInt8](repeating: 9, count: 600))
         }

@@ -95,7 +95,10 @@ struct ChargeDeskTests {
             await desk.untilRail { $0 == [.pursue(charge.id)] }
             try await desk.offer(charge.id)
             let cancelled = try await desk.desk.cancel(charge.id, by: .staff(name: "Ada"))
-            #expect(cancelled.charge.state == .requiresAction && cancelled.link == nil, "the code leaves the screen at once")
+            #expect(
+                cancelled.charge.state == .requiresAction && cancelled.link == nil,
+                "the code leaves the screen at once"
+            )
             await desk.untilRail { $0.contains(.withdraw(charge.id)) }
             try await desk.say(.reported(attempt: 1, report: .cancelled), of: charge.id)
             await desk.until { $0.phase.charge?.charge.state == .cancelled }

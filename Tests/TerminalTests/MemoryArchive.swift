@@ -20,7 +20,9 @@ final class MemoryArchive: ChargeArchive {
 
     func events(of id: ChargeID) -> [Charge.Event] { state.withLock { $0.charges[id]?.events ?? [] } }
 
-    var allCharges: [Charge] { state.withLock { $0.charges.values.map { Charge(terms: $0.terms, replaying: $0.events) } } }
+    var allCharges: [Charge] {
+        state.withLock { $0.charges.values.map { Charge(terms: $0.terms, replaying: $0.events) } }
+    }
 
     func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
         try write { state in

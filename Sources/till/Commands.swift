@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import Journal
+import Payments
+import Terminal
+
+/// Reads a configuration file the way `till run` does.
+struct ConfigurationFile {
+    /// - Throws: `ExitCode` 78 after saying which key is wrong, what stands there and what may.
+    static func load(_ path: String?) throws -> Configuration {
+        guard let path else { return Configuration() }
+        let text: String
+        do {
+            let data = try Data(contentsOf: URL(filePath: path))
+            guard data.count <= 1 << 20, let decoded = String(validating: data, as: UTF8.self) else {
+                throw ConfigurationError(key: "the file", value: path, allowed: "UTF-8 text up to 1 MiB")
+            }
+            text = decoded
+        } catch let error as ConfigurationError {
+            throw fail("\(path): \(error)")
+        } catch {
+            throw fail("\(path) cannot be read: \(error.localizedDescription)")
+        }
+        do throws(ConfigurationError) { return try Configuration(yaml: text) } catch { throw fail("\(path): \(error)") }
+    }
+
+    private static func fail(_ sentence: String) -> ExitCode {
+        complain(sentence)
+        return ExitCode(Exit.configuration)
+    }
+}
+
+/// Says a sentence to whoever started the program.
+func complain(_ sentence: String) {
+    FileHandle.standardError.write(Data("till: \(sentence)\n".utf8))
+}
+
+struct CheckConfiguration: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check-config",
+        abstract: "Says whether a configuration file can be used."
+    )
+
+    @Argument(help: "The file.") var file: String
+
+    func run() async throws {
+        _ = try ConfigurationFile.load(file)
+        print("\(file) can be used.")
+    }
+}
+
+struct VerifyJournal: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify-journal",
+        abstract: "Checks that the record of payments is whole: every entry follows from the one before it."
+    )
+
+    @Option(help: "The configuration file.") var config: String?
+    @Option(help: "The state directory, instead of the configuration's.") var state: String?
+
+    func run() async throws {
+        let directory = try state ?? ConfigurationFile.load(config).state
+        do throws(JournalError) {
+            let key = try DeviceKey.loadOrCreate(at: directory + "/device.key")
+            let journal = try Journal.open(directory: directory, deviceKey: key)
+            let check = try await journal.verifyChain()
+            print(check)
+            try journal.close()
+            if case .broken = check { throw JournalError.corrupt(detail: "the chain is broken") }
+        } catch {
+            complain("\(error.reason.message) \(error.reason.action) (\(error))")
+            throw ExitCode(Exit.inputOutput)
+        }
+    }
+}

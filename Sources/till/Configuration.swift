@@ -1,0 +1,198 @@
+import Screen
+import Yams
+
+/// Where the terminal listens, draws and keeps things. What the merchant sets is not here.
+struct Configuration: Sendable, Equatable {
+    enum Sink: String, CaseIterable, Sendable { case framebuffer, png, terminal, none }
+
+    var state = "/var/lib/till"
+    var webAddress = "0.0.0.0"
+    var webPort: UInt16 = 8443
+    var redirectPort: UInt16 = 0
+    var webNames = ["till.local"]
+    var pages = "/usr/share/till/public"
+    var sink = Sink.framebuffer
+    var screenPath = "/dev/fb0"
+    var screenWidth = 1280
+    var screenHeight = 800
+    var rotation = 0
+    var linkHosts = ["pay.walletconnect.com", "pay.wct.me"]
+    var allowsLoopbackHTTP = false
+    var logLevel = "info"
+}
+
+/// What is wrong with a configuration file: the key, what stands there, and what may.
+struct ConfigurationError: Error, CustomStringConvertible, Equatable {
+    let key: String
+    let value: String
+    let allowed: String
+
+    var description: String { "\(key): ‘\(value)’ is not allowed. Allowed: \(allowed)." }
+}
+
+extension Configuration {
+    /// Reads a file's text. Every key is optional; one that does not exist here is an error, not a silent nothing.
+    init(yaml: String) throws(ConfigurationError) {
+        self.init()
+        let root: Node?
+        do { root = try Yams.compose(yaml: yaml) } catch {
+            throw ConfigurationError(
+                key: "the file",
+                value: "\(error)".prefix(while: { $0 != "\n" }).description,
+                allowed: "YAML"
+            )
+        }
+        guard let root, root.null == nil else { return }  // Empty, or comments only.
+        var reader = try Reader(root, at: "")
+        try reader.text("state", into: &state, "an absolute path") { $0.hasPrefix("/") && $0.utf8.count <= 200 }
+        try reader.section("web") { web throws(ConfigurationError) in
+            try web.text("address", into: &webAddress, "an IPv4 or IPv6 address to listen on", Self.isAddress)
+            try web.number("port", into: &webPort, "a port from 0 to 65535", 0...65535)
+            try web.number("redirectPort", into: &redirectPort, "a port from 0 to 65535", 0...65535)
+            try web.list("names", into: &webNames, "host names or addresses, 20 at most", Self.isHostName)
+            try web.text("pages", into: &pages, "an absolute path") { $0.hasPrefix("/") }
+        }
+        try reader.section("screen") { screen throws(ConfigurationError) in
+            var name = sink.rawValue
+            let names = Sink.allCases.map(\.rawValue)
+            try screen.text("sink", into: &name, names.joined(separator: ", "), names.contains)
+            sink = Sink(rawValue: name) ?? sink
+            try screen.text("path", into: &screenPath, "an absolute path") { $0.hasPrefix("/") }
+            try screen.number("width", into: &screenWidth, "320 to 7680 pixels", 320...7680)
+            try screen.number("height", into: &screenHeight, "320 to 7680 pixels", 320...7680)
+            try screen.number("rotation", into: &rotation, "0, 90, 180 or 270", 0...270) { $0.isMultiple(of: 90) }
+        }
+        try reader.section("gateway") { gateway throws(ConfigurationError) in
+            try gateway.list("linkHosts", into: &linkHosts, "host names, 20 at most", Self.isHostName)
+            try gateway.flag("allowLoopbackHTTP", into: &allowsLoopbackHTTP)
+        }
+        try reader.section("log") { log throws(ConfigurationError) in
+            let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+            try log.text("level", into: &logLevel, levels.joined(separator: ", "), levels.contains)
+        }
+        try reader.finish()
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        if parts.count == 4, parts.allSatisfy({ UInt8($0) != nil }) { return true }
+        return text.contains(":") && text.utf8.allSatisfy { "0123456789abcdefABCDEF:.".utf8.contains($0) }
+    }
+
+    private static func isHostName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 253
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                default: ".-:[]".utf8.contains(byte)
+                }
+            }
+    }
+}
+
+/// One mapping of the file, read key by key; what was not asked for is unknown.
+private struct Reader {
+    private let path: String
+    private var entries: [String: Node]
+    private var known: [String] = []
+
+    init(_ node: Node, at path: String) throws(ConfigurationError) {
+        guard let mapping = node.mapping else {
+            throw ConfigurationError(
+                key: path.isEmpty ? "the file" : path,
+                value: Self.describe(node),
+                allowed: "keys with values"
+            )
+        }
+        self.path = path
+        entries = [:]
+        for (key, value) in mapping { entries[key.string ?? Self.describe(key)] = value }
+    }
+
+    mutating func text(
+        _ key: String,
+        into value: inout String,
+        _ allowed: String,
+        _ isAllowed: (String) -> Bool
+    ) throws(ConfigurationError) {
+        guard let node = take(key) else { return }
+        guard let text = node.scalar?.string, isAllowed(text) else { throw error(key, node, allowed) }
+        value = text
+    }
+
+    mutating func number<Number: BinaryInteger>(
+        _ key: String,
+        into value: inout Number,
+        _ allowed: String,
+        _ range: ClosedRange<Int>,
+        _ isAllowed: (Int) -> Bool = { _ in true }
+    ) throws(ConfigurationError) {
+        guard let node = take(key) else { return }
+        guard let text = node.scalar?.string, let number = Int(text), range.contains(number), isAllowed(number),
+            let exact = Number(exactly: number)
+        else { throw error(key, node, allowed) }
+        value = exact
+    }
+
+    mutating func flag(_ key: String, into value: inout Bool) throws(ConfigurationError) {
+        guard let node = take(key) else { return }
+        switch node.scalar?.string {
+        case "true": value = true
+        case "false": value = false
+        default: throw error(key, node, "true or false")
+        }
+    }
+
+    mutating func list(
+        _ key: String,
+        into value: inout [String],
+        _ allowed: String,
+        _ isAllowed: (String) -> Bool
+    ) throws(ConfigurationError) {
+        guard let node = take(key) else { return }
+        guard let items = node.sequence, items.count <= 20 else { throw error(key, node, allowed) }
+        var texts: [String] = []
+        for item in items {
+            guard let text = item.scalar?.string, isAllowed(text) else { throw error(key, item, allowed) }
+            texts.append(text)
+        }
+        value = texts
+    }
+
+    mutating func section(
+        _ key: String,
+        _ body: (inout Reader) throws(ConfigurationError) -> Void
+    ) throws(ConfigurationError) {
+        guard let node = take(key) else { return }
+        var inner = try Reader(node, at: path + key + ".")
+        try body(&inner)
+        try inner.finish()
+    }
+
+    func finish() throws(ConfigurationError) {
+        guard let (key, node) = entries.min(by: { $0.key < $1.key }) else { return }
+        throw ConfigurationError(
+            key: path + key,
+            value: Self.describe(node),
+            allowed: "no such key; known are \(known.joined(separator: ", "))"
+        )
+    }
+
+    private mutating func take(_ key: String) -> Node? {
+        known.append(key)
+        return entries.removeValue(forKey: key)
+    }
+
+    private func error(_ key: String, _ node: Node, _ allowed: String) -> ConfigurationError {
+        ConfigurationError(key: path + key, value: Self.describe(node), allowed: allowed)
+    }
+
+    private static func describe(_ node: Node) -> String {
+        switch node {
+        case .scalar(let scalar): String(scalar.string.prefix(80))
+        case .mapping: "keys with values"
+        case .sequence: "a list"
+        case .alias: "an alias"
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import ArgumentParser
+import Console
+import FoundationEssentials
+import Glibc
+import Journal
+import Logging
+import Net
+import Payments
+import Screen
+import ServiceLifecycle
+import Terminal
+import UnixSignals
+import WalletConnectPay
+import WebServer
+
+struct Run: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Runs the terminal until it is told to stop.")
+
+    @Option(help: "The configuration file. Without one the defaults hold.") var config: String?
+    @Option(help: "Also draws the screen into this PNG file.") var png: String?
+    @Option(
+        help: ArgumentHelp(
+            "Writes what the screen shows, the claim code too, to a file; - for standard output. For development.",
+            visibility: .hidden
+        )
+    )
+    var announce: String?
+
+    func run() async throws {
+        let configuration = try ConfigurationFile.load(config)
+        LoggingSystem.bootstrap { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = Logger.Level(rawValue: configuration.logLevel) ?? .info
+            return handler
+        }
+        let logger = Logger(label: "till")
+        do {
+            try await serve(configuration, logger)
+        } catch let error as JournalError {
+            complain("\(error.reason.message) \(error.reason.action) (\(error))")
+            throw ExitCode(error.isTemporary ? Exit.temporary : Exit.inputOutput)
+        } catch let error as ScreenError {
+            complain("The screen cannot be used: \(error)")
+            throw ExitCode(Exit.inputOutput)
+        } catch let error as WebServer.StartError {
+            complain("The web page cannot be served: \(error)")
+            throw ExitCode(Exit.temporary)
+        } catch let error as StaticFiles.LoadError {
+            complain("web.pages: the web page's files cannot be read: \(error)")
+            throw ExitCode(Exit.configuration)
+        }
+    }
+
+    private func serve(_ configuration: Configuration, _ logger: Logger) async throws {
+        let clock = TerminalClock.system
+        let display = Display(sinks: try configuration.openSinks(png: png))
+        // The first picture before anything that takes time: a dark screen looks broken.
+        try await display.show(.starting(checkingPayments: 0))
+
+        let key = try DeviceKey.loadOrCreate(at: configuration.state + "/device.key")
+        let journal = try Journal.open(directory: configuration.state, deviceKey: key)
+        let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
+        let transport = try HTTPClientTransport(
+            hosts: .anyOverTLS(allowsLoopbackHTTP: configuration.allowsLoopbackHTTP)
+        )
+        let links = LinkHosts(configuration.linkHosts)
+        let settings = SettingsDesk(
+            journal: journal,
+            desk: desk,
+            gateways: GatewayPolicy(allowsLoopbackHTTP: configuration.allowsLoopbackHTTP),
+            clock: clock
+        ) { settings, key in
+            try MerchantClient(
+                baseURL: settings.gatewayURL,
+                credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
+                transport: transport,
+                linkHosts: links
+            )
+        }
+        try await settings.load()
+        let console = try await Console(
+            configuration: Console.Configuration(
+                address: configuration.webAddress,
+                port: configuration.webPort,
+                redirectPort: configuration.redirectPort,
+                names: configuration.webNames,
+                pages: configuration.pages,
+                state: configuration.state
+            ),
+            desk: desk,
+            settings: settings,
+            journal: journal,
+            clock: clock,
+            logger: logger
+        )
+        logger.notice("the page is at \(console.address)")
+        let director = ScreenDirector(
+            desk: desk,
+            display: display,
+            clock: clock,
+            webAddress: console.address,
+            logger: logger
+        )
+        var services: [any Service] = [
+            Part(name: "desk") { try await desk.run() },
+            Part(name: "console") { try await console.run() },
+            Part(name: "screen") {
+                await display.warmUp()
+                await director.run()
+            },
+            Part(name: "gateway watch") { await settings.watchGateway() },
+        ]
+        if let announcer = try announcer() {
+            announcer.listening(at: console.address)
+            services.append(Part(name: "announcer") { await announcer.run(desk) })
+        }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services,
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger
+            )
+        )
+        let result: Result<Void, any Error>
+        do { result = .success(try await group.run()) } catch { result = .failure(error) }
+        await display.close()
+        try await transport.shutdown()
+        try journal.close()
+        logger.notice("stopped; open payments are asked about at the next start")
+        try result.get()
+    }
+
+    private func announcer() throws -> Announcer? {
+        guard let announce else { return nil }
+        if announce == "-" { return Announcer(descriptor: STDOUT_FILENO) }
+        let descriptor = unsafe open(announce, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            complain("\(announce) cannot be written.")
+            throw ExitCode(Exit.inputOutput)
+        }
+        return Announcer(descriptor: descriptor)
+    }
+}
+
+/// One part of the terminal, run until the terminal is told to stop.
+private struct Part: Service {
+    let name: String
+    let body: @Sendable () async throws -> Void
+
+    func run() async throws {
+        // Told to stop, every part is cancelled; each leaves nothing half done, and no payment ends by it.
+        try await cancelWhenGracefulShutdown { try await body() }
+    }
+}
+
+extension JournalError {
+    /// Whether starting again may help.
+    var isTemporary: Bool {
+        switch self {
+        case .inUse, .diskFull, .unavailable: true
+        case .readOnly, .corrupt, .fromNewerVersion: false
+        }
+    }
+}

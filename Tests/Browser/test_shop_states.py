@@ -1,0 +1,176 @@
+"""States that no shop reaches on order, shown to the page by stand-in events; the terminal behind it is the real one."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from shopfloor import OWNER_PASSWORD, FakeEvents, sample_charge
+from steps import panel, within_reach
+
+
+@pytest.fixture(scope="module")
+def signed_in(context):
+    """The story ended with signing out."""
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_label("Password", exact=True).fill(OWNER_PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("navigation")).to_be_visible()
+    page.close()
+    return context
+
+
+REASON = {"code": "x", "message": "What happened.", "action": "What to do next."}
+EVIDENCE = {"paymentID": "pay_0001", "transactionID": "0x" + "ab" * 32, "paidAmountText": "12.50 USDC"}
+#: Name of the picture, the charge, whether the terminal is busy with it, what must be read, what must be offered.
+STATES = [
+    ("created", {"state": "created"}, True, "Opening the charge", "Cancel charge"),
+    ("silent", {"unresolved": True, "canRelease": True, "reason": REASON}, True, "What to do next.", "Go on without an answer"),
+    ("cancelling", {"canCancel": False}, True, "Cancelling", None),
+    ("processing", {"state": "processing", "canCancel": False, "canRelease": True}, True, "Payment in progress", "Go on without an answer"),
+    ("paid", {"state": "succeeded", "evidence": EVIDENCE}, False, "Paid", "New charge"),
+    ("paid-late", {"state": "succeeded", "late": True, "evidence": EVIDENCE, "reason": REASON}, False, "What to do next.", "New charge"),
+    ("failed", {"state": "failed", "reason": REASON}, False, "Not paid", "Charge €12.50 again"),
+    ("expired", {"state": "expired", "reason": REASON}, False, "Time is up", "Charge €12.50 again"),
+    ("cancelled", {"state": "cancelled", "reason": REASON}, False, "Cancelled", "Charge €12.50 again"),
+    ("unknown", {"state": "unknown", "canCancel": False, "canRelease": True}, True, "Do not charge again", "Go on without an answer"),
+    ("unknown-released", {"state": "unknown", "canCancel": False}, False, "in the background", "Next customer"),
+    ("word-of-the-future", {"state": "levitating", "canCancel": False, "canRelease": True}, True, "Not known yet", "Go on without an answer"),
+    ("time-over", {"secondsLeft": 0}, True, "Time is over", "Cancel charge"),
+]
+
+
+def test_every_state_reads_right_and_offers_the_way_on(signed_in, eyes):
+    page = signed_in.new_page()
+    terminal = FakeEvents(page)
+    page.goto("/#/charge")
+    terminal.say(None)
+    for name, changes, held, words, offer in STATES:
+        terminal.say(sample_charge())
+        expect(panel(page, "requiresAction")).to_be_visible()
+        terminal.say(sample_charge(**changes), held=held)
+        expect(page.locator(".panel")).to_contain_text(words)
+        if offer:
+            expect(page.locator(".panel-actions").get_by_role("button", name=offer)).to_be_enabled()
+        if changes.get("state") in ("unknown", "levitating"):
+            expect(page.locator(".panel")).not_to_contain_text(re.compile("not paid|failed", re.I))
+            expect(page.get_by_role("button", name=re.compile("again"))).to_have_count(0)
+        if changes.get("state"):
+            expect(page.locator("#announce-now")).not_to_be_empty()
+        assert within_reach(page, page.locator(".panel"))
+        eyes.look(page, f"state-{name}")
+    page.close()
+
+
+def test_going_on_without_an_answer_is_asked_and_never_called_unpaid(signed_in, eyes):
+    page = signed_in.new_page()
+    terminal = FakeEvents(page)
+    stuck = sample_charge(state="processing", canCancel=False, canRelease=True, unresolved=True, reason=REASON)
+    released = stuck | {"state": "unknown", "canRelease": False}
+
+    def release(route):
+        terminal.charge, terminal.held = released, False
+        route.fulfill(json=released)
+
+    page.route("**/api/v1/charges/*/release", release)
+    page.goto("/#/charge")
+    terminal.say(stuck)
+    page.get_by_role("button", name="Go on without an answer").click()
+    question = page.get_by_role("dialog", name="Go on without an answer?")
+    expect(question).to_contain_text("Do not charge the customer again before you know")
+    eyes.look(page, "charge-release-question")
+    question.get_by_role("button", name="Go on").click()
+    terminal.say(released, held=False)
+    expect(panel(page, "unknown")).to_contain_text("The terminal keeps asking in the background")
+    # The answer comes while nobody pays attention: the page asks by itself and says so.
+    terminal.charge = released | {"state": "succeeded", "late": True, "evidence": EVIDENCE, "reason": REASON}
+    expect(panel(page, "succeeded")).to_contain_text("Paid")
+    expect(page.locator("#announce-now")).to_contain_text("Paid")
+    page.close()
+
+
+def test_the_countdown_is_heard_and_does_not_trust_the_browsers_clock(signed_in):
+    page = signed_in.new_page()
+    terminal = FakeEvents(page)
+    page.clock.install(time="2031-05-05T05:05:05Z")
+    page.goto("/#/charge")
+    terminal.say(sample_charge(secondsLeft=62))
+    expect(page.get_by_role("timer")).to_have_text("1:02 left")
+    page.clock.run_for(2_500)
+    expect(page.locator("#announce-calm")).to_have_text("One minute left.")
+    page.clock.run_for(30_000)
+    expect(page.get_by_role("timer")).to_have_text(re.compile("0:(29|30) left"))
+    page.clock.run_for(60_000)
+    expect(page.get_by_role("timer")).to_have_text(re.compile("Time is over"))
+    expect(panel(page, "requiresAction")).to_be_visible()
+    page.close()
+
+
+def test_older_charges_come_on_request(signed_in):
+    page = signed_in.new_page()
+    FakeEvents(page)
+    name = "01941f29-7c00-7000-8000-0000000000{:02}"
+    many = [sample_charge(id=name.format(number), state="succeeded", reference=f"Sale {number}") for number in range(40)]
+
+    def one_page(route):
+        query = dict(pair.split("=") for pair in route.request.url.partition("?")[2].split("&"))
+        start = next((at + 1 for at, charge in enumerate(many) if charge["id"] == query.get("before")), 0)
+        some = many[start : start + int(query["limit"])]
+        route.fulfill(json={"charges": some, "next": some[-1]["id"] if start + len(some) < len(many) else None})
+
+    page.route("**/api/v1/charges?*", one_page)
+    page.goto("/#/history")
+    expect(page.locator(".list a.row")).to_have_count(25)
+    page.get_by_role("button", name="Show older charges").click()
+    expect(page.locator(".list a.row")).to_have_count(40)
+    expect(page.locator(".list a.row").nth(25)).to_be_focused()
+    expect(page.get_by_role("button", name="Show older charges")).to_be_hidden()
+    page.close()
+
+
+def test_the_keypad_says_beforehand_when_a_charge_would_fail(signed_in, eyes):
+    page = signed_in.new_page()
+    terminal = FakeEvents(page)
+    page.goto("/#/charge")
+    page.evaluate("sessionStorage.clear()")
+    terminal.say(None, gateway="unreachable")
+    expect(page.get_by_text("A charge would fail at the moment")).to_be_visible()
+    eyes.look(page, "keypad-gateway-unreachable")
+    terminal.say(None, gateway="refused")
+    expect(page.get_by_text("does not accept this terminal’s key")).to_be_visible()
+    terminal.say(None, phase="starting", checking=2)
+    expect(page.get_by_text("checking 2 earlier payments")).to_be_visible()
+    page.keyboard.type("100")
+    expect(page.get_by_role("button", name="Charge €1.00")).to_be_disabled()
+    terminal.say(None)
+    expect(page.get_by_role("button", name="Charge €1.00")).to_be_enabled()
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "currency, exponent, text, minor", [("JPY", 0, "¥1,250", 1250), ("KWD", 3, "KWD 1.250", 1250), ("USD", 2, "$12.50", 1250)]
+)
+def test_amounts_follow_the_currency(signed_in, currency, exponent, text, minor):
+    page = signed_in.new_page()
+    FakeEvents(page)
+    asked = []
+
+    def other_currency(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"currency": currency, "currencyExponent": exponent, "locale": "en-US"})
+
+    def refuse(route):
+        asked.append(route.request.post_data_json)
+        route.fulfill(status=422, json={"code": "above_limit", "message": "Too much at once.", "action": "Charge less."})
+
+    page.route("**/api/v1/session", other_currency)
+    page.route("**/api/v1/charges", refuse)
+    page.goto("/#/charge")
+    expect(page.get_by_role("group", name="Keypad")).to_be_visible()
+    page.keyboard.type("1250")
+    expect(page.get_by_role("status", name="Amount")).to_have_text(text)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Too much at once.")).to_be_visible()
+    assert asked == [{"amountMinor": minor, "currency": currency}]
+    page.close()

@@ -1,0 +1,211 @@
+import AsyncHTTPClient
+import FoundationEssentials
+import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
+import NIOSSL
+import System
+import Testing
+
+/// A shop in a folder of its own: a sandbox gateway, a terminal that is set up to use it, and a customer's wallet.
+struct Shop: Sendable {
+    let folder: FilePath
+    let gateway: Running
+    let gatewayURL: String
+    static let merchantID = "mrch_test"
+    static let key = "wcp_test_key"
+    static let controlToken = "control-test"
+    static let password = "correct horse battery"
+
+    /// What the page or a test says to one of the programs, and the answer.
+    struct Answer: Sendable {
+        let status: Int
+        let body: [UInt8]
+        let cookie: String?
+
+        func json<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(body))
+        }
+    }
+
+    /// A client that takes the terminal's own certificate: on loopback nobody stands between.
+    static let http: HTTPClient = {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.certificateVerification = .none
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    static func send(
+        _ method: HTTPMethod,
+        _ url: String,
+        headers: [(String, String)] = [],
+        json: (any Encodable & Sendable)? = nil
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: url)
+        request.method = method
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let json {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(data: try JSONEncoder().encode(json)))
+        }
+        let response = try await http.execute(request, timeout: .seconds(40))
+        let body = try await response.body.collect(upTo: 1 << 20)
+        let cookie = response.headers["Set-Cookie"].first.map { String($0.prefix { $0 != ";" }) }
+        return Answer(status: Int(response.status.code), body: Array(body.readableBytesView), cookie: cookie)
+    }
+
+    /// Tells the gateway to misbehave. Source: `till-sandbox gateway`'s control interface.
+    func fault(_ fault: [String: String]) async throws {
+        let answer = try await Self.send(
+            .POST,
+            gatewayURL + "/control/faults",
+            headers: [("Authorization", "Bearer \(Self.controlToken)")],
+            json: fault
+        )
+        #expect((200..<300).contains(answer.status), "\(String(decoding: answer.body, as: UTF8.self))")
+    }
+
+    /// The customer pays a link with a fresh key. True when the wallet saw it settle.
+    func pay(_ link: String) async throws -> Bool {
+        try await withProgram(
+            "till-sandbox",
+            ["wallet", "pay", "--gateway", gatewayURL, "--json", link],
+            log: folder.appending("wallet.log")
+        ) { wallet in
+            do {
+                _ = try await wallet.first { $0.state == "succeeded" }
+                return true
+            } catch is Running.EndedEarly {
+                return false
+            }
+        }
+    }
+
+    /// Runs a terminal on this shop's state. The next one in the same shop goes on where it stopped.
+    func withTerminal<Value: Sendable>(
+        _ body: @Sendable @escaping (Terminal) async throws -> Value
+    ) async throws -> Value {
+        let config = folder.appending("till.yaml")
+        let yaml = """
+            state: \(folder)/terminal
+            web: { address: 127.0.0.1, port: 0, names: [localhost], pages: "\(Programs.root)/Public" }
+            screen: { sink: png, path: "\(folder)/screen.png", width: 800, height: 480 }
+            gateway: { allowLoopbackHTTP: true }
+            log: { level: debug }
+            """
+        try Data(yaml.utf8).write(to: URL(filePath: config.string))
+        let shop = self
+        return try await withProgram(
+            "till",
+            ["run", "--config", config.string, "--announce", "-"],
+            log: folder.appending("terminal.log")
+        ) { running in
+            let url = try #require(try await running.first { $0.event == "listening" }.url)
+            return try await body(Terminal(shop: shop, running: running, url: url))
+        }
+    }
+
+    /// One terminal process, as seen from its page's API.
+    struct Terminal: Sendable {
+        let shop: Shop
+        let running: Running
+        let url: String
+
+        struct Session: Sendable {
+            let cookie: String
+            let csrf: String
+        }
+
+        private struct SessionBody: Decodable { var csrfToken: String? }
+
+        struct Charge: Decodable, Sendable {
+            var id: String
+            var state: String
+            var late: Bool
+            var unresolved: Bool
+        }
+
+        struct Refusal: Decodable, Sendable { var code: String }
+
+        func send(
+            _ method: HTTPMethod,
+            _ path: String,
+            _ session: Session? = nil,
+            headers: [(String, String)] = [],
+            json: (any Encodable & Sendable)? = nil
+        ) async throws -> Answer {
+            var all = headers + [("Origin", url)]
+            if let session { all += [("Cookie", session.cookie), ("X-CSRF-Token", session.csrf)] }
+            return try await Shop.send(method, url + path, headers: all, json: json)
+        }
+
+        func claim() async throws -> Session {
+            let code = try #require(try await running.first { $0.event == "claim" }.code)
+            return try await session(send(.POST, "/api/v1/claim", json: ["code": code, "password": Shop.password]))
+        }
+
+        func signIn() async throws -> Session {
+            try await session(send(.POST, "/api/v1/login", json: ["password": Shop.password]))
+        }
+
+        private func session(_ answer: Answer) throws -> Session {
+            let cookie = try #require(answer.cookie, "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+            return Session(cookie: cookie, csrf: try #require(try answer.json(SessionBody.self).csrfToken))
+        }
+
+        func setUp(_ session: Session) async throws {
+            let answer = try await send(
+                .PUT,
+                "/api/v1/settings",
+                session,
+                json: [
+                    "operatorID": "op-1", "merchantID": Shop.merchantID, "merchantName": "Kiosk",
+                    "gatewayURL": shop.gatewayURL, "gatewayKey": Shop.key, "currency": "USD", "locale": "en-US",
+                ]
+            )
+            #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        }
+
+        func charge(_ session: Session, amount: String = "12.50", key: String) async throws -> Answer {
+            try await send(
+                .POST,
+                "/api/v1/charges",
+                session,
+                headers: [("Idempotency-Key", key)],
+                json: ["amount": amount]
+            )
+        }
+
+        func state(of id: String, _ session: Session) async throws -> Charge {
+            try await send(.GET, "/api/v1/charges/\(id)", session).json()
+        }
+
+        /// The announcement with which a charge reached a state.
+        func reaches(_ state: String, _ id: String? = nil) async throws -> Announcement {
+            try await running.first { $0.event == "charge" && $0.state == state && (id == nil || $0.id == id) }
+        }
+    }
+}
+
+/// Opens a shop for as long as `body` runs.
+func withShop<Value: Sendable>(
+    gateway arguments: [String] = [],
+    _ body: @Sendable @escaping (Shop) async throws -> Value
+) async throws -> Value {
+    let folder = FilePath(FileManager.default.temporaryDirectory.path()).appending("till-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder.string) }  // Of a test: a rest does no harm.
+    return try await withProgram(
+        "till-sandbox",
+        [
+            "gateway", "--port", "0", "--merchant", Shop.merchantID, "--api-key", Shop.key, "--control-token",
+            Shop.controlToken,
+        ] + arguments,
+        log: folder.appending("gateway.log")
+    ) { gateway in
+        let url = try #require(try await gateway.first { $0.ready == true }.url)
+        return try await body(Shop(folder: folder, gateway: gateway, gatewayURL: url))
+    }
+}
