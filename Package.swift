@@ -27,6 +27,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
@@ -105,6 +106,9 @@ let package = Package(
             swiftSettings: swift6
         ),
 
+        .executableTarget(name: "till-bench-screen", dependencies: ["Screen", subprocess], swiftSettings: swift6),
+        .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
+
         // Tests.
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "EthereumTests", dependencies: ["Ethereum"], exclude: ["Vectors"], swiftSettings: swift6),
@@ -117,6 +121,7 @@ let package = Package(
             name: "ProgramTests",
             dependencies: [
                 "till", "till-sandbox", asyncHTTPClient, subprocess,
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: swift6
         ),

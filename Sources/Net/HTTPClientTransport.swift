@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -96,6 +97,9 @@ public struct HTTPClientTransport: HTTPTransport {
             // All addresses were tried and none accepted a connection, or the name has none.
             let hasAddress = !error.connectionErrors.isEmpty
             return .notSent(reason: hasAddress ? "nobody answers at \(error.host)" : "no address for \(error.host)")
+        // Only a connection that was never made can be refused; other system errors may come later.
+        case let error as IOError where error.errnoCode == ECONNREFUSED:
+            return .notSent(reason: "nobody listens at the gateway's address")
         case let error as ChannelError:
             if case .connectTimeout = error { return .notSent(reason: "nobody answers in time") }
             return .noAnswer(after: after)

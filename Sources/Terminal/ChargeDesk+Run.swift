@@ -45,6 +45,8 @@ extension ChargeDesk {
             // A wall clock that is wrong must not give more time than the charge ever had.
             deadlines[charge.id] = clock.elapsed() + min(max(remaining, .zero), .seconds(charge.terms.timeLimitSeconds))
         }
+        // The charge that was on the screen comes back to it, also if it has ended meanwhile: somebody waits for its result.
+        shown = left.last(where: \.holdsTerminal)?.id
         await withDiscardingTaskGroup { questions in
             for charge in left {
                 questions.addTask {
@@ -54,17 +56,16 @@ extension ChargeDesk {
             }
         }
         checking = nil
-        let holders = charges.values.filter(\.holdsTerminal).sorted { $0.id.rawValue < $1.id.rawValue }
-        shown = holders.last?.id
-        for charge in charges.values {
+        for earlier in left {
+            guard let charge = charges[earlier.id] else { continue }
             if charge.holdsTerminal {
                 jobs.continuation.yield(.watchDeadline(charge.id))
                 for attempt in charge.attempts where attempt.isOpen {
                     jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt.id)))
                 }
-            } else if charge.attempts.contains(where: \.isOpen) {
+            } else if earlier.isReleased, charge.attempts.contains(where: \.isOpen) {
                 jobs.continuation.yield(.followInBackground(charge.id))
-            } else {
+            } else if shown != charge.id, !charge.attempts.contains(where: \.isOpen) {
                 forget(charge.id)
             }
         }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Subprocess
 import Synchronization
-import System
+import SystemPackage
 import Testing
 
 /// The programs as they were built for this test run, as real processes that end with the scope that started them.

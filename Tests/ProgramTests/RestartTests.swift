@@ -17,7 +17,7 @@ struct RestartTests {
     func killedAtAnyStageItFindsThePaymentAgain(stage: Stage) async throws {
         try await withShop(gateway: ["--settle-after", "2"]) { shop in
             if stage == .created {
-                try await shop.fault(["endpoint": "create", "kind": "dropAfter", "times": "1"])
+                try await shop.fault(["endpoint": "create", "effect": "drop", "times": "1"])
             }
             let id = try await shop.withTerminal { terminal -> String in
                 let session = try await terminal.claim()

@@ -1,10 +1,10 @@
 import AsyncHTTPClient
 import FoundationEssentials
 import NIOCore
-import NIOFoundationCompat
 import NIOHTTP1
 import NIOSSL
-import System
+import Subprocess
+import SystemPackage
 import Testing
 
 /// A shop in a folder of its own: a sandbox gateway, a terminal that is set up to use it, and a customer's wallet.
@@ -48,7 +48,7 @@ struct Shop: Sendable {
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let json {
             request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(data: try JSONEncoder().encode(json)))
+            request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(json)))
         }
         let response = try await http.execute(request, timeout: .seconds(40))
         let body = try await response.body.collect(upTo: 1 << 20)
@@ -69,18 +69,45 @@ struct Shop: Sendable {
 
     /// The customer pays a link with a fresh key. True when the wallet saw it settle.
     func pay(_ link: String) async throws -> Bool {
-        try await withProgram(
-            "till-sandbox",
-            ["wallet", "pay", "--gateway", gatewayURL, "--json", link],
-            log: folder.appending("wallet.log")
-        ) { wallet in
-            do {
-                _ = try await wallet.first { $0.state == "succeeded" }
-                return true
-            } catch is Running.EndedEarly {
-                return false
-            }
-        }
+        let result = try await run(
+            .path(Programs.directory.appending("till-sandbox")),
+            arguments: ["wallet", "pay", "--gateway", gatewayURL, link],
+            output: .string(limit: 1 << 16),
+            error: .string(limit: 1 << 16)
+        )
+        return result.terminationStatus.isSuccess
+    }
+
+    struct Call: Decodable, Sendable {
+        var endpoint: String?
+        var idempotencyKey: String?
+    }
+
+    private struct Calls: Decodable { var calls: [Call] }
+
+    /// The calls that reached the gateway, in order.
+    func calls(_ endpoint: String) async throws -> [Call] {
+        let answer = try await Self.send(
+            .GET,
+            gatewayURL + "/control/log",
+            headers: [("Authorization", "Bearer \(Self.controlToken)")]
+        )
+        return try answer.json(Calls.self).calls.filter { $0.endpoint == endpoint }
+    }
+
+    private struct Payments: Decodable {
+        struct Payment: Decodable { var paymentId: String? }
+        var payments: [Payment]
+    }
+
+    /// How many payments the gateway has made.
+    func paymentCount() async throws -> Int {
+        let answer = try await Self.send(
+            .GET,
+            gatewayURL + "/control/payments",
+            headers: [("Authorization", "Bearer \(Self.controlToken)")]
+        )
+        return try answer.json(Payments.self).payments.count
     }
 
     /// Runs a terminal on this shop's state. The next one in the same shop goes on where it stopped.

@@ -1,0 +1,55 @@
+import Foundation
+import Subprocess
+import SystemPackage
+import Testing
+
+/// A configuration file that is wrong stops the terminal before it starts, and says what to write instead.
+struct ConfigurationTests {
+    @Test(arguments: [
+        ("web: { port: 70000 }", ["web.port", "70000", "0 to 65535"]),
+        ("web: { prot: 8443 }", ["web.prot", "8443", "no such key"]),
+        ("web: { address: everywhere }", ["web.address", "everywhere", "IPv4"]),
+        ("screen: { sink: hologram }", ["screen.sink", "hologram", "framebuffer, png, terminal, none"]),
+        ("screen: { rotation: 45 }", ["screen.rotation", "45", "0, 90, 180 or 270"]),
+        ("screen: { width: wide }", ["screen.width", "wide", "320 to 7680"]),
+        ("gateway: { allowLoopbackHTTP: maybe }", ["gateway.allowLoopbackHTTP", "maybe", "true or false"]),
+        ("gateway: { linkHosts: pay.test }", ["gateway.linkHosts", "pay.test", "host names"]),
+        ("log: { level: loud }", ["log.level", "loud", "debug"]),
+        ("state: relative", ["state", "relative", "absolute"]),
+        ("web: 8443", ["web", "8443", "keys with values"]), ("{ unclosed", ["the file"]), ("- a list", ["a list"]),
+        ("colour: red", ["colour", "red", "no such key"]),
+    ])
+    func aWrongFileNamesTheKeyTheValueAndWhatIsAllowed(yaml: String, words: [String]) async throws {
+        let (status, said) = try await start(Data(yaml.utf8))
+        #expect(status == .exited(78))
+        for word in words { #expect(said.contains(word), "\(said)") }
+    }
+
+    @Test func whatIsNoTextIsRefused() async throws {
+        let (status, said) = try await start(Data([0xFF, 0xFE, 0x00]))
+        #expect(status == .exited(78) && said.contains("UTF-8"))
+    }
+
+    @Test func theExampleFileCanBeUsed() async throws {
+        let result = try await run(
+            .path(Programs.directory.appending("till")),
+            arguments: ["check-config", "\(Programs.root)/config/till.yaml"],
+            output: .string(limit: 4096),
+            error: .string(limit: 4096)
+        )
+        #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
+    }
+
+    private func start(_ bytes: Data) async throws -> (TerminationStatus, String) {
+        let file = FileManager.default.temporaryDirectory.appending(path: "till-\(UUID().uuidString).yaml")
+        try bytes.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }  // Of a test: a rest does no harm.
+        let result = try await run(
+            .path(Programs.directory.appending("till")),
+            arguments: ["run", "--config", file.path()],
+            output: .string(limit: 4096),
+            error: .string(limit: 4096)
+        )
+        return (result.terminationStatus, result.standardError)
+    }
+}
