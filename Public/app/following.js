@@ -29,14 +29,18 @@ export function putAway() {
 
 /** True while the terminal is busy with this charge. */
 export function isHeld(charge) {
-  return charge !== null && state.terminal?.phase === "charging" && state.terminal.charge?.id === charge.id;
+  return charge !== null && state.terminal?.phase === "charging" && state.terminal.charge?.id === charge.id &&
+    holdsTerminal(state.terminal.charge);
 }
+
+/** False once the charge has ended or was let go: its result is still on the screen, but the next one can be charged. */
+function holdsTerminal(charge) { return charge.holdsTerminal !== false; }
 
 /** Takes the terminal's event over. */
 export function hear(terminal) {
   const before = state.followed;
   update({ terminal, link: "live" });
-  if (terminal.charge && (terminal.phase === "charging" || terminal.charge.id === before?.id)) {
+  if (terminal.charge && (holdsTerminal(terminal.charge) || terminal.charge.id === before?.id)) {
     follow(terminal.charge);
   } else if (before && !isFinal(before)) {
     refresh();
@@ -46,7 +50,7 @@ export function hear(terminal) {
 /** After a reload or a lost connection: what is running now, else the charge that was shown before. */
 export async function reattach() {
   const running = await api.currentCharge();
-  if (running) {
+  if (running && holdsTerminal(running)) {
     follow(running);
     return;
   }

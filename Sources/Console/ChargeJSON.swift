@@ -50,6 +50,7 @@ extension JSON {
             "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(charge.isUnresolved),
             "late": .bool(charge.isLate), "link": .optional(snapshot.link), "reason": .reason(charge.reason),
             "evidence": evidence(charge), "canCancel": .bool(charge.canCancel), "canRelease": .bool(charge.canRelease),
+            "holdsTerminal": .bool(charge.holdsTerminal),
             "onScreen": snapshot.isReadableOnScreen.map(JSON.bool) ?? .null,
         ])
     }

@@ -118,7 +118,9 @@ extension Console {
     }
 
     /// The form of settings, and the password where the request carries one.
-    private func settingsForm(_ request: WebRequest) throws(Problem) -> (SettingsForm, password: String?) {
+    private func settingsForm(_ request: WebRequest) throws(Problem) -> (
+        SettingsForm, password: String?, version: Int64?
+    ) {
         var form = try Form(request.body)
         let parsed = SettingsForm(
             operatorID: form.text("operatorID", limit: 200),
@@ -131,13 +133,16 @@ extension Console {
             chargeLimitMinor: form.integer("chargeLimitMinor")
         )
         let password = form.optionalText("password", limit: 1000)
+        let version = form.integer("version")
         try form.finish()
-        return (parsed, password)
+        return (parsed, password, version)
     }
 
     private func saveSettings(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        let (form, password) = try settingsForm(request)
+        let (form, password, version) = try settingsForm(request)
         let current = await settings.current
+        // The page names the version it showed: two people who save at once must not undo each other.
+        if let version, version != Int64(current?.version ?? 0) { throw Self.problem(.conflict) }
         if let current {
             let sendsMoneyElsewhere =
                 form.gatewayURL != current.settings.gatewayURL || form.merchantID != current.settings.merchantID
@@ -164,7 +169,7 @@ extension Console {
     }
 
     private func testConnection(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        let (form, _) = try settingsForm(request)
+        let (form, _, _) = try settingsForm(request)
         let test = await settings.testConnection(form)
         let (seconds, attoseconds) = test.duration.components
         return .json(
