@@ -241,18 +241,19 @@ public struct CustomerWallet: Sendable {
         }
     }
 
-    /// `12.50 EUR`, or `12.5 USDC on Base` with the decimals that matter; what the gateway calls it when it is unknown.
+    /// `12.50 EUR`, or `12.50 USDC on Base` with the decimals that matter; the bare digits of a unit that is not known.
     public static func text(_ amount: PayAmount) -> String {
-        guard let display = amount.display, (0...77).contains(display.decimals),
+        let currency = FiatCurrency(rawValue: String(amount.unit.dropFirst("iso4217/".count)))
+        let decimals = amount.display?.decimals ?? currency.map { _ in FiatCurrency.decimals }
+        let symbol = amount.display?.assetSymbol ?? currency?.rawValue
+        guard let decimals, let symbol, (0...77).contains(decimals),
             amount.value.utf8.allSatisfy({ (0x30...0x39).contains($0) })
         else { return "\(amount.value) of \(amount.unit)" }
-        let digits =
-            String(repeating: "0", count: max(0, display.decimals + 1 - amount.value.utf8.count)) + amount.value
-        let whole = digits.dropLast(display.decimals)
-        var fraction = digits.suffix(display.decimals)
+        let digits = String(repeating: "0", count: max(0, decimals + 1 - amount.value.utf8.count)) + amount.value
+        var fraction = digits.suffix(decimals)
         while fraction.utf8.count > 2, fraction.last == "0" { fraction.removeLast() }
-        let network = display.networkName.map { " on \($0)" } ?? ""
-        return "\(whole)\(fraction.isEmpty ? "" : ".")\(fraction) \(display.assetSymbol)\(network)"
+        let network = amount.display?.networkName.map { " on \($0)" } ?? ""
+        return "\(digits.dropLast(decimals))\(fraction.isEmpty ? "" : ".")\(fraction) \(symbol)\(network)"
     }
 }
 

@@ -15,6 +15,8 @@ public struct GatewayConfiguration: Sendable {
     public var linkBase = "https://pay.walletconnect.com/"
     /// Whole tokens that every account has of every token at first sight.
     public var faucetTokens: UInt64 = 1000
+    /// Asks for the customer's name and date of birth before they may pay.
+    public var collectsData = false
     /// Payments below are refused, as too small to cover the fees.
     public var minimumMinorUnits: UInt64 = 1
     /// Payments above are refused.

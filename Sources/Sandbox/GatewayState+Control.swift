@@ -12,6 +12,7 @@ extension GatewayState {
     /// | `GET /control/payments` | every payment with its whole story |
     /// | `GET`, `POST`, `DELETE /control/faults` | the faults that are set; set one; clear all |
     /// | `POST /control/settle` | `{"paymentId"?}`: what is being settled settles now |
+    /// | `POST /control/collect` | `{"paymentId"}`: the customer has filled in what was asked of them |
     /// | `POST /control/expire` | `{"paymentId"}`: the payment's time is over |
     /// | `POST /control/clock` | `{"skewSeconds"}`: the gateway's clock goes wrong |
     /// | `POST /control/balance` | `{"account","token","value"}`: an account has so much |
@@ -45,6 +46,12 @@ extension GatewayState {
             faults.set(fault)
             return GatewayAnswer(201, fault.json)
         case ("POST", "settle"): return try settleNow(try Self.body(request), at: now)
+        case ("POST", "collect"):
+            guard let id = try Self.body(request)["paymentId"]?.stringValue, payments[id] != nil else {
+                throw .paymentNotFound
+            }
+            payments[id]?.isIdentified = true
+            return statusAnswer(of: id)
         case ("POST", "expire"):
             guard let id = try Self.body(request)["paymentId"]?.stringValue, payments[id] != nil else {
                 throw .paymentNotFound

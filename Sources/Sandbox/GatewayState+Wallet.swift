@@ -41,9 +41,12 @@ extension GatewayState {
         var offered = ExactJSON.null
         if !payment.word.isFinal {
             let options = payment.word == .requiresAction ? try makeOptions(payment, for: customers, at: now) : []
-            offered = .array(options.map(\.json))
+            offered = .array(options.map { $0.json(collectData: collectData(payment, for: [$0.account])) })
         }
-        return GatewayAnswer(200, .members(["info": info, "options": offered, "collectData": .null]))
+        return GatewayAnswer(
+            200,
+            .members(["info": info, "options": offered, "collectData": collectData(payment, for: customers)])
+        )
     }
 
     /// New options for these customers, in the place of older ones of theirs.
@@ -118,6 +121,7 @@ extension GatewayState {
     ) throws(APIError) -> GatewayAnswer {
         let body = try request.object()
         let option = try usableOption(body["optionId"], payment, at: now)
+        try checkIdentified(payment)
         guard let data = body["data"]?.stringValue else { throw .malformed("Missing field: data") }
         // Wallets that come without having asked for options first send no data.
         guard data.isEmpty || data == option.buildData else { throw .invalid("Validation error: Invalid build data") }
@@ -145,6 +149,8 @@ extension GatewayState {
             return answerStatus(of: payment.id, waitingUpTo: limit, untilFinal: true, at: now)
         }
         let option = try usableOption(body["optionId"], payment, at: now)
+        try takeCollectedData(body["collectedData"], payment)
+        try checkIdentified(payments[payment.id] ?? payment)
         let signature = try Self.signature(in: results, of: option)
         if option.needsApproval { ledger.approve(option.order.token, by: option.order.owner) }
         do throws(TokenLedger.Refusal) {

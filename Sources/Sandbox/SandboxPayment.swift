@@ -33,6 +33,8 @@ struct SandboxPayment: Sendable {
     var failureCode: String?
     var cancelledReason: String?
     var isRefunded = false
+    /// The gateway knows of the customer what it asks for.
+    var isIdentified = false
 
     /// What the customer sent.
     struct Confirmation: Sendable {
@@ -123,7 +125,8 @@ struct OfferedOption: Sendable {
     /// The `data` of the option's `build` action: the request as hexadecimal digits of its JSON text.
     var buildData: String { hex(order.signing.text.utf8) }
 
-    var json: ExactJSON {
+    /// - Parameter collectData: What the account must be asked first; null when nothing.
+    func json(collectData: ExactJSON) -> ExactJSON {
         let offered: ExactJSON
         switch order.token.method {
         case .permit2: offered = actions
@@ -135,7 +138,7 @@ struct OfferedOption: Sendable {
         return .members([
             "id": .string(id), "account": .string(account.text), "amount": order.token.amount(order.value),
             "etaS": .integer(5), "expiresAt": expiresAtSeconds.map { .integer($0) } ?? .null, "actions": offered,
-            "collectData": .null,
+            "collectData": collectData,
         ])
     }
 }

@@ -49,6 +49,9 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "Smallest amount of a payment, in cents.")
     var minimum: UInt64 = 1
 
+    @Flag(help: "Ask for the customer's name and date of birth before they may pay.")
+    var collectData = false
+
     @Option(help: "Host of the payment links that it makes.")
     var linkHost = "pay.walletconnect.com"
 
@@ -103,6 +106,7 @@ struct GatewayCommand: AsyncParsableCommand {
         configuration.defaultExpiry = .seconds(expireAfter)
         configuration.faucetTokens = faucet
         configuration.minimumMinorUnits = minimum
+        configuration.collectsData = collectData
         configuration.linkBase = "https://\(linkHost)/"
         configuration.controlToken = controlToken
         configuration.skewSeconds = clockSkew

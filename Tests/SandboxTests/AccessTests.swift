@@ -91,6 +91,7 @@ struct AccessTests {
         for link in [
             "https%3A%2F%2Fpay.walletconnect.com%2F%3Fpid%3D\(id)",
             "https%253A%252F%252Fpay.walletconnect.com%252F%253Fpid%253D\(id)",
+            "https%25253A%25252F%25252Fpay.walletconnect.com%25252F%25253Fpid%25253D\(id)",
             "https%3A%2F%2Fpay.walletconnect.com%2F\(id)",
         ] {
             #expect(bench.answer("GET", "/v1/gateway/payment/\(link)", GatewayBench.wallet).status == 200, "\(link)")

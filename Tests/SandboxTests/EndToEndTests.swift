@@ -118,6 +118,26 @@ struct EndToEndTests {
         }
     }
 
+    @Test func aDroppedAnswerIsSilenceAndTheSameKeyFindsThePayment() async throws {
+        try await withShop({ $0.faults = [Fault(endpoint: .create, effect: .drop, times: 1)] }) { shop in
+            let impatient = try MerchantClient(
+                baseURL: shop.url,
+                credentials: MerchantCredentials(merchantID: "mrch_e2e", apiKey: Secret("wcp_e2e")),
+                transport: LoopbackTransport(patience: 1)
+            )
+            let order = try order()
+            do throws(MerchantError) {
+                _ = try await impatient.create(order, idempotencyKey: "k1")
+                Issue.record("answered")
+            } catch {
+                #expect(error.mayHaveTakenEffect)
+            }
+            let created = try await shop.merchant.create(order, idempotencyKey: "k1")
+            let page = try await shop.merchant.payments(PaymentQuery(reference: "TILL-1"))
+            #expect(page.payments.map(\.paymentID) == [created.paymentID])
+        }
+    }
+
     @Test func aCancelledPaymentCannotBePaid() async throws {
         try await withShop { shop in
             let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
@@ -185,6 +205,33 @@ struct EndToEndTests {
         }
     }
 
+    /// 12.50 euro are 13.50 USDC at the gateway's rate, and 12.50 EURC at none.
+    @Test(arguments: [
+        ("USDC", "13500000", "23500000"), ("USDC", "13500000", "3500000"), ("EURC", "12500000", "12500001"),
+        ("EURC", "12500000", "12499999"),
+    ])
+    func aWalletPaysNoPriceThatIsNotFair(symbol: String, fair: String, asked: String) async throws {
+        try await withShop { shop in
+            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+            let liar = LyingTransport(at: "/options", true: #""value":"\#(fair)""#, false: #""value":"\#(asked)""#)
+            let client = try PayClient(baseURL: shop.url, appID: "tests", clientID: "c1", transport: liar)
+            let wallet = CustomerWallet(key: PrivateKey(), client: client, now: SandboxClock.system.now)
+            var wishes = CustomerWallet.Wishes()
+            (wishes.chainID, wishes.symbol) = (8453, symbol)
+            do throws(WalletRefusal) {
+                _ = try await wallet.look(at: created.link, wishes)
+                Issue.record("looked at \(asked)")
+            } catch {
+                guard case .suspicious(let what) = error else {
+                    Issue.record("\(error)")
+                    return
+                }
+                #expect(what.contains("fair price"))
+            }
+            #expect(liar.hasLied)
+        }
+    }
+
     /// The wallet's own checks, against a gateway that lies in one answer.
     @Test(arguments: [
         (#""value\":\"0xcdfe60\""#, #""value\":\"0xcdfe61\""#), (#"\"to\":\"0x35e6"#, #"\"to\":\"0x35e7"#),
@@ -216,20 +263,23 @@ struct EndToEndTests {
     }
 }
 
-/// Passes everything on, but alters what the gateway asks the wallet to sign.
+/// Passes everything on, but alters one kind of answer.
 private final class LyingTransport: HTTPTransport {
     private let honest = LoopbackTransport()
+    private let path: String
     private let truth: String
     private let lie: String
     private let lied = Mutex(false)
 
-    init(true truth: String, false lie: String) { (self.truth, self.lie) = (truth, lie) }
+    init(at path: String = "/fetch", true truth: String, false lie: String) {
+        (self.path, self.truth, self.lie) = (path, truth, lie)
+    }
 
     var hasLied: Bool { lied.withLock { $0 } }
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         var response = try await honest.send(request)
-        guard request.url.hasSuffix("/fetch") else { return response }
+        guard request.url.contains(path) else { return response }
         let text = String(decoding: response.body, as: UTF8.self)
         response.body = Array(text.replacing(truth, with: lie).utf8)
         if text.contains(truth) { lied.withLock { $0 = true } }

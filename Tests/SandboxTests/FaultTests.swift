@@ -101,6 +101,7 @@ struct FaultTests {
         let status = bench.answer("GET", "/v1/payments/\(id)/status").json
         #expect(status["status"]?.stringValue == word)
         #expect(status["failureCode"]?.stringValue == code)
+        #expect(bench.answer("GET", "/v1/payments/\(id)").json["failureCode"]?.stringValue == code)
         let token = try #require(TokenCatalog.token(chainID: 8453, symbol: "USDC"))
         #expect(bench.state.ledger.spendable(token, of: bench.key.address) == 1_000_000_000)
     }

@@ -76,6 +76,8 @@ struct LifecycleTests {
         let first = bench.confirm(id, option, results)
         #expect(bench.confirm(id, option, results) == first)
         #expect(bench.confirm(id, usdt, results).json["code"]?.stringValue == "invalid_state")
+        let others = ["0x" + String(repeating: "11", count: 65)]
+        #expect(bench.confirm(id, option, others).json["code"]?.stringValue == "invalid_state")
         bench.pass(.seconds(2))
         let again = bench.confirm(id, option, results)
         #expect(again.json["status"]?.stringValue == "succeeded")

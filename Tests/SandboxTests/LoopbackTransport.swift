@@ -5,9 +5,12 @@ import WalletConnectPay
 /// Real HTTP over loopback, with Foundation's client: the clients under test bring their own protocol, not their own sockets.
 struct LoopbackTransport: HTTPTransport {
     private let session: URLSession
+    private let patience: Double
 
-    init() {
+    /// - Parameter patience: Seconds of silence after which the client gives up.
+    init(patience: Double = 20) {
         let configuration = URLSessionConfiguration.ephemeral
+        self.patience = patience
         configuration.httpMaximumConnectionsPerHost = 64
         session = URLSession(configuration: configuration)
     }
@@ -18,7 +21,7 @@ struct LoopbackTransport: HTTPTransport {
         outgoing.httpMethod = request.method.rawValue
         for header in request.headers { outgoing.setValue(header.value, forHTTPHeaderField: header.name) }
         outgoing.httpBody = request.body.map { Data($0) }
-        outgoing.timeoutInterval = 20
+        outgoing.timeoutInterval = patience
         do {
             let (data, answer) = try await session.data(for: outgoing)
             guard let answer = answer as? HTTPURLResponse else { throw TransportError.noAnswer(after: .zero) }

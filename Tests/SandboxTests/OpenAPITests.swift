@@ -65,6 +65,7 @@ struct OpenAPITests {
     /// Answers of every kind: each endpoint in each state that a payment can be in, and refusals.
     private static func answers() throws -> [Answered] {
         var bench = GatewayBench()
+        var asking = GatewayBench { $0.collectsData = true }
         var all: [Answered] = []
         func ask(
             _ method: String,
@@ -123,6 +124,11 @@ struct OpenAPITests {
         ask("GET", "/v1/payments", query: "?limit=2")
         ask("GET", "/v1/merchants/payments", query: "?limit=0")
         ask("GET", "/v1/merchants/payments", "", [:])
+        let form = asking.newPayment()
+        let account = #"{"accounts":["eip155:1:\#(asking.key.address.checksummed)"]}"#
+        let template = "/v1/gateway/payment/{id}/options"
+        let path = template.replacing("{id}", with: form)
+        all.append(("POST", template, asking.answer("POST", path, GatewayBench.wallet, account)))
         return all
     }
 }

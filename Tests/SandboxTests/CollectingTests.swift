@@ -1,0 +1,59 @@
+import Ethereum
+import Testing
+
+@testable import Sandbox
+
+struct CollectingTests {
+    private func options(_ bench: inout GatewayBench, _ id: String) -> ExactJSON {
+        let body = #"{"accounts":["eip155:8453:\#(bench.key.address.checksummed)"]}"#
+        return bench.answer("POST", "/v1/gateway/payment/\(id)/options", GatewayBench.wallet, body).json
+    }
+
+    private func fetch(_ bench: inout GatewayBench, _ id: String, _ option: ExactJSON) -> GatewayAnswer {
+        let body = ExactJSON.members(["optionId": option["id"] ?? .null, "data": .string("")]).text
+        return bench.answer("POST", "/v1/gateway/payment/\(id)/fetch", GatewayBench.wallet, body)
+    }
+
+    @Test func nothingIsSpelledOutBeforeTheFormIsFilledIn() throws {
+        var bench = GatewayBench { $0.collectsData = true }
+        let id = bench.newPayment()
+        let answer = options(&bench, id)
+        let account = "eip155%3A8453%3A\(bench.key.address.checksummed)"
+        let url = "https://pay.walletconnect.com/collect/?pid=\(id)&accounts=\(account)"
+        #expect(answer["collectData"]?["url"]?.stringValue == url)
+        #expect(answer["collectData"] == answer["options"]?.arrayValue?.first?["collectData"])
+        let option = bench.option(id)
+        let refused = fetch(&bench, id, option)
+        #expect(
+            refused
+                == GatewayAnswer(400, try #require(vectors("captured-payloads.json")["fetch_error_identity_required"]))
+        )
+        #expect(bench.control("POST", "collect", #"{"paymentId":"\#(id)"}"#).status == 200)
+        #expect(fetch(&bench, id, option).status == 200)
+        #expect(options(&bench, id)["collectData"] == nil)
+        #expect(try bench.pay(id).status == 200)
+    }
+
+    @Test func theFieldsMayComeWithTheConfirmationInstead() throws {
+        var bench = GatewayBench { $0.collectsData = true }
+        let id = bench.newPayment()
+        let option = bench.option(id, chain: 56)
+        let typedData = try #require(
+            option["actions"]?.arrayValue?.last?["data"]?["params"]?.arrayValue?.last?.stringValue
+        )
+        let results = ["0x" + String(repeating: "ab", count: 32), try bench.signature(of: typedData)]
+        #expect(bench.confirm(id, option, results).json["message"]?.stringValue == "IC data required but not found")
+        func confirm(_ fields: String) -> GatewayAnswer {
+            let body = bench.confirmation(option, results).dropLast() + #","collectedData":{"fields":\#(fields)}}"#
+            return bench.answer("POST", "/v1/gateway/payment/\(id)/confirm", GatewayBench.wallet, String(body))
+        }
+        #expect(confirm(#"[{"id":"fullName","value":"A"},{"id":"dob","value":"yesterday"}]"#).status == 400)
+        #expect(confirm(#"[{"id":"fullName"}]"#).status == 400)
+        #expect(confirm(#"[{"id":"fullName","value":"A"},{"id":"dob","value":"1990-01-01"}]"#).status == 200)
+    }
+
+    @Test func aGatewayThatIsNotToldToAskDoesNot() {
+        var bench = GatewayBench()
+        #expect(options(&bench, bench.newPayment())["collectData"] == nil)
+    }
+}
