@@ -110,6 +110,24 @@ let package = Package(
         .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
 
         // Tests.
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Payments", "WebServer"], swiftSettings: swift6),
+        .testTarget(
+            name: "JournalTests",
+            dependencies: ["Journal", "Payments", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "SandboxTests",
+            dependencies: ["Sandbox", "Ethereum", "Payments", "WalletConnectPay", "WebServer"],
+            exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "WalletConnectPayTests",
+            dependencies: ["WalletConnectPay"],
+            exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "EthereumTests", dependencies: ["Ethereum"], exclude: ["Vectors"], swiftSettings: swift6),
         .testTarget(
