@@ -38,6 +38,7 @@ export function chargePanel() {
 
   let shown = "";
   let shownState = null;
+  let shownActions = null;
   let timer = null;
   let secondsBefore = null;
   let isWorking = false;
@@ -52,7 +53,7 @@ export function chargePanel() {
       shown = now;
       const hadFocus = actions.contains(document.activeElement);
       paint(charge, held);
-      if (hadFocus && !isWorking) title.focus({ preventScroll: true });
+      if (hadFocus && !isWorking && !actions.contains(document.activeElement)) title.focus({ preventScroll: true });
     }
     tick();
   }
@@ -84,7 +85,12 @@ export function chargePanel() {
     doubt.hidden = doubtWords === "";
     element.classList.toggle("is-full", doubtWords !== "" || todo.textContent.length > 60);
     refill(facts, factsOf(charge));
-    refill(actions, actionsOf(charge, held));
+    // Buttons stay the same elements while they say the same: the focus, and a question's way back to it, stay with them.
+    const offered = JSON.stringify([charge.id, charge.amountText, charge.state, charge.canRelease, charge.canCancel, held, isWorking]);
+    if (offered !== shownActions) {
+      shownActions = offered;
+      refill(actions, actionsOf(charge, held));
+    }
   }
 
   function factsOf(charge) {
