@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test check bench format setup setup-test sanitizers clean
+.PHONY: run demo test check format setup setup-test clean
 
 SHELL = /bin/bash
 
@@ -15,14 +15,8 @@ test: setup-test
 check: setup
 	@scripts/check
 
-bench: setup-test
-	@scripts/bench
-
 format:
 	@swift format --configuration .swift-format -i -r Sources Tests Package.swift
-
-sanitizers: setup-test
-	@scripts/sanitizers
 
 setup:
 	@scripts/setup
@@ -31,4 +25,4 @@ setup-test:
 	@scripts/setup test
 
 clean:
-	@rm -rf .build .build-thread .build-address artefacts
+	@rm -rf .build artefacts
