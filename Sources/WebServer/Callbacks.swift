@@ -72,7 +72,7 @@ func handleRequest(
     let exchange = unsafe Unmanaged<Exchange>.fromOpaque(state).takeUnretainedValue()
     if exchange.isAtHead {
         let server = unsafe Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
-        let head = unsafe readHead(pointer, method: method, version: version, server.configuration)
+        let head = unsafe readHead(pointer, exchange, method: method, version: version, server.configuration)
         return exchange.receiveHead(head, on: connection)
     }
     let count = unsafe uploadBytes.pointee
@@ -85,11 +85,20 @@ func handleRequest(
 
 private func readHead(
     _ connection: OpaquePointer,
+    _ exchange: Exchange,
     method: UnsafePointer<CChar>,
     version: UnsafePointer<CChar>,
     _ configuration: WebServer.Configuration
 ) -> Result<RequestHead, Refusal> {
-    var findings = RequestHead.Findings()
+    let headBytes = unsafe till_request_head_bytes(connection)
+    let layout = unsafe HeadLayout(
+        start: UInt(bitPattern: method),
+        methodBytes: strlen(method),
+        targetBytes: exchange.targetBytes,
+        version: UInt(bitPattern: version),
+        headBytes: headBytes
+    )
+    var findings = RequestHead.Findings(layout: layout)
     _ = unsafe withUnsafeMutablePointer(to: &findings) { findings in
         unsafe MHD_get_connection_values_n(connection, .HEADER_KIND, noteField, findings)
     }
@@ -97,7 +106,7 @@ private func readHead(
         try RequestHead(
             method: unsafe String(cString: method),
             version: unsafe String(cString: version),
-            headBytes: unsafe till_request_head_bytes(connection),
+            headBytes: headBytes,
             findings: findings,
             limits: configuration.limits,
             hostIsAllowed: configuration.hostIsAllowed
@@ -115,6 +124,8 @@ private func noteField(
     valueBytes: Int
 ) -> MHD_Result {
     guard let findings = unsafe findings?.assumingMemoryBound(to: RequestHead.Findings.self) else { return .NO }
+    let (nameStart, valueStart) = (UInt(bitPattern: name), UInt(bitPattern: value))
+    unsafe findings.pointee.layout.note(name: nameStart, value: valueStart, valueBytes: valueBytes)
     unsafe findings.pointee.note(
         name: UnsafeRawBufferPointer(start: name, count: nameBytes),
         value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueBytes)

@@ -35,12 +35,17 @@ final class EventFeed: Sendable {
         ledger.taskStarted()
         let task = Task {
             for await event in events {
-                guard append(event.bytes) else { break }
+                // Cancelled, not left: the next turn then tells whoever makes the events that nobody takes them.
+                if !append(event.bytes) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
             }
             finish()
             ledger.taskEnded()
         }
-        state.withLock { if !$0.isFinished { $0.task = task } }
+        let isFinished = state.withLock { state in
+            if !state.isFinished { state.task = task }
+            return state.isFinished
+        }
+        if isFinished { task.cancel() }
     }
 
     private func append(_ bytes: [UInt8]) -> Bool {

@@ -20,6 +20,8 @@ final class Exchange {
     private let context: ServerContext
     private let link: Link
     private let target: Result<RequestTarget, RequestTarget.Refusal>
+    /// Length of the target as libmicrohttpd shows it.
+    let targetBytes: Int
     private var stage = Stage.head
     private var head: RequestHead?
     private var body: [UInt8] = []
@@ -27,6 +29,7 @@ final class Exchange {
 
     init(context: ServerContext, link: Link, target: UnsafeBufferPointer<UInt8>) {
         (self.context, self.link) = (context, link)
+        targetBytes = target.count
         self.target = Result { () throws(RequestTarget.Refusal) in try unsafe RequestTarget(target) }
         link.shortenDeadline(monotonicNanoseconds() + context.receiving)
     }

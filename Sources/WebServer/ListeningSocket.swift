@@ -28,6 +28,13 @@ struct ListeningSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
+    /// A second descriptor of the same socket, which the caller closes. It listens on when this value is gone.
+    func duplicate() throws(WebServer.StartError) -> Int32 {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw .system(detail: Self.errorText("fcntl")) }
+        return copy
+    }
+
     private static func set(_ level: Int32, _ option: Int32, _ value: Int32, on descriptor: Int32) {
         var value = value
         _ = unsafe setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))

@@ -22,11 +22,14 @@ struct RequestHead {
         var hosts = 0
         var lengths: [[UInt8]] = []
         var encodings: [[UInt8]] = []
-        var hasControlCharacter = false
+        var hasBadField = false
+        var layout: HeadLayout
+
+        init(layout: HeadLayout) { self.layout = layout }
 
         mutating func note(name: some Collection<UInt8>, value: some Collection<UInt8>) {
-            if name.contains(where: isControl) || value.contains(where: { isControl($0) && $0 != 0x09 }) {
-                hasControlCharacter = true
+            if !name.allSatisfy(isTokenByte) || value.contains(where: { isControl($0) && $0 != 0x09 }) {
+                hasBadField = true
             }
             switch name.count {
             case 4 where spells(name, "host"):
@@ -56,7 +59,7 @@ struct RequestHead {
         case "TRACE", "CONNECT": throw .methodForbidden
         default: throw .methodUnknown
         }
-        guard !findings.hasControlCharacter else { throw .badField }
+        guard !findings.hasBadField, findings.layout.isComplete else { throw .badField }
         guard findings.hosts == 1, let host = Self.hostName(findings.host) else { throw .badHost }
         bodyLength = try Self.bodyLength(findings, version: version)
         if case .known(let length) = bodyLength, length > limits.bodyBytes { throw .bodyTooLarge }
@@ -105,6 +108,46 @@ struct RequestHead {
         text.isEmpty
             || text.first == UInt8(ascii: ":") && text.count <= 6
                 && text.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}
+
+/// Whether the parts libmicrohttpd hands out cover the whole head, byte by byte.
+///
+/// Its strings end at the first NUL, so of `GET /secret\0/public` it shows `/secret`; it also takes a bare line feed for a
+/// line end. Both leave a gap in memory between one part and the next that is not exactly the separator. Folded
+/// lines and repeated blanks leave gaps, too, and are refused with them (RFC 9112, 2.2, 3 and 5.2 allow that).
+///
+/// Holds for the 0.9 versions, which hand out pointers into the buffer that was received.
+struct HeadLayout: Equatable {
+    /// Where the next part must begin.
+    private var next: UInt
+    private let end: UInt
+    private var isGapless = true
+
+    /// - Parameters:
+    ///   - start: Address of the method, the head's first byte.
+    ///   - version: Address of the protocol version, eight bytes long.
+    ///   - targetBytes: Length of the target as libmicrohttpd shows it.
+    init(start: UInt, methodBytes: Int, targetBytes: Int, version: UInt, headBytes: Int) {
+        end = start + UInt(headBytes)
+        isGapless = version == start + UInt(methodBytes) + 1 + UInt(targetBytes) + 1
+        next = version + 8 + 2
+    }
+
+    mutating func note(name: UInt, value: UInt, valueBytes: Int) {
+        isGapless = isGapless && name == next
+        next = value + UInt(valueBytes) + 2
+    }
+
+    /// Only the empty line is left.
+    var isComplete: Bool { isGapless && next + 2 == end }
+}
+
+/// Source: RFC 9110, 5.6.2 `tchar`.
+private func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E, 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E: true
+    default: false
     }
 }
 

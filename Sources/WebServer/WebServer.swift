@@ -1,5 +1,6 @@
 import CMicrohttpd
 import Dispatch
+import Glibc
 import Synchronization
 
 /// An HTTP/1.1 server over libmicrohttpd, for one terminal's pages and programs.
@@ -100,16 +101,19 @@ public final class WebServer: Sendable {
 
     // Started last and stopped once, by `stop`; in between libmicrohttpd itself guards it.
     nonisolated(unsafe) private let daemon: OpaquePointer
-    private let socket: ListeningSocket
+    /// Ours to close, but not before libmicrohttpd has stopped. Source: microhttpd.h 0.9.75, `MHD_quiesce_daemon`.
+    private let listeningSocket: Int32
     /// Joining libmicrohttpd's thread blocks: it has its own queue, not a thread of the cooperative pool.
     private let queue = DispatchQueue(label: "till.webserver.stop")
 
     init(_ context: ServerContext) throws(WebServer.StartError) {
         self.context = context
         let configuration = context.configuration
-        socket = try ListeningSocket(address: configuration.address, port: configuration.port)
+        let socket = try ListeningSocket(address: configuration.address, port: configuration.port)
         port = socket.port
-        let descriptor = socket.descriptor
+        // libmicrohttpd closes the socket it is given when it fails to start (seen with 0.9.75): it gets its own.
+        let descriptor = try socket.duplicate()
+        listeningSocket = descriptor
         let tls = configuration.tls
         let started = unsafe Self.withCStrings(tls) { certificate, key, priorities in
             var settings = unsafe till_web_settings(context, socket: descriptor)
@@ -146,6 +150,7 @@ public final class WebServer: Sendable {
         await withCheckedContinuation { continuation in
             queue.async {
                 unsafe MHD_stop_daemon(self.daemon)
+                close(self.listeningSocket)
                 unsafe Unmanaged.passUnretained(self.context).release()
                 continuation.resume()
             }

@@ -1,0 +1,151 @@
+import Testing
+
+@testable import WebServer
+
+/// What a stranger may use up. `server.sweep(after:)` stands for the time that passes.
+struct LimitTests {
+    private static let echo: WebHandler = { .now(.text("\($0.body.count)")) }
+
+    @Test func anAnnouncedLongBodyIsRefusedUnread() async throws {
+        try await withServer({ $0.limits.bodyBytes = 100 }, handler: Self.echo) { server in
+            let client = try RawClient(server)
+            #expect(try await client.get("/", method: "POST", body: String(repeating: "x", count: 100)).text == "100")
+            // The client asks first, as curl does: it is told 413 instead of 100, and has sent nothing.
+            try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\nExpect: 100-continue\r\n\r\n")
+            let answer = try await client.answer()
+            #expect(answer.status == 413)
+            #expect(answer.text.contains("body_too_large"))
+            #expect(try await client.untilClosed().isEmpty)
+        }
+    }
+
+    @Test func aClientThatAsksMaySendItsBody() async throws {
+        try await withServer(handler: Self.echo) { server in
+            let client = try RawClient(server)
+            try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try await client.head().status == 100)
+            try await client.send("abc")
+            #expect(try await client.answer().text == "3")
+        }
+    }
+
+    @Test func aChunkedBodyIsCountedAsItComes() async throws {
+        try await withServer({ $0.limits.bodyBytes = 1000 }, handler: Self.echo) { server in
+            let client = try RawClient(server)
+            let chunk = "1f4\r\n" + String(repeating: "x", count: 500) + "\r\n"
+            let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+            try await client.send(head + chunk + chunk + "0\r\n\r\n")
+            #expect(try await client.answer().text == "1000")
+            try await client.send(head + chunk + chunk + chunk + "0\r\n\r\n")
+            #expect(try await client.answer().status == 413)
+        }
+    }
+
+    @Test func aFloodOfChunksIsCut() async throws {
+        let handler: WebHandler = { _ in
+            Issue.record("the handler was asked")
+            return .now(.text(""))
+        }
+        try await withServer({ $0.limits.bodyBytes = 1000 }, handler: handler) { server in
+            let client = try RawClient(server)
+            try await client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = "1000\r\n" + String(repeating: "x", count: 4096) + "\r\n"
+            await #expect(throws: RawClient.Failure.self) {
+                for _ in 0..<10_000 { try await client.send(chunk) }
+            }
+        }
+    }
+
+    @Test func aLongHeadIsRefused() async throws {
+        try await withServer({ $0.limits.headerBytes = 1000 }, handler: Self.echo) { server in
+            let fits = try await RawClient(server).get("/", headers: "X: \(String(repeating: "x", count: 900))\r\n")
+            #expect(fits.status == 200)
+            let tooLong = try await RawClient(server).get("/", headers: "X: \(String(repeating: "x", count: 1000))\r\n")
+            #expect(tooLong.status == 431)
+            #expect(tooLong.text.contains("headers_too_large"))
+            // Past the connection's memory libmicrohttpd itself says no.
+            let client = try RawClient(server)
+            try? await client.send("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 100_000))\r\n\r\n")
+            #expect(try await client.head().status == 431)
+        }
+    }
+
+    @Test func oneAddressHoldsOnlyItsShareOfConnections() async throws {
+        try await withServer({ $0.limits.connectionsPerAddress = 2 }, handler: Self.echo) { server in
+            let (first, second) = (try RawClient(server), try RawClient(server))
+            #expect(try await first.get("/").status == 200)
+            #expect(try await second.get("/").status == 200)
+            let third = try RawClient(server)
+            #expect(try await third.untilClosed().isEmpty)
+            #expect(try await first.get("/").status == 200)
+        }
+    }
+
+    /// Slowloris: whoever sends its head byte by byte keeps the idle timer alive, not the deadline.
+    @Test func aRequestThatDripsIsCutAtItsDeadline() async throws {
+        try await withServer({ $0.limits.receiving = .seconds(1000) }, handler: Self.echo) { server in
+            let starts = [
+                "", "GET / HT", "GET / HTTP/1.1\r\nHost: a\r\nX",
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab",
+            ]
+            let clients = try starts.map { _ in try RawClient(server) }
+            for (client, start) in zip(clients, starts) { try await client.send(start) }
+            try await Self.untilAccepted(server)
+            server.sweep(after: .seconds(990))
+            for (client, start) in zip(clients, starts).dropFirst(2) {
+                try await client.send(start.hasPrefix("GET") ? ": 1\r\n\r\n" : "cdefghi")
+                #expect(try await client.answer().status == 200)
+            }
+            server.sweep(after: .seconds(1001))
+            for client in clients[..<2] { #expect(try await client.untilClosed().isEmpty) }
+        }
+    }
+
+    /// A kept connection is not cut while it waits for its next request; that request has its own deadline.
+    @Test func theDeadlineBeginsAnewWithEachRequest() async throws {
+        let change = { (configuration: inout WebServer.Configuration) in
+            configuration.limits.receiving = .seconds(1000)
+            configuration.limits.idle = .seconds(100)
+        }
+        try await withServer(change, handler: Self.echo) { server in
+            let client = try RawClient(server)
+            #expect(try await client.get("/").status == 200)
+            server.sweep(after: .seconds(1099))
+            #expect(try await client.get("/").status == 200)
+            try await client.send("GET / HTTP/1.1\r\nHo")
+            server.sweep(after: .seconds(1101))
+            #expect(try await client.untilClosed().isEmpty)
+        }
+    }
+
+    @Test func anIdleConnectionIsClosed() async throws {
+        try await withServer({ $0.limits.idle = .seconds(1) }, handler: Self.echo) { server in
+            let client = try RawClient(server)
+            #expect(try await client.get("/").status == 200)
+            let start = ContinuousClock.now
+            #expect(try await client.untilClosed().isEmpty)
+            #expect(ContinuousClock.now - start < .seconds(10))
+        }
+    }
+
+    @Test func anAnswerThatNobodyReadsIsCut() async throws {
+        let big = WebResponse.file([UInt8](repeating: 0, count: 50_000_000), contentType: "application/octet-stream")
+        let change = { (configuration: inout WebServer.Configuration) in
+            configuration.limits.sending = .seconds(1000)
+            configuration.limits.idle = .seconds(600)
+        }
+        try await withServer(change, handler: { _ in .now(big) }) { server in
+            let client = try RawClient(server, receiveBuffer: 4096)
+            try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await client.head()
+            server.sweep(after: .seconds(1001))
+            #expect(try await client.untilClosed().count < 50_000_000)
+        }
+    }
+
+    /// The server knows of a connection once it accepted it, which a client cannot see.
+    private static func untilAccepted(_ server: WebServer) async throws {
+        // Connections are accepted in order: when a later one is answered, the earlier ones are known.
+        _ = try await RawClient(server).get("/")
+    }
+}

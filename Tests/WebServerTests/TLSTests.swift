@@ -1,0 +1,116 @@
+import Subprocess
+import Testing
+
+@testable import WebServer
+
+/// TLS as a client sees it: curl and openssl against the server.
+struct TLSTests {
+    private struct Output {
+        var text: String
+        var succeeded: Bool
+    }
+
+    private func run(_ program: String, _ arguments: [String]) async throws -> Output {
+        let result = try await Subprocess.run(
+            .name(program),
+            arguments: Arguments(arguments),
+            output: .string(limit: 1 << 20),
+            error: .discarded
+        )
+        return Output(text: result.standardOutput, succeeded: result.terminationStatus.isSuccess)
+    }
+
+    private func identity() async throws -> TLSIdentity {
+        let arguments = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=till.local"
+        // Key and certificate both go to the standard output.
+        let output = try await run("openssl", arguments.split(separator: " ").map(String.init) + ["-keyout", "-"])
+        let mark = "-----BEGIN CERTIFICATE-----"
+        let start = try #require(output.text.firstRange(of: mark)?.lowerBound)
+        return TLSIdentity(certificatePEM: String(output.text[start...]), privateKeyPEM: String(output.text[..<start]))
+    }
+
+    private func withTLS(_ body: (WebServer) async throws -> Void) async throws {
+        let identity = try await identity()
+        let handler: WebHandler = { request in
+            .later {
+                try? await Task.sleep(for: .milliseconds(5))
+                return .text("\(request.isSecure) \(request.body.count)")
+            }
+        }
+        try await withServer({ $0.tls = identity }, handler: handler) { try await body($0) }
+    }
+
+    private func curl(_ server: WebServer, _ options: String...) async throws -> Output {
+        try await run("curl", ["-sk", "-m", "10"] + options + ["https://127.0.0.1:\(server.port)/"])
+    }
+
+    @Test func speaksTLS13AndTLS12() async throws {
+        try await withTLS { server in
+            let newest = try await curl(server, "-v", "-d", "abc")
+            #expect(newest.text == "true 3")
+            let result1 = try await curl(server, "--tlsv1.3")
+            #expect(result1.succeeded)
+            let result2 = try await curl(server, "--tls-max", "1.2")
+            #expect(result2.text == "true 0")
+        }
+    }
+
+    @Test func refusesOlderVersionsAndWeakCiphers() async throws {
+        try await withTLS { server in
+            let weak = "DEFAULT@SECLEVEL=0"
+            let result3 = try await curl(server, "--tlsv1.0", "--tls-max", "1.1", "--ciphers", weak)
+            #expect(!result3.succeeded)
+            for cipher in ["ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384"] {
+                let result4 = try await curl(server, "--tls-max", "1.2", "--ciphers", "\(cipher):@SECLEVEL=0")
+                #expect(!result4.succeeded)
+            }
+            let result5 = try await curl(server, "--tls-max", "1.2", "--ciphers", "ECDHE-ECDSA-AES128-GCM-SHA256")
+            #expect(result5.succeeded)
+        }
+    }
+
+    @Test func plainHTTPGetsNoAnswer() async throws {
+        try await withTLS { server in
+            let client = try RawClient(server)
+            try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(!String(decoding: try await client.untilClosed(), as: UTF8.self).contains("HTTP/1.1 200"))
+        }
+    }
+
+    @Test func aHandshakeThatNeverComesIsCut() async throws {
+        try await withTLS { server in
+            let client = try RawClient(server)
+            let result6 = try await curl(server)
+            #expect(result6.succeeded)
+            server.sweep(after: .seconds(1000))
+            #expect(try await client.untilClosed().isEmpty)
+        }
+    }
+
+    @Test func aBadIdentityIsAStartError() async throws {
+        let (one, other) = (try await identity(), try await identity())
+        let pairs = [
+            TLSIdentity(certificatePEM: "nonsense", privateKeyPEM: "nonsense"),
+            TLSIdentity(certificatePEM: one.certificatePEM, privateKeyPEM: other.privateKeyPEM),
+        ]
+        for identity in pairs {
+            do {
+                let server = try WebServer(configuration: .init(port: 0, tls: identity)) { _ in .now(.text("")) }
+                await server.stop()
+                Issue.record("started")
+            } catch {
+                guard case .tlsIdentityRefused = error else {
+                    Issue.record("\(error)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test func aTLSIdentityNeverPrintsItsKey() {
+        let identity = TLSIdentity(certificatePEM: "CERT", privateKeyPEM: "KEY")
+        var dumped = ""
+        dump(identity, to: &dumped)
+        for text in ["\(identity)", String(reflecting: identity), dumped] { #expect(!text.contains("KEY")) }
+    }
+}
