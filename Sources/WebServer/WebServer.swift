@@ -150,6 +150,8 @@ public final class WebServer: Sendable {
         await withCheckedContinuation { continuation in
             queue.async {
                 unsafe MHD_stop_daemon(self.daemon)
+                // A child process that is just being started may hold a copy: closing alone would leave the port taken.
+                _ = shutdown(self.listeningSocket, Int32(SHUT_RDWR))
                 close(self.listeningSocket)
                 unsafe Unmanaged.passUnretained(self.context).release()
                 continuation.resume()

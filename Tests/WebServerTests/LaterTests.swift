@@ -136,7 +136,7 @@ struct LaterTests {
             let client = try RawClient(server)
             try await client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
             await started.wait()
-            server.sweep(after: .seconds(999))
+            server.sweep(after: .seconds(900))
             server.sweep(after: .seconds(1001))
             let answer = try await client.answer()
             #expect(answer.status == 503)

@@ -57,6 +57,8 @@ struct StopTests {
             .later {
                 started.set()
                 await mayEnd.wait()
+                // Long enough for a `stop` that does not wait to be noticed.
+                await Task { try? await Task.sleep(for: .milliseconds(50)) }.value
                 flag.set()
                 return .text("late")
             }
