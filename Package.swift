@@ -106,6 +106,11 @@ let package = Package(
             swiftSettings: swift6
         ),
 
+        .executableTarget(
+            name: "till-bench-journal",
+            dependencies: ["Journal", "Payments", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            swiftSettings: swift6
+        ),
         .executableTarget(name: "till-bench-screen", dependencies: ["Screen", subprocess], swiftSettings: swift6),
         .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
 
@@ -113,7 +118,11 @@ let package = Package(
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Payments", "WebServer"], swiftSettings: swift6),
         .testTarget(
             name: "JournalTests",
-            dependencies: ["Journal", "Payments", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Journal", "Payments", "till-bench-journal", subprocess,
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             swiftSettings: swift6
         ),
         .testTarget(

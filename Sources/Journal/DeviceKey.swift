@@ -8,73 +8,63 @@ public import Payments
 /// It lies beside what it seals until hardware holds it, so it keeps secrets out of backups and logs, not from a thief of
 /// the whole storage.
 public struct DeviceKey: Sendable, CustomStringConvertible, CustomReflectable {
-    let key: SymmetricKey
+    private let key: SymmetricKey
 
     public var description: String { "redacted" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Reads the key, or makes one where there is none.
-    /// - Throws: ``JournalError``: the file cannot be read, cannot be made, or is no key.
+    /// Reads the key, or makes one where there is none. Blocks for a sync of the storage.
+    /// - Throws: ``JournalError``: the file cannot be read, cannot be made, or is no key. A damaged one stays as it is.
     public static func loadOrCreate(at path: String) throws(JournalError) -> DeviceKey {
-        try Storage.makeFolder((path as NSString).deletingLastPathComponent)
-        if FileManager.default.fileExists(atPath: path) {
-            guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw .unavailable(detail: "the device key cannot be read")
-            }
-            guard bytes.count == 32 else { throw .corrupt(detail: "the device key has another length than 32 bytes") }
-            return DeviceKey(key: SymmetricKey(data: bytes))
+        let folder = (path as NSString).deletingLastPathComponent
+        try Storage.makeFolder(folder.isEmpty ? "." : folder)
+        if !Storage.exists(path) { try create(at: path, in: folder.isEmpty ? "." : folder) }
+        try Storage.tighten(path)
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw .unavailable(detail: "the device key \(path) cannot be read")
+        }
+        guard bytes.count == 32 else {
+            throw .corrupt(detail: "the device key \(path) has \(bytes.count) bytes instead of 32: restore a backup")
+        }
+        return DeviceKey(key: SymmetricKey(data: bytes))
+    }
+
+    /// Writes a new key under a name of its own first: there is never half a key where a key is looked for.
+    private static func create(at path: String, in folder: String) throws(JournalError) {
+        let draft = "\(path).\(UInt64.random(in: 0 ... .max))"
+        let descriptor = unsafe Glibc.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Storage.failure(of: "the device key") }
+        defer {
+            close(descriptor)
+            unsafe unlink(draft)
         }
         let key = SymmetricKey(size: .bits256)
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Storage.failure(of: "the device key") }
-        defer { close(descriptor) }
         let written = unsafe key.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-        guard written == 32, fsync(descriptor) == 0 else {
-            let error = Storage.failure(of: "the device key")
-            unsafe unlink(path)  // Half a key would look like a damaged one at the next start.
-            throw error
-        }
-        return DeviceKey(key: key)
+        guard written == 32, fsync(descriptor) == 0 else { throw Storage.failure(of: "the device key") }
+        // Fails where another program made one in the meantime: then that one is the key.
+        guard unsafe link(draft, path) == 0 || errno == EEXIST else { throw Storage.failure(of: "the device key") }
+        try Storage.sync(folder)
     }
-}
 
-/// Folders and locks of the file system.
-enum Storage {
-    /// Makes a folder that only this user can read; tightens one that others could.
-    static func makeFolder(_ path: String) throws(JournalError) {
+    /// - Parameter name: Bound to the sealed bytes: under another name they cannot be opened.
+    func seal(_ bytes: [UInt8], name: String) throws(JournalError) -> Data {
         do {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            let box = try AES.GCM.seal(bytes, using: key, authenticating: Array(name.utf8))
+            guard let combined = box.combined else { throw CryptoKitError.incorrectParameterSize }
+            return combined
         } catch {
-            throw .unavailable(detail: "the folder \(path) cannot be made: \(error.localizedDescription)")
-        }
-        guard unsafe chmod(path, 0o700) == 0 else { throw failure(of: "the folder") }
-    }
-
-    /// What the system says of the call that just failed.
-    static func failure(of what: String) -> JournalError {
-        let code = errno
-        let reason = unsafe String(cString: strerror(code))
-        return switch code {
-        case ENOSPC, EDQUOT: .diskFull
-        case EROFS, EACCES, EPERM: .readOnly(detail: "\(what): \(reason)")
-        default: .unavailable(detail: "\(what): \(reason)")
+            throw .unavailable(detail: "the secret “\(name)” cannot be sealed")
         }
     }
-}
 
-/// Keeps a second program from opening the same journal, for as long as it lives.
-final class StorageLock: Sendable {
-    private let descriptor: Int32
-
-    init(_ path: String) throws(JournalError) {
-        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Storage.failure(of: "the journal's lock") }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            throw .inUse(detail: path)
+    func open(_ sealed: Data, name: String) throws(JournalError) -> [UInt8] {
+        do {
+            let box = try AES.GCM.SealedBox(combined: sealed)
+            return Array(try AES.GCM.open(box, using: key, authenticating: Array(name.utf8)))
+        } catch {
+            throw .corrupt(
+                detail: "the secret “\(name)” was changed, or sealed by another device's key: enter it anew"
+            )
         }
-        self.descriptor = descriptor
     }
-
-    deinit { close(descriptor) }
 }

@@ -3,21 +3,25 @@ public import Payments
 /// A charge as the journal knows it.
 public struct ChargeRecord: Sendable, Equatable {
     public let charge: Charge
+    /// When the last thing happened to it, by the wall clock of that moment.
     public let updatedAt: WallTime
 }
 
 /// One entry of a charge's history.
 public struct StoredEvent: Sendable, Equatable {
+    /// Counts all entries of the journal from 1, without a gap.
     public let sequence: Int64
     /// Nil for the first entry, which opened the charge.
     public let event: Charge.Event?
     public let time: WallTime
+    /// 32 bytes; covers this entry and, through the one before it, all earlier ones.
     public let hash: [UInt8]
 }
 
 /// A small named value, such as the settings, with its version.
 public struct StoredDocument: Sendable, Equatable {
     public let bytes: [UInt8]
+    /// 1 for the first; each change counts it up.
     public let version: Int
     public let changedAt: WallTime
     public let changedBy: Actor
@@ -55,7 +59,21 @@ public struct AuditEntry: Sendable, Codable, Equatable {
     }
 }
 
+/// An entry of the audit log, with its place in it.
 public struct StoredAuditEntry: Sendable, Equatable {
+    /// Counts from 1, without a gap.
     public let sequence: Int64
     public let entry: AuditEntry
+}
+
+/// What was looked at when the journal was opened, and what was done about it.
+public struct StartupReport: Sendable, Equatable {
+    /// There was no journal in the folder.
+    public let isNew: Bool
+    /// How many entries the journal has.
+    public let entries: Int64
+    /// How many of them, the last ones, were checked: all of a short journal. ``Journal/verifyChain()`` checks the rest.
+    public let entriesChecked: Int64
+    /// The tables of current states did not say what the entries say, and were made anew from them.
+    public let didRebuild: Bool
 }

@@ -1,75 +1,106 @@
 import GRDB
 
-/// The journal's tables. What is in `event` and `audit` is never changed; everything else can be made from it or is small.
+/// The journal's tables. What is in `event` and `audit` is never changed; `charge` and `idempotency` are made from it.
 enum Schema {
-    static let newest = "v1"
+    /// Stands in the file's header, so that another program's database is not taken for a journal: "TILL".
+    static let applicationID = 0x5449_4C4C
 
+    /// Released migrations are never changed, only followed by others. Each may throw away `charge` and `idempotency`.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE event (
-                        seq INTEGER PRIMARY KEY,
-                        charge TEXT NOT NULL,
-                        kind TEXT NOT NULL,
-                        body BLOB NOT NULL,
-                        wall_ms INTEGER NOT NULL,
-                        monotonic_ns INTEGER NOT NULL,
-                        boot TEXT NOT NULL,
-                        previous BLOB NOT NULL CHECK (length(previous) = 32),
-                        hash BLOB NOT NULL CHECK (length(hash) = 32)
-                    ) STRICT;
-                    CREATE INDEX event_charge ON event(charge, seq);
-                    CREATE TRIGGER event_no_update BEFORE UPDATE ON event
-                        BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
-                    CREATE TRIGGER event_no_delete BEFORE DELETE ON event
-                        BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
-
-                    CREATE TABLE charge (
-                        id TEXT PRIMARY KEY,
-                        state TEXT NOT NULL,
-                        open INTEGER NOT NULL CHECK (open IN (0, 1)),
-                        currency TEXT NOT NULL,
-                        minor_units INTEGER NOT NULL CHECK (minor_units > 0),
-                        opened_ms INTEGER NOT NULL,
-                        updated_ms INTEGER NOT NULL,
-                        last_seq INTEGER NOT NULL REFERENCES event(seq),
-                        idempotency_key TEXT UNIQUE,
-                        request_digest BLOB
-                    ) STRICT;
-                    CREATE INDEX charge_open ON charge(open) WHERE open = 1;
-                    CREATE INDEX charge_state ON charge(state, id);
-                    CREATE INDEX charge_opened ON charge(opened_ms);
-
-                    CREATE TABLE audit (
-                        seq INTEGER PRIMARY KEY,
-                        body BLOB NOT NULL,
-                        previous BLOB NOT NULL CHECK (length(previous) = 32),
-                        hash BLOB NOT NULL CHECK (length(hash) = 32)
-                    ) STRICT;
-                    CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit
-                        BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
-                    CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit
-                        BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
-
-                    CREATE TABLE document (
-                        name TEXT PRIMARY KEY,
-                        body BLOB NOT NULL,
-                        version INTEGER NOT NULL CHECK (version > 0),
-                        changed_ms INTEGER NOT NULL,
-                        changed_by BLOB NOT NULL
-                    ) STRICT;
-
-                    CREATE TABLE secret (
-                        name TEXT PRIMARY KEY,
-                        sealed BLOB NOT NULL,
-                        changed_ms INTEGER NOT NULL,
-                        changed_by BLOB NOT NULL
-                    ) STRICT;
-                    """
-            )
+            try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+            try db.execute(sql: entries)
+            try db.execute(sql: projections)
+            try db.execute(sql: values)
         }
         return migrator
     }
+
+    private static let entries = """
+        CREATE TABLE event (
+            seq INTEGER PRIMARY KEY CHECK (seq > 0),
+            charge TEXT NOT NULL CHECK (length(charge) = 36),
+            attempt INTEGER,
+            rail TEXT,
+            kind TEXT NOT NULL,
+            format INTEGER NOT NULL CHECK (format > 0),
+            body BLOB NOT NULL,
+            wall_ms INTEGER NOT NULL,
+            monotonic_ns INTEGER NOT NULL,
+            boot TEXT NOT NULL,
+            previous BLOB NOT NULL CHECK (length(previous) = 32),
+            hash BLOB NOT NULL CHECK (length(hash) = 32)
+        ) STRICT;
+        CREATE INDEX event_charge ON event(charge, seq);
+        CREATE TRIGGER event_no_update BEFORE UPDATE ON event
+            BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+        CREATE TRIGGER event_no_delete BEFORE DELETE ON event
+            BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+
+        CREATE TABLE audit (
+            seq INTEGER PRIMARY KEY CHECK (seq > 0),
+            format INTEGER NOT NULL CHECK (format > 0),
+            body BLOB NOT NULL,
+            previous BLOB NOT NULL CHECK (length(previous) = 32),
+            hash BLOB NOT NULL CHECK (length(hash) = 32)
+        ) STRICT;
+        CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit
+            BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+        CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit
+            BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+        """
+
+    private static let projections = """
+        CREATE TABLE charge (
+            opened_seq INTEGER PRIMARY KEY REFERENCES event(seq),
+            id TEXT NOT NULL UNIQUE,
+            state TEXT NOT NULL CHECK (state IN ('created', 'requiresAction', 'processing', 'succeeded', 'failed',
+                'expired', 'cancelled', 'unknown')),
+            open INTEGER NOT NULL CHECK (open IN (0, 1)),
+            released INTEGER NOT NULL CHECK (released IN (0, 1)),
+            late INTEGER NOT NULL CHECK (late IN (0, 1)),
+            currency TEXT NOT NULL CHECK (length(currency) = 3),
+            minor_units INTEGER NOT NULL CHECK (minor_units > 0),
+            tip_minor_units INTEGER CHECK (tip_minor_units BETWEEN 0 AND minor_units),
+            reference TEXT,
+            opened_ms INTEGER NOT NULL,
+            updated_ms INTEGER NOT NULL,
+            last_seq INTEGER NOT NULL REFERENCES event(seq) CHECK (last_seq >= opened_seq),
+            digest BLOB NOT NULL CHECK (length(digest) = 32)
+        ) STRICT;
+        CREATE INDEX charge_open ON charge(opened_seq) WHERE open = 1;
+        CREATE INDEX charge_state ON charge(state, opened_seq);
+        CREATE INDEX charge_opened ON charge(opened_ms);
+
+        CREATE TABLE idempotency (
+            key TEXT NOT NULL PRIMARY KEY,
+            charge TEXT NOT NULL UNIQUE REFERENCES charge(id),
+            request_digest BLOB NOT NULL,
+            digest BLOB NOT NULL CHECK (length(digest) = 32)
+        ) STRICT;
+        """
+
+    private static let values = """
+        CREATE TABLE document (
+            name TEXT NOT NULL PRIMARY KEY,
+            body BLOB NOT NULL,
+            version INTEGER NOT NULL CHECK (version > 0),
+            changed_ms INTEGER NOT NULL,
+            changed_by BLOB NOT NULL,
+            digest BLOB NOT NULL CHECK (length(digest) = 32)
+        ) STRICT;
+
+        CREATE TABLE secret (
+            name TEXT NOT NULL PRIMARY KEY,
+            sealed BLOB NOT NULL,
+            changed_ms INTEGER NOT NULL,
+            changed_by BLOB NOT NULL
+        ) STRICT;
+
+        CREATE TABLE meta (
+            name TEXT NOT NULL PRIMARY KEY,
+            value TEXT NOT NULL
+        ) STRICT;
+        """
 }

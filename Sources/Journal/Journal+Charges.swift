@@ -1,0 +1,142 @@
+import Foundation
+import GRDB
+public import Payments
+
+// MARK: - What the core needs
+
+extension Journal: ChargeJournal {
+    public func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
+        for text in [terms.reference, key?.key] where text?.utf8.contains(0) == true {
+            throw .unavailable(detail: "a text with a zero byte cannot be kept")  // SQLite would end it there.
+        }
+        let charge = Charge(terms: terms)
+        let opening = Opening(
+            terms: terms,
+            idempotencyKey: key?.key,
+            requestDigest: key.map { Data($0.requestDigest) }
+        )
+        let entry = entry(charge.id, Entry.opened, try StoredJSON.encode(opening), at: terms.openedAt)
+        try await writing { [self] db in
+            let sequence = try append(db, entry)
+            try ChargeRow(charge, last: sequence, at: terms.openedAt).insert(db, opened: sequence)
+            try IdempotencyRow(opening)?.insert(db)
+        }
+    }
+
+    public func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
+        var entry = entry(charge.id, event.kind, try StoredJSON.encode(event), at: time)
+        entry.attempt = event.attempt.map(Int64.init)
+        entry.rail = event.attempt.flatMap { charge.attempt($0)?.rail.rawValue }
+        try await writing { [self, entry] db in
+            let sequence = try append(db, entry)
+            try ChargeRow(charge, last: sequence, at: time).update(db)
+        }
+    }
+
+    /// An entry without its place in the chain.
+    private func entry(_ charge: ChargeID, _ kind: String, _ body: Data, at time: WallTime) -> Entry {
+        Entry(
+            sequence: 0,
+            charge: charge.rawValue,
+            kind: kind,
+            body: body,
+            wallMilliseconds: time.millisecondsSince1970,
+            monotonicNanoseconds: BootClock.nanoseconds,
+            boot: boot,
+            previous: Data()
+        )
+    }
+
+    public func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
+        try await reading { db in
+            guard let row = try IdempotencyRow.fetch(db, where: "key", key) else { return nil }
+            guard let id = ChargeID(row.charge) else {
+                throw JournalError.corrupt(detail: "“\(row.charge)” is not a charge")
+            }
+            return (id, Array(row.requestDigest))
+        }
+    }
+
+    public func openCharges() async throws(JournalError) -> [Charge] {
+        try await reading { db in
+            try String.fetchAll(db, sql: "SELECT id FROM charge WHERE open = 1 ORDER BY opened_seq")
+                .map { try Self.replay(db, $0).charge }
+        }
+    }
+
+    public func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
+        try await reading { db in
+            let rows = try Row.fetchCursor(
+                db,
+                sql: "SELECT \(ChargeRow.columns) FROM charge WHERE opened_ms >= ?",
+                arguments: [time.millisecondsSince1970]
+            )
+            var sum: Int64 = 0
+            while let row = try rows.next().map(ChargeRow.init(checked:)) {
+                let state = Charge.State(rawValue: row.state)
+                let endedUnpaid = state.map { $0.isFinal && $0 != .succeeded } ?? false
+                guard row.currency == currency.code, !endedUnpaid else { continue }
+                let (next, overflow) = sum.addingReportingOverflow(row.minorUnits)
+                sum = overflow ? .max : next
+            }
+            return sum
+        }
+    }
+}
+
+// MARK: - Looking back
+
+extension Journal {
+    /// A charge, replayed from its entries; nil where there is none of this name.
+    public func charge(_ id: ChargeID) async throws(JournalError) -> ChargeRecord? {
+        try await reading { db in try Replay(db, id.rawValue)?.record }
+    }
+
+    /// Newest first, by the order in which they were opened. `before` continues after the last one of an earlier page.
+    /// - Parameter limit: At most this many, 0 to 1000.
+    public func charges(
+        before: ChargeID?,
+        limit: Int,
+        state: Charge.State?
+    ) async throws(JournalError) -> [ChargeRecord] {
+        try await reading { db in
+            let ids = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT id FROM charge
+                    WHERE (?1 IS NULL OR opened_seq < (SELECT opened_seq FROM charge WHERE id = ?1))
+                        AND (?2 IS NULL OR state = ?2)
+                    ORDER BY opened_seq DESC LIMIT ?3
+                    """,
+                arguments: [before?.rawValue, state?.rawValue, min(max(limit, 0), 1000)]
+            )
+            return try ids.map { try Self.replay(db, $0).record }
+        }
+    }
+
+    /// Everything that happened to a charge, in order. Empty where there is none of this name.
+    public func events(of id: ChargeID) async throws(JournalError) -> [StoredEvent] {
+        try await reading { db in
+            try Row.fetchAll(
+                db,
+                sql: "SELECT \(Entry.columns) FROM event WHERE charge = ? ORDER BY seq",
+                arguments: [id.rawValue]
+            ).map { row in
+                let entry = try Entry(checked: row)
+                return StoredEvent(
+                    sequence: entry.sequence,
+                    event: entry.kind == Entry.opened ? nil : try entry.event(),
+                    time: entry.time,
+                    hash: Array(entry.hash)
+                )
+            }
+        }
+    }
+
+    private static func replay(_ db: Database, _ id: String) throws -> Replay {
+        guard let replay = try Replay(db, id) else {
+            throw JournalError.corrupt(detail: "charge \(id) stands in the table of charges and has no entries")
+        }
+        return replay
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+@testable import Journal
+import Payments
+import Testing
+
+/// Storage that changes or loses bytes: the journal says so, or what it tells is what was written.
+struct DamageTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// What a damaged journal tells; nil where it names the damage.
+    private func told(_ folder: TemporaryFolder, charges: Int = 4) async throws -> Everything? {
+        let files = folder.journalFiles
+        let journal: Journal
+        do { journal = try folder.open() } catch {
+            try expectNamed(error)
+            // Nothing that could be restored from was touched.
+            #expect(folder.journalFiles == files)
+            return nil
+        }
+        defer { try? journal.close() }
+        do { return try await journal.everything(charges: charges) } catch let error as JournalError {
+            try expectNamed(error)
+            return nil
+        }
+    }
+
+    private func expectNamed(_ error: JournalError) throws {
+        switch error {
+        case .corrupt, .fromNewerVersion: break
+        default: Issue.record("unclear: \(error)")
+        }
+    }
+
+    @Test func aChangedByteInTheFileIsNamedOrHarmless() async throws {
+        let journal = try folder.open()
+        try await journal.fill(charges: 4)
+        let truth = try await journal.everything(charges: 4)
+        try journal.close()
+        let bytes = Array(try #require(folder.contents["journal.sqlite"]))
+        var generator = SystemRandomNumberGenerator()
+        // Most of a small file is empty; bytes that hold something tell more.
+        let written = bytes.indices.filter { bytes[$0] != 0 }
+        var offsets = Array(stride(from: 0, to: 110, by: 2))
+        offsets += (0..<150).map { _ in written.randomElement(using: &generator) ?? 0 }
+        var named = 0
+        for offset in offsets {
+            let copy = try folder.copy()
+            let mask = UInt8(1) << UInt8.random(in: 0..<8, using: &generator)
+            try copy.change(copy.database) { $0[offset] ^= mask }
+            if let told = try await told(copy) {
+                #expect(told == truth, "offset \(offset), mask \(mask)")
+            } else {
+                named += 1
+            }
+        }
+        print("\(named) of \(offsets.count) changed bytes were named, the others were harmless")
+        #expect(named > 0)
+    }
+
+    /// SQLite would take such a log up to the changed byte and drop the rest without a word.
+    @Test func aChangedByteInTheLogIsNamedOrCostsNoMoreThanTheLastChange() async throws {
+        let journal = try folder.open()
+        try await journal.fill(charges: 4)
+        let truth = try await journal.everything(charges: 4)
+        let crashed = try folder.copy()
+        let size = try #require(crashed.contents["journal.sqlite-wal"]).count
+        var generator = SystemRandomNumberGenerator()
+        var offsets = Array(stride(from: 0, to: 60, by: 2))
+        offsets += (0..<70).map { _ in Int.random(in: 60..<size, using: &generator) }
+        offsets += (0..<20).map { _ in Int.random(in: size - 20_000..<size, using: &generator) }
+        var (named, harmless) = (0, 0)
+        for offset in offsets {
+            let copy = try crashed.copy()
+            try copy.change(copy.log) { $0[offset] ^= 1 << UInt8.random(in: 0..<8, using: &generator) }
+            guard let told = try await told(copy) else {
+                named += 1
+                continue
+            }
+            harmless += told == truth ? 1 : 0
+            // The last change was an audit entry.
+            var expected = truth
+            if told.audit != truth.audit { expected.audit.removeFirst() }
+            #expect(told == expected, "offset \(offset)")
+        }
+        print("\(named) of \(offsets.count) changed bytes of the log were named, \(harmless) were harmless")
+        #expect(named > offsets.count / 2)
+    }
+
+    @Test func aFileThatLostItsEndIsNamed() async throws {
+        let journal = try folder.open()
+        try await journal.fill(charges: 4)
+        try journal.close()
+        let size = try #require(folder.contents["journal.sqlite"]).count
+        for length in [0, 1, 99, 100, 512, 4095, 4096, 8192, size / 2, size - 4096, size - 1] {
+            let copy = try folder.copy()
+            try copy.change(copy.database) { $0 = $0.prefix(length) }
+            #expect(try await told(copy) == nil, "\(length) of \(size) bytes")
+        }
+    }
+
+    /// As a power cut leaves it where the end of the log was not yet on the storage: an earlier state, whole.
+    @Test func aLogThatLostItsEndGivesAnEarlierStateWhole() async throws {
+        let journal = try folder.open()
+        try await journal.play([])
+        try journal.close()
+        let again = try folder.open()
+        var states: [Everything] = []
+        for _ in 0..<12 {
+            states.append(try await again.everything(charges: 0))
+            try await again.play([.attemptStarted(attempt: 1, rail: .scan)])
+        }
+        states.append(try await again.everything(charges: 0))
+        let crashed = try folder.copy()
+        let size = try #require(crashed.contents["journal.sqlite-wal"]).count
+        var generator = SystemRandomNumberGenerator()
+        var counts: Set<Int> = []
+        for length in [0, 1, 31, 32, 33, size] + (0..<40).map({ _ in Int.random(in: 0..<size, using: &generator) }) {
+            let copy = try crashed.copy()
+            try copy.change(copy.log) { $0 = $0.prefix(length) }
+            let told = try #require(try await told(copy, charges: 0), "\(length) of \(size) bytes")
+            #expect(told.chain?.brokenAt == nil)
+            // Between two states lies one where the charge is open and its first event is not there yet.
+            if let count = told.chain?.count, count % 2 == 1 {
+                #expect(states.contains(told), "\(length) of \(size) bytes")
+            }
+            counts.insert(told.chain?.count ?? -1)
+        }
+        #expect(counts.count > 5)
+        #expect(counts.max() == 25)
+    }
+}

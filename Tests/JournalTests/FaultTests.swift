@@ -1,0 +1,188 @@
+import Foundation
+import GRDB
+import Glibc
+@testable import Journal
+import Payments
+import Testing
+
+/// Storage that refuses: nothing is half recorded, the error says what it is, and the journal works again afterwards.
+struct FaultTests {
+    let folder: TemporaryFolder
+    let journal: Journal
+
+    init() throws {
+        folder = try TemporaryFolder()
+        journal = try folder.open()
+    }
+
+    @Test func aFullDatabaseRefusesEachNthPageWhole() async throws {
+        try await journal.fill(charges: 2)
+        for spare in 0..<12 {
+            let pages = try await journal.pool.read { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
+            try await limitPages(to: pages + spare)
+            var before = try await journal.everything(charges: 2)
+            var refusal: JournalError?
+            while refusal == nil {
+                before = try await journal.everything(charges: 2)
+                let terms = ChargeTerms.example(reference: String(repeating: "r", count: 900))
+                do throws(JournalError) { try await journal.open(terms, under: nil) } catch { refusal = error }
+            }
+            #expect(refusal == .diskFull)
+            #expect(try await journal.everything(charges: 2) == before)
+            try await limitPages(to: 1_000_000)
+            try await journal.play(Charge.Event.paid)
+            #expect(try await journal.verifyChain() == journal.wholeChain())
+        }
+    }
+
+    private func limitPages(to count: Int) async throws {
+        try await journal.pool.writeWithoutTransaction { db in
+            _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(count)")
+        }
+    }
+
+    /// `/dev/full` in place of the log: each write finds no room.
+    @Test func aFullDiskRefusesAndTheNextWriteAfterItSucceeds() async throws {
+        let charge = try await journal.play(Charge.Event.paid)
+        let key = IdempotencyKey(key: "k", requestDigest: [1])
+        let refused = ChargeTerms.example()
+        try await withLog(replacedBy: "/dev/full") {
+            await #expect(throws: JournalError.diskFull) { try await journal.open(refused, under: key) }
+            await #expect(throws: JournalError.diskFull) {
+                try await journal.append(.resumed, to: charge, at: .example)
+            }
+            await #expect(throws: JournalError.diskFull) { try await journal.audit(.example(1)) }
+            let known = try await journal.charge(charge.id)
+            #expect(known?.charge == charge)
+        }
+        #expect(try await journal.charge(refused.id) == nil)
+        #expect(try await journal.chargeOpened(under: "k") == nil)
+        try await journal.play(Charge.Event.paid, refused, under: key)
+        #expect(try await journal.verifyChain().count == 12)
+        let crashed = try folder.copy()
+        #expect(try await crashed.open().verifyChain().count == 12)
+    }
+
+    /// A device that swallows writes and fails to sync. An append returns only after a sync, so it fails; and because the
+    /// system may have dropped what it could not sync, nothing is written until the journal was opened anew.
+    @Test func aFailedSyncIsNoSuccessAndEndsWriting() async throws {
+        let charge = try await journal.play(Charge.Event.paid)
+        func expectRefusal() async {
+            await #expect {
+                try await journal.append(.resumed, to: charge, at: .example)
+            } throws: { error in
+                if case JournalError.unavailable = error { true } else { false }
+            }
+        }
+        try await withLog(replacedBy: "/dev/zero") { await expectRefusal() }
+        await expectRefusal()
+        #expect(try await journal.charge(charge.id)?.charge == charge)
+        try journal.close()
+        let again = try folder.open()
+        #expect(try await again.verifyChain().count == 6)
+        try await again.append(.resumed, to: charge, at: .example)
+        #expect(try await again.verifyChain().count == 7)
+    }
+
+    @Test func aStorageThatTakesNoWritesIsNamed() async throws {
+        let charge = try await journal.play([])
+        try await journal.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = ON") }
+        await #expect {
+            try await journal.append(.resumed, to: charge, at: .example)
+        } throws: { error in
+            if case JournalError.readOnly = error { true } else { false }
+        }
+        try await journal.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = OFF") }
+        try await journal.append(.resumed, to: charge, at: .example)
+        #expect(try await journal.verifyChain().count == 2)
+    }
+
+    /// A real file system of half a megabyte.
+    @Test(.enabled(if: SmallDisk.isPossible, "mounting a small file system needs root"))
+    func aFullFileSystemRefusesAndFreedRoomIsUsed() async throws {
+        let disk = try SmallDisk(bytes: 512 * 1024)
+        let key = try DeviceKey.loadOrCreate(at: folder.path + "/device.key")
+        let journal = try Journal.open(directory: disk.path, deviceKey: key)
+        let charge = try await journal.play(Charge.Event.paid)
+        let ballast = disk.path + "/ballast"
+        var entries = 6
+        for _ in 0..<3 {
+            try disk.fill(ballast)
+            var refusal: JournalError?
+            while refusal == nil {
+                do throws(JournalError) {
+                    try await journal.append(.resumed, to: charge, at: .example)
+                    entries += 1
+                } catch { refusal = error }
+            }
+            #expect(refusal == .diskFull)
+            #expect(try await journal.verifyChain().count == entries)
+            try FileManager.default.removeItem(atPath: ballast)
+            try await journal.append(.resumed, to: charge, at: .example)
+            entries += 1
+        }
+        #expect(try await journal.verifyChain().count == entries)
+        try journal.close()
+        try disk.fill(ballast)
+        #expect(throws: JournalError.diskFull) { try Journal.open(directory: disk.path, deviceKey: key).close() }
+        try FileManager.default.removeItem(atPath: ballast)
+        let again = try Journal.open(directory: disk.path, deviceKey: key)
+        #expect(try await again.verifyChain().count == entries)
+        try again.close()
+    }
+
+    /// Puts a device in place of the log, for every descriptor that this process has of it.
+    private func withLog(replacedBy device: String, _ body: () async throws -> Void) async throws {
+        // What is read comes from the file itself then: the device has nothing to read.
+        try await journal.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        let replacement = unsafe open(device, O_RDWR | O_CLOEXEC)
+        try #require(replacement >= 0)
+        var saved: [(descriptor: Int32, copy: Int32)] = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            guard let descriptor = Int32(name),
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)"),
+                target == folder.log
+            else { continue }
+            saved.append((descriptor, fcntl(descriptor, F_DUPFD_CLOEXEC, 0)))
+            dup2(replacement, descriptor)
+        }
+        #expect(!saved.isEmpty)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        for (descriptor, copy) in saved {
+            dup2(copy, descriptor)
+            close(copy)
+        }
+        close(replacement)
+        try result.get()
+    }
+}
+
+/// A file system in memory, of few bytes.
+private final class SmallDisk {
+    static let isPossible: Bool = {
+        do { _ = try SmallDisk(bytes: 65_536) } catch { return false }
+        return true
+    }()
+
+    private let folder: TemporaryFolder
+    var path: String { folder.path + "/disk" }
+
+    init(bytes: Int) throws {
+        folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/disk", withIntermediateDirectories: true)
+        let options = Array("size=\(bytes)".utf8CString)
+        guard unsafe mount("tmpfs", folder.path + "/disk", "tmpfs", 0, options) == 0 else {
+            throw JournalError.unavailable(detail: "mount")
+        }
+    }
+
+    func fill(_ file: String) throws {
+        let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        let bytes = [UInt8](repeating: 1, count: 4096)
+        while unsafe write(descriptor, bytes, bytes.count) > 0 {}
+    }
+
+    deinit { unsafe umount2(path, Int32(MNT_DETACH)) }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import GRDB
+@testable import Journal
+import Payments
+import Subprocess
+import Testing
+
+/// What the journal says to files that are not as they should be.
+struct StartupTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func aFreshFolderGetsAJournal() async throws {
+        let journal = try folder.open()
+        #expect(journal.startup == StartupReport(isNew: true, entries: 0, entriesChecked: 0, didRebuild: false))
+        #expect(try await journal.verifyChain() == .intact(count: 0, head: Array(repeating: 0, count: 32)))
+        #expect(try await journal.openCharges().isEmpty)
+    }
+
+    @Test func aSecondOpeningIsToldThatItIsInUse() async throws {
+        let journal = try folder.open()
+        for _ in 0..<2 {
+            #expect { try folder.open() } throws: { error in
+                if case JournalError.inUse = error { true } else { false }
+            }
+        }
+        try await journal.play(Charge.Event.paid)
+        try journal.close()
+        let again = try folder.open()
+        #expect(try await again.verifyChain().count == 6)
+    }
+
+    @Test func anotherProgramIsToldThatItIsInUse() async throws {
+        let journal = try folder.open()
+        let result = try await run(
+            .path(Writer.program),
+            arguments: ["append", folder.path],
+            output: .string(limit: 1000)
+        )
+        #expect(result.standardOutput.hasPrefix("stopped inUse"))
+        try journal.close()
+    }
+
+    @Test func tablesOfANewerVersionAreLeftAlone() async throws {
+        try await folder.open().fill()
+        let newer = try Journal.open(
+            directory: folder.path,
+            deviceKey: try DeviceKey.loadOrCreate(at: folder.path + "/device.key"),
+            migrator: Self.nextVersion
+        )
+        try newer.close()
+        let files = folder.journalFiles
+        #expect { try folder.open() } throws: { error in
+            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v2") } else { false }
+        }
+        #expect(folder.journalFiles == files)
+    }
+
+    @Test func anUpdateKeepsACopyThatTheOldVersionCanRead() async throws {
+        let journal = try folder.open()
+        try await journal.fill()
+        let before = try await journal.everything()
+        try journal.close()
+        let key = try DeviceKey.loadOrCreate(at: folder.path + "/device.key")
+        let newer = try Journal.open(directory: folder.path, deviceKey: key, migrator: Self.nextVersion)
+        #expect(try await newer.everything() == before)
+        try newer.close()
+
+        let restored = try TemporaryFolder()
+        try FileManager.default.copyItem(atPath: folder.database + ".v1", toPath: restored.database)
+        let older = try Journal.open(directory: restored.path, deviceKey: key)
+        #expect(try await older.everything() == before)
+    }
+
+    private static var nextVersion: DatabaseMigrator {
+        var migrator = Schema.migrator
+        migrator.registerMigration("v2") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
+        return migrator
+    }
+
+    @Test(arguments: [
+        ("refunded", Entry.format, #"{"refunded":{"attempt":1}}"#),
+        ("reported", Entry.format, #"{"reported":{"attempt":1,"report":{"disputed":{}}}}"#),
+        ("resumed", Entry.format + 1, #"{"resumed":{}}"#),
+    ])
+    func anEntryOfANewerVersionIsNeverDropped(kind: String, format: Int64, body: String) async throws {
+        let journal = try folder.open()
+        let charge = try await journal.play(Charge.Event.paid)
+        var entry = Entry(
+            sequence: 0,
+            charge: charge.id.rawValue,
+            kind: kind,
+            body: Data(body.utf8),
+            wallMilliseconds: 0,
+            monotonicNanoseconds: 0,
+            boot: "",
+            previous: Data()
+        )
+        entry.format = format
+        _ = try await journal.writing { [entry] db in try journal.append(db, entry) }
+        func expectNewer(_ body: () async throws -> Void) async {
+            await #expect { try await body() } throws: { error in
+                if case JournalError.fromNewerVersion(let detail) = error { detail.contains(kind) } else { false }
+            }
+        }
+        await expectNewer { _ = try await journal.charge(charge.id) }
+        await expectNewer { _ = try await journal.events(of: charge.id) }
+        #expect(try await journal.verifyChain().count == 7)
+        try journal.close()
+        let files = folder.journalFiles
+        await expectNewer { _ = try folder.open() }
+        #expect(folder.journalFiles == files)
+    }
+
+    @Test func aJournalThatVanishedIsNotReplacedByAnEmptyOne() async throws {
+        let journal = try folder.open()
+        try await journal.fill()
+        try journal.close()
+        try FileManager.default.removeItem(atPath: folder.database)
+        await expectCorrupt { _ = try folder.open() }
+        #expect(!FileManager.default.fileExists(atPath: folder.database))
+    }
+
+    @Test(arguments: ["", "x", "SQLite format 3\0", String(repeating: "till ", count: 5000)])
+    func aFileThatIsNoJournalIsNamedAndKept(text: String) async throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: folder.database))
+        await expectCorrupt { _ = try folder.open() }
+        #expect(FileManager.default.contents(atPath: folder.database) == Data(text.utf8))
+    }
+
+    @Test func anotherProgramsDatabaseIsNamedAndKept() async throws {
+        let other = try DatabaseQueue(path: folder.database)
+        try await other.write { try $0.execute(sql: "CREATE TABLE event (seq INTEGER)") }
+        try other.close()
+        let files = folder.journalFiles
+        await expectCorrupt { _ = try folder.open() }
+        #expect(folder.journalFiles == files)
+    }
+
+    /// A start that was killed at any point of making the journal is followed by one that succeeds.
+    @Test func leftoversOfAnUnfinishedFirstStartAreCleared() async throws {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            try Data("half".utf8).write(to: URL(fileURLWithPath: folder.database + ".new" + suffix))
+        }
+        let journal = try folder.open()
+        try await journal.fill()
+        #expect(folder.contents.keys.sorted() == ["device.key", "journal.sqlite", "journal.sqlite-wal"])
+    }
+
+    /// The end of a long journal is checked at each start, the rest when somebody asks.
+    @Test func ofALongJournalTheEndIsCheckedAtTheStart() async throws {
+        let journal = try folder.open()
+        let charge = try await journal.play(Charge.Event.paid)
+        try await journal.writing { db in
+            for number in 0..<StartupCheck.wholeUpTo {
+                var entry = try Entry(
+                    checked: #require(try Row.fetchOne(db, sql: "SELECT \(Entry.columns) FROM event WHERE seq = 2"))
+                )
+                (entry.kind, entry.body) = ("resumed", Data(#"{"resumed":{}}"#.utf8))
+                let sequence = try journal.append(db, entry)
+                if number == StartupCheck.wholeUpTo - 1 {
+                    try db.execute(sql: "UPDATE charge SET last_seq = ?", arguments: [sequence])
+                }
+            }
+        }
+        try journal.close()
+        let entries = StartupCheck.wholeUpTo + 6
+
+        // The row of the charge was not written by the journal, so it is made anew, after the whole chain was checked.
+        let again = try folder.open()
+        #expect(again.startup == .init(isNew: false, entries: entries, entriesChecked: entries, didRebuild: true))
+        try again.close()
+        let third = try folder.open()
+        #expect(
+            third.startup
+                == .init(isNew: false, entries: entries, entriesChecked: StartupCheck.tail, didRebuild: false)
+        )
+        #expect(try await third.charge(charge.id)?.charge.state == .succeeded)
+        #expect(try await third.verifyChain().count == Int(entries))
+    }
+}
