@@ -111,6 +111,15 @@ let package = Package(
             dependencies: ["Journal", "Payments", .product(name: "GRDBSQLite", package: "GRDB.swift")],
             swiftSettings: swift6
         ),
+        .executableTarget(
+            name: "till-bench-payment",
+            dependencies: [
+                "Console", "Ethereum", "Journal", "Net", "Payments", "Sandbox", "Screen", "Terminal",
+                "WalletConnectPay",
+                logging,
+            ],
+            swiftSettings: swift6
+        ),
         .executableTarget(name: "till-bench-screen", dependencies: ["Screen", subprocess], swiftSettings: swift6),
         .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
 
@@ -137,6 +146,7 @@ let package = Package(
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),
+        .testTarget(name: "NetTests", dependencies: ["Net", "WalletConnectPay", subprocess], swiftSettings: swift6),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "EthereumTests", dependencies: ["Ethereum"], exclude: ["Vectors"], swiftSettings: swift6),
         .testTarget(

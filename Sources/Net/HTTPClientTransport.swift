@@ -71,18 +71,36 @@ public struct HTTPClientTransport: HTTPTransport {
         if let body = request.body { outgoing.body = .bytes(ByteBuffer(bytes: body)) }
         let clock = ContinuousClock()
         let started = clock.now
-        do {
-            let deadline = NIODeadline.now() + TimeAmount(request.timeout)
-            let response = try await client.execute(outgoing, deadline: deadline)
-            let body = try await response.body.collect(upTo: request.responseLimitBytes)
-            return HTTPResponse(
-                status: Int(response.status.code),
-                headers: response.headers.map { ($0.name, $0.value) },
-                body: Array(body.readableBytesView)
-            )
-        } catch {
-            throw Self.classify(error, after: started.duration(to: clock.now), limit: request.responseLimitBytes)
+        let result = await withTaskGroup(of: Result<HTTPResponse, any Error>?.self) { group in
+            group.addTask { [outgoing] in
+                do { return .success(try await exchange(outgoing, request)) } catch { return .failure(error) }
+            }
+            group.addTask {
+                // Ends early only where the whole call is cancelled or done; then nobody looks at its result.
+                try? await clock.sleep(for: request.timeout)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
         }
+        switch result {
+        case .success(let response): return response
+        case .failure(let error):
+            throw Self.classify(error, after: started.duration(to: clock.now), limit: request.responseLimitBytes)
+        case nil: throw Task.isCancelled ? .cancelled : .noAnswer(after: started.duration(to: clock.now))
+        }
+    }
+
+    /// The client's own deadline holds until the answer's head has come; the time of the whole exchange is the caller's.
+    private func exchange(_ outgoing: HTTPClientRequest, _ request: HTTPRequest) async throws -> HTTPResponse {
+        let response = try await client.execute(outgoing, deadline: NIODeadline.now() + TimeAmount(request.timeout))
+        let body = try await response.body.collect(upTo: request.responseLimitBytes)
+        return HTTPResponse(
+            status: Int(response.status.code),
+            headers: response.headers.map { ($0.name, $0.value) },
+            body: Array(body.readableBytesView)
+        )
     }
 
     /// What an error proves. Where it proves nothing, the request may have arrived.

@@ -51,9 +51,9 @@ export function chargePanel() {
     const now = JSON.stringify([{ ...charge, secondsLeft: null }, held, isWorking, arrival.note]);
     if (now !== shown) {
       shown = now;
-      const hadFocus = actions.contains(document.activeElement);
+      const focused = actions.contains(document.activeElement) ? document.activeElement.dataset.act : null;
       paint(charge, held);
-      if (hadFocus && !isWorking && !actions.contains(document.activeElement)) title.focus({ preventScroll: true });
+      if (focused && !isWorking && !actions.contains(document.activeElement)) focusAction(focused);
     }
     tick();
   }
@@ -104,22 +104,30 @@ export function chargePanel() {
   }
 
   function actionsOf(charge, held) {
-    const button = (label, className, click) => h("button", { class: `button ${className}`, type: "button", disabled: isWorking, on: { click } }, label);
+    const button = (act, label, className, click) => h(
+      "button", { class: `button ${className}`, type: "button", "data-act": act, disabled: isWorking, on: { click } }, label,
+    );
     const details = h("a", { class: "button on-tone quiet-button", href: chargeAddress(charge) }, t("charge.details"));
     if (held) {
       return [
-        charge.canRelease ? button(t("charge.release"), "on-tone", () => release(charge)) : null,
-        charge.canCancel ? button(t("charge.cancel"), "on-tone", () => cancel(charge)) : null,
-        isFinal(charge) ? button(t("charge.newCharge"), "on-tone strong", leave) : null,
+        charge.canRelease ? button("release", t("charge.release"), "on-tone", () => release(charge)) : null,
+        charge.canCancel ? button("cancel", t("charge.cancel"), "on-tone", () => cancel(charge)) : null,
+        isFinal(charge) ? button("new", t("charge.newCharge"), "on-tone strong", leave) : null,
       ];
     }
-    if (!isFinal(charge)) return [button(t("charge.nextCustomer"), "on-tone strong", leave), details];
-    if (charge.state === "succeeded") return [button(t("charge.newCharge"), "on-tone strong", leave), details];
+    if (!isFinal(charge)) return [button("next", t("charge.nextCustomer"), "on-tone strong", leave), details];
+    if (charge.state === "succeeded") return [button("new", t("charge.newCharge"), "on-tone strong", leave), details];
     return [
-      button(t("charge.again", { amount: charge.amountText }), "on-tone strong", () => { prefill(charge); leave(); }),
-      button(t("charge.newCharge"), "on-tone", leave),
+      button("again", t("charge.again", { amount: charge.amountText }), "on-tone strong", () => { prefill(charge); leave(); }),
+      button("new", t("charge.newCharge"), "on-tone", leave),
       details,
     ];
+  }
+
+  /** To the button of that name, which may be a new element by now, or to the words above where there is none. */
+  function focusAction(name) {
+    const target = actions.querySelector(`[data-act="${name}"]:enabled`) ?? title;
+    target.focus({ preventScroll: true });
   }
 
   function leave() {
@@ -133,6 +141,7 @@ export function chargePanel() {
       yes: t("charge.cancelYes"), no: t("charge.cancelNo"), isGrave: true,
     });
     if (yes) await act(() => api.cancelCharge(charge.id));
+    else focusAction("cancel");
   }
 
   async function release(charge) {
@@ -141,6 +150,7 @@ export function chargePanel() {
       yes: t("charge.releaseYes"), no: t("charge.releaseNo"), isGrave: true,
     });
     if (yes) await act(() => api.releaseCharge(charge.id));
+    else focusAction("release");
   }
 
   async function act(call) {
