@@ -108,7 +108,10 @@ let package = Package(
 
         .executableTarget(
             name: "till-bench-journal",
-            dependencies: ["Journal", "Payments", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            dependencies: [
+                "Journal", "Payments", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: swift6
         ),
         .executableTarget(

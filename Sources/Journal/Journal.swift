@@ -16,6 +16,8 @@ public final class Journal: Sendable {
     let directory: String
     private let lock: StorageLock
     private let writer = Mutex(Writer())
+    /// What nobody has begun to write yet.
+    let waiting = Mutex<[WriteJob]>([])
     /// The kernel's name for the time since it started: monotonic times of two such times cannot be compared.
     let boot = BootClock.name
 
@@ -170,9 +172,33 @@ extension Journal {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(JournalError) -> Value {
         let result: Result<Value, JournalError> = await withCheckedContinuation { continuation in
-            pool.asyncWriteWithoutTransaction { [self] db in continuation.resume(returning: transact(db, body)) }
+            let isFirst = waiting.withLock { jobs in
+                jobs.append(WriteJob(body, continuation))
+                return jobs.count == 1
+            }
+            // Where others wait already, the writer is on its way and takes this one along.
+            if isFirst { pool.asyncWriteWithoutTransaction { [self] db in write(db) } }
         }
         return try result.get()
+    }
+
+    /// Writes everything that waits, in one transaction: they share the sync, which costs most of the time. Where that
+    /// fails, nothing of it is kept and each is written by itself, so that one refusal is nobody else's.
+    private func write(_ db: Database) {
+        let jobs = waiting.withLock { jobs in
+            defer { jobs = [] }
+            return jobs
+        }
+        if jobs.count > 1, case .success(let tellers) = transact(db, { db in try jobs.map { try $0.run(db) } }) {
+            for tell in tellers { tell() }
+            return
+        }
+        for job in jobs {
+            switch transact(db, job.run) {
+            case .success(let tell): tell()
+            case .failure(let error): job.fail(error)
+            }
+        }
     }
 
     func reading<Value: Sendable>(
@@ -229,6 +255,24 @@ extension Journal {
         let hash = try entry.insert(db)
         writer.withLock { $0.tail = (entry.sequence, hash) }  // Forgotten again where the transaction fails.
         return entry.sequence
+    }
+}
+
+/// Something to be written, and the task that waits for it.
+struct WriteJob: Sendable {
+    /// Runs inside a transaction, more than once where the first one fails. Returns how to tell of the commit.
+    let run: @Sendable (Database) throws -> @Sendable () -> Void
+    let fail: @Sendable (JournalError) -> Void
+
+    init<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value,
+        _ continuation: CheckedContinuation<Result<Value, JournalError>, Never>
+    ) {
+        run = { db in
+            let value = try body(db)
+            return { continuation.resume(returning: .success(value)) }
+        }
+        fail = { continuation.resume(returning: .failure($0)) }
     }
 }
 

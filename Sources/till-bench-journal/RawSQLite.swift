@@ -1,29 +1,29 @@
 import GRDBSQLite
 
-/// The least that SQLite needs to be told to commit the same rows: prepared statements through its C interface.
+/// SQLite through its C interface, told to commit the same rows into the same tables as the journal: prepared statements,
+/// one transaction each, on one thread, nothing encoded, hashed or checked.
 @safe final class RawSQLite {
     struct Failure: Error { let message: String }
 
     private let database: OpaquePointer
     private var statements: [OpaquePointer] = unsafe []
-    private let alsoUpdatesCharge: Bool
     private var sequence: Int64 = 0
 
-    /// - Parameter alsoUpdatesCharge: Keeps a table of current states in the same transactions, as the journal does.
-    init(_ path: String, alsoUpdatesCharge: Bool) throws {
+    /// - Parameter schema: The journal's own statements that make its tables, indexes and triggers.
+    init(_ path: String, schema: [String]) throws {
         var database: OpaquePointer?
         guard unsafe sqlite3_open(path, &database) == SQLITE_OK, let opened = unsafe database else {
             throw Failure(message: "open")
         }
         unsafe self.database = opened
-        self.alsoUpdatesCharge = alsoUpdatesCharge
-        for sql in [
+        let pragmas = [
             "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-            "PRAGMA secure_delete = ON", "PRAGMA cell_size_check = ON", Self.tables,
-        ] {
+            "PRAGMA secure_delete = ON", "PRAGMA cell_size_check = ON", "PRAGMA trusted_schema = OFF",
+        ]
+        for sql in pragmas + schema {
             guard unsafe sqlite3_exec(opened, sql, nil, nil, nil) == SQLITE_OK else { throw failure }
         }
-        for sql in ["BEGIN IMMEDIATE", "COMMIT", Self.insertEntry, Self.insertCharge, Self.updateCharge] {
+        for sql in Step.allCases.map(\.sql) {
             var statement: OpaquePointer?
             guard unsafe sqlite3_prepare_v2(opened, sql, -1, &statement, nil) == SQLITE_OK,
                 let prepared = unsafe statement
@@ -37,84 +37,96 @@ import GRDBSQLite
         unsafe sqlite3_close(database)
     }
 
-    /// Six transactions with rows as long as those of a charge's story.
+    private enum Step: Int, CaseIterable {
+        case begin, commit, insertEntry, insertCharge, insertKey, updateCharge
+
+        var sql: String {
+            switch self {
+            case .begin: "BEGIN IMMEDIATE"
+            case .commit: "COMMIT"
+            case .insertEntry: "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            case .insertCharge: "INSERT INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            case .insertKey: "INSERT INTO idempotency VALUES (?, ?, ?, ?)"
+            case .updateCharge:
+                """
+                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, updated_ms = ?, last_seq = ?, digest = ?
+                WHERE id = ?
+                """
+            }
+        }
+    }
+
+    /// The same six transactions as ``Story``.
     func story() throws -> Int {
         let opened = sequence + 1
-        for length in Self.bodyLengths {
+        // Names in the order of time, as those of charges are.
+        let digits = String(opened, radix: 16)
+        let name = String(repeating: "0", count: 8 - digits.count) + digits + "-0abc-7def-8abc-0123456789ab"
+        for (state, body) in zip(Self.states, Self.bodies) {
             sequence += 1
-            try step(0)
-            try insertEntry(bodyLength: length)
-            if alsoUpdatesCharge { try writeCharge(opened) }
-            try step(1)
+            try run(.begin, [])
+            try run(
+                .insertEntry,
+                [
+                    .number(sequence), .text(name), .number(1), .text("scan"), .text("attemptStarted"), .number(1),
+                    .blob(body), .number(1_795_000_000_000), .number(123_456_789_012_345), .text(Self.boot),
+                    .blob(Self.hash), .blob(Self.hash),
+                ]
+            )
+            if sequence == opened {
+                try run(
+                    .insertCharge,
+                    [
+                        .number(opened), .text(name), .text(state), .number(1), .number(0), .number(0), .text("EUR"),
+                        .number(1250), .null, .text("2026-001234"), .number(1_795_000_000_000),
+                        .number(1_795_000_000_000), .number(sequence), .blob(Self.hash),
+                    ]
+                )
+                try run(.insertKey, [.text(name), .text(name), .blob([1, 2, 3]), .blob(Self.hash)])
+            } else {
+                try run(
+                    .updateCharge,
+                    [
+                        .text(state), .number(state == "succeeded" ? 0 : 1), .number(0), .number(0),
+                        .number(1_795_000_000_000), .number(sequence), .blob(Self.hash), .text(name),
+                    ]
+                )
+            }
+            try run(.commit, [])
         }
-        return Self.bodyLengths.count
+        return Self.states.count
     }
 
-    private func insertEntry(bodyLength: Int) throws {
-        let statement = unsafe statements[2]
-        unsafe sqlite3_bind_int64(statement, 1, sequence)
-        unsafe sqlite3_bind_text(statement, 2, Self.text, 36, nil)
-        unsafe sqlite3_bind_int64(statement, 3, 1)
-        unsafe sqlite3_bind_text(statement, 4, Self.text, 4, nil)
-        unsafe sqlite3_bind_text(statement, 5, Self.text, 8, nil)
-        unsafe sqlite3_bind_int64(statement, 6, 1)
-        unsafe sqlite3_bind_blob(statement, 7, Self.text, Int32(bodyLength), nil)
-        unsafe sqlite3_bind_int64(statement, 8, 1_795_000_000_000 + sequence)
-        unsafe sqlite3_bind_int64(statement, 9, 1_795_000_000_000_000 + sequence)
-        unsafe sqlite3_bind_text(statement, 10, Self.text, 36, nil)
-        unsafe sqlite3_bind_blob(statement, 11, Self.text, 32, nil)
-        unsafe sqlite3_bind_blob(statement, 12, Self.text, 32, nil)
-        try step(2)
+    private enum Value {
+        case null
+        case number(Int64)
+        case text(String)
+        case blob([UInt8])
     }
 
-    private func writeCharge(_ opened: Int64) throws {
-        let isNew = opened == sequence
-        let statement = unsafe statements[isNew ? 3 : 4]
-        unsafe sqlite3_bind_int64(statement, 1, opened)
-        unsafe sqlite3_bind_text(statement, 2, Self.text, 10, nil)
-        unsafe sqlite3_bind_int64(statement, 3, sequence - opened < 5 ? 1 : 0)
-        unsafe sqlite3_bind_int64(statement, 4, sequence)
-        unsafe sqlite3_bind_blob(statement, 5, Self.text, 32, nil)
-        if isNew { unsafe sqlite3_bind_int64(statement, 6, 1_795_000_000_000 + opened) }
-        try step(isNew ? 3 : 4)
-    }
-
-    private func step(_ index: Int) throws {
-        let statement = unsafe statements[index]
+    private func run(_ step: Step, _ values: [Value]) throws {
+        let statement = unsafe statements[step.rawValue]
+        for (index, value) in values.enumerated() {
+            let place = Int32(index + 1)
+            switch value {
+            case .null: unsafe sqlite3_bind_null(statement, place)
+            case .number(let number): unsafe sqlite3_bind_int64(statement, place, number)
+            case .text(let text): unsafe sqlite3_bind_text(statement, place, text, -1, Self.copies)
+            case .blob(let bytes): unsafe sqlite3_bind_blob(statement, place, bytes, Int32(bytes.count), Self.copies)
+            }
+        }
         guard unsafe sqlite3_step(statement) == SQLITE_DONE else { throw failure }
         unsafe sqlite3_reset(statement)
     }
 
     private var failure: Failure { Failure(message: unsafe String(cString: sqlite3_errmsg(database))) }
 
-    /// The lengths of the journal's own bodies for the same story, in bytes.
-    private static let bodyLengths = [520, 45, 27, 190, 52, 310]
+    /// SQLITE_TRANSIENT, a cast in C: SQLite copies what is bound.
+    private static var copies: sqlite3_destructor_type { unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
-    /// Where every text and blob comes from. Static: SQLite may read it for as long as it likes.
-    private nonisolated(unsafe) static let text: UnsafePointer<CChar> = {
-        // Never freed: it lives as long as the program.
-        let bytes = UnsafeMutablePointer<CChar>.allocate(capacity: 1024)
-        unsafe bytes.initialize(repeating: 0x61, count: 1024)
-        return unsafe UnsafePointer(bytes)
-    }()
-
-    private static let insertEntry = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    private static let insertCharge =
-        "INSERT INTO charge (opened_seq, state, open, last_seq, digest, id) VALUES (?, ?, ?, ?, ?, ?)"
-    private static let updateCharge =
-        "UPDATE charge SET state = ?2, open = ?3, last_seq = ?4, digest = ?5 WHERE opened_seq = ?1"
-    private static let tables = """
-        CREATE TABLE event (
-            seq INTEGER PRIMARY KEY, charge TEXT NOT NULL, attempt INTEGER, rail TEXT, kind TEXT NOT NULL,
-            format INTEGER NOT NULL, body BLOB NOT NULL, wall_ms INTEGER NOT NULL, monotonic_ns INTEGER NOT NULL,
-            boot TEXT NOT NULL, previous BLOB NOT NULL, hash BLOB NOT NULL
-        ) STRICT;
-        CREATE INDEX event_charge ON event(charge, seq);
-        CREATE TABLE charge (
-            opened_seq INTEGER PRIMARY KEY, id INTEGER NOT NULL UNIQUE, state TEXT NOT NULL, open INTEGER NOT NULL,
-            last_seq INTEGER NOT NULL, digest BLOB NOT NULL
-        ) STRICT;
-        CREATE INDEX charge_open ON charge(opened_seq) WHERE open = 1;
-        CREATE INDEX charge_state ON charge(state, opened_seq);
-        """
+    private static let states = ["created", "created", "created", "requiresAction", "processing", "succeeded"]
+    /// As long as the journal's own bodies for the same story.
+    private static let bodies = [520, 45, 27, 190, 52, 310].map { [UInt8](repeating: 0x61, count: $0) }
+    private static let hash = [UInt8](repeating: 0x5E, count: 32)
+    private static let boot = "0b4f2a5e-6b0c-4c50-9d0e-5a1c2b3d4e5f"
 }

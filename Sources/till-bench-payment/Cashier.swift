@@ -1,22 +1,24 @@
+import AsyncHTTPClient
 import Console
 import Foundation
-import Net
+import NIOCore
+import NIOHTTP1
+import NIOSSL
 import Terminal
-import WalletConnectPay
 
 /// What the page does for the owner and the cashier, over the terminal's own TLS.
 struct Cashier {
     private let address: String
-    private let transport: HTTPClientTransport
-    private var session: [HTTPRequest.Header] = []
+    private let client: HTTPClient
+    private var session: [(name: String, value: String)] = []
 
     /// Claims the terminal.
-    init(_ console: Console, _ desk: ChargeDesk, certificate: String) async throws {
+    init(_ console: Console, _ desk: ChargeDesk, as password: String = "a password for one run") async throws {
         address = console.address
-        transport = try HTTPClientTransport(
-            hosts: .anyOverTLS(),
-            authorities: [try String(contentsOfFile: certificate, encoding: .utf8)]
-        )
+        // The terminal's own certificate: on loopback nobody stands between.
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.certificateVerification = .none
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .init(tlsConfiguration: tls))
         var code: String?
         for await snapshot in await desk.snapshots() {
             guard case .unclaimed(let invitation) = snapshot.phase else { continue }
@@ -24,16 +26,17 @@ struct Cashier {
             break
         }
         guard let code else { throw BenchError.noClaim }
-        let answer = try await send(.post, "/api/v1/claim", ["code": code, "password": "a password for one run"])
+        let answer = try await send(.POST, "/api/v1/claim", ["code": code, "password": password])
         struct Session: Decodable { var csrfToken: String }
-        let cookie = String(answer.header("Set-Cookie")?.prefix { $0 != ";" } ?? "")
-        let token = try JSONDecoder().decode(Session.self, from: Data(answer.body)).csrfToken
-        session = [HTTPRequest.Header("Cookie", cookie), HTTPRequest.Header("X-CSRF-Token", token)]
+        let cookie = String(answer.headers.first(name: "Set-Cookie")?.prefix { $0 != ";" } ?? "")
+        let body = try await answer.body.collect(upTo: 1 << 16)
+        let token = try JSONDecoder().decode(Session.self, from: Data(body.readableBytesView)).csrfToken
+        session = [("Cookie", cookie), ("X-CSRF-Token", token)]
     }
 
     func setUp(gateway: String, merchantID: String, key: String) async throws {
-        _ = try await send(
-            .put,
+        try await send(
+            .PUT,
             "/api/v1/settings",
             [
                 "operatorID": "op-1", "merchantID": merchantID, "merchantName": "Café Morgenrot",
@@ -44,30 +47,30 @@ struct Cashier {
 
     func charge(cents: Int) async throws {
         let amount = "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
-        _ = try await send(
-            .post,
+        try await send(
+            .POST,
             "/api/v1/charges",
             ["amount": amount],
-            [HTTPRequest.Header("Idempotency-Key", "bench-\(UUID().uuidString)")]
+            [("Idempotency-Key", "bench-\(UUID().uuidString)")]
         )
     }
 
+    func leave() async throws { try await client.shutdown() }
+
+    @discardableResult
     private func send(
-        _ method: HTTPRequest.Method,
+        _ method: HTTPMethod,
         _ path: String,
         _ body: [String: String],
-        _ headers: [HTTPRequest.Header] = []
-    ) async throws -> HTTPResponse {
-        let own = [HTTPRequest.Header("Origin", address), HTTPRequest.Header("Content-Type", "application/json")]
-        let response = try await transport.send(
-            HTTPRequest(
-                method: method,
-                url: address + path,
-                headers: own + session + headers,
-                body: Array(try JSONEncoder().encode(body))
-            )
-        )
-        guard (200..<300).contains(response.status) else { throw BenchError.refused(response.status) }
+        _ headers: [(name: String, value: String)] = []
+    ) async throws -> HTTPClientResponse {
+        var request = HTTPClientRequest(url: address + path)
+        request.method = method
+        request.headers = ["Origin": address, "Content-Type": "application/json"]
+        for (name, value) in session + headers { request.headers.add(name: name, value: value) }
+        request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
+        let response = try await client.execute(request, timeout: .seconds(20))
+        guard (200..<300).contains(response.status.code) else { throw BenchError.refused(Int(response.status.code)) }
         return response
     }
 }

@@ -2,6 +2,7 @@ import Dispatch
 import GRDB
 @testable import Journal
 import Payments
+import Synchronization
 import Testing
 
 struct ConcurrencyTests {
@@ -31,6 +32,35 @@ struct ConcurrencyTests {
         #expect(try await journal.verifyChain() == journal.wholeChain())
         #expect(try await journal.verifyChain().count == 64 * 7)
         #expect(try await journal.verifyAudit().count == 64)
+    }
+
+    /// What waits for the writer at the same time shares a transaction; a refusal is still one's own.
+    @Test func ofManyThatWaitTogetherOnlyTheWrongOneIsRefused() async throws {
+        let charges = try await withThrowingTaskGroup(of: Charge.self) { group in
+            for _ in 0..<8 { group.addTask { [journal] in try await journal.play([]) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let stranger = Charge(terms: .example())
+        let start = try await journal.verifyChain().count
+        let gate = DispatchSemaphore(value: 0)
+        journal.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        let refusals = await withTaskGroup(of: JournalError?.self) { group in
+            for charge in charges + [stranger] {
+                group.addTask { [journal] in
+                    do throws(JournalError) { try await journal.append(.resumed, to: charge, at: .example) } catch {
+                        return error
+                    }
+                    return nil
+                }
+            }
+            while journal.waiting.withLock({ $0.count < 9 }) { await Task.yield() }
+            gate.signal()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(refusals.compactMap(\.self).count == 1)
+        #expect(try await journal.verifyChain() == journal.wholeChain())
+        #expect(try await journal.verifyChain().count == start + 8)
+        #expect(try await journal.events(of: stranger.id).isEmpty)
     }
 
     @Test func ofManyChangesToOneVersionExactlyOneWins() async throws {

@@ -137,15 +137,14 @@ struct FaultTests {
         try await journal.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         let replacement = unsafe open(device, O_RDWR | O_CLOEXEC)
         try #require(replacement >= 0)
-        var saved: [(descriptor: Int32, copy: Int32)] = []
-        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            guard let descriptor = Int32(name),
-                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)"),
-                target == folder.log
-            else { continue }
-            saved.append((descriptor, fcntl(descriptor, F_DUPFD_CLOEXEC, 0)))
-            dup2(replacement, descriptor)
+        // All are found before the first is copied: a copy is not to be taken for another one.
+        let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        let descriptors = names.compactMap(Int32.init).filter { descriptor in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+            return target == folder.log
         }
+        let saved = descriptors.map { (descriptor: $0, copy: fcntl($0, F_DUPFD_CLOEXEC, 0)) }
+        for descriptor in descriptors { dup2(replacement, descriptor) }
         #expect(!saved.isEmpty)
         let result: Result<Void, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
