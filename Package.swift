@@ -46,7 +46,8 @@ let package = Package(
 
         // Core: decides. No I/O, no clock of its own.
         .target(name: "Payments", swiftSettings: swift6),
-        .target(name: "Ethereum", dependencies: ["CSecp256k1", "CNettle"], swiftSettings: swift6),
+        .target(name: "StrictJSON", swiftSettings: swift6),
+        .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(name: "WalletConnectPay", swiftSettings: swift6),
 
         // Adapters: each touches one outside thing and knows no other adapter.
@@ -75,7 +76,7 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Payments", "Terminal", "Journal", "WebServer", logging,
+                "Payments", "StrictJSON", "Terminal", "Journal", "WebServer", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -84,7 +85,7 @@ let package = Package(
         ),
         .target(
             name: "Sandbox",
-            dependencies: ["Payments", "Ethereum", "WalletConnectPay", "WebServer", logging],
+            dependencies: ["Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "WebServer", logging],
             swiftSettings: swift6
         ),
 
@@ -100,8 +101,8 @@ let package = Package(
         .executableTarget(
             name: "till-sandbox",
             dependencies: [
-                "Payments", "Ethereum", "WalletConnectPay", "Net", "WebServer", "Sandbox", argumentParser, logging,
-                serviceLifecycle, unixSignals,
+                "Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "Net", "WebServer", "Sandbox", argumentParser,
+                logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: swift6
         ),
@@ -118,8 +119,7 @@ let package = Package(
             name: "till-bench-payment",
             dependencies: [
                 "Console", "Ethereum", "Journal", "Net", "Payments", "Sandbox", "Screen", "Terminal",
-                "WalletConnectPay",
-                logging,
+                "WalletConnectPay", asyncHTTPClient, logging,
             ],
             swiftSettings: swift6
         ),
@@ -139,7 +139,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SandboxTests",
-            dependencies: ["Sandbox", "Ethereum", "Payments", "WalletConnectPay", "WebServer"],
+            dependencies: ["Sandbox", "StrictJSON", "Ethereum", "Payments", "WalletConnectPay", "WebServer"],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),
@@ -151,7 +151,13 @@ let package = Package(
         ),
         .testTarget(name: "NetTests", dependencies: ["Net", "WalletConnectPay", subprocess], swiftSettings: swift6),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
-        .testTarget(name: "EthereumTests", dependencies: ["Ethereum"], exclude: ["Vectors"], swiftSettings: swift6),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
+        .testTarget(
+            name: "EthereumTests",
+            dependencies: ["Ethereum", "StrictJSON"],
+            exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
         .testTarget(
             name: "TerminalTests",
             dependencies: ["Terminal", "Payments", "WalletConnectPay", logging],

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// An account's order to Permit2: let this spender, and nobody else, take up to this amount until this time.
 ///
 /// The account does not stand in the message: whoever signs it pays. Source: Uniswap Permit2,

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Reading single values from JSON, each in the forms that gateways and wallets really send.
 extension SolidityType {
     /// The 32 bytes of a value that is neither struct nor array.

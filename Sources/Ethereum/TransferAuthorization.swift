@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// An account's order to a token: let this receiver, and nobody else, take this amount within this time.
 ///
 /// Source: ERC-3009, `receiveWithAuthorization`. Production uses this form, never `TransferWithAuthorization`, which

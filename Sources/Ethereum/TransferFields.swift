@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Reads the members of a message that was hashed already. A member that cannot be read names its field.
 struct TransferFields {
     private let object: ExactJSON

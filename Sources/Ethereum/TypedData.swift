@@ -1,3 +1,5 @@
+public import StrictJSON
+
 /// What `eth_signTypedData_v4` asks an account to sign: values, their types, and the contract they are meant for.
 ///
 /// A value of this type has been read, checked and hashed: it can be signed or compared, and nothing about it can fail

@@ -1,3 +1,5 @@
+public import StrictJSON
+
 /// Why typed data cannot be hashed, and where. It must then not be signed, and nothing was.
 public struct TypedDataError: Error, Sendable, Equatable {
     /// The place in the document, for example `message.permitted.amount` or `types.Order[2]`. Empty for the whole.

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Hashes values by their types. Each type's own hash is calculated once.
 ///
 /// Source: EIP-712, "Definition of hashStruct", "Definition of encodeType", "Definition of encodeData".

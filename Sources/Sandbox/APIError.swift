@@ -1,4 +1,5 @@
 import Ethereum
+import StrictJSON
 
 /// A refusal as the API words it: an HTTP status, a stable code, a sentence.
 ///

@@ -1,5 +1,6 @@
 import Ethereum
 import Payments
+import StrictJSON
 
 /// What was asked of the gateway, in order, for whoever tests against it. Holds no key and no signature.
 struct CallLog: Sendable {

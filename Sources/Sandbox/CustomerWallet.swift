@@ -1,6 +1,7 @@
 public import Ethereum
 public import Payments
 public import WalletConnectPay
+import StrictJSON
 
 /// A customer with a wallet: looks at a payment link, checks what it is asked to sign, signs and waits for the end.
 public struct CustomerWallet: Sendable {

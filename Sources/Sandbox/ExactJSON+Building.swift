@@ -1,4 +1,5 @@
 import Ethereum
+import StrictJSON
 
 extension ExactJSON {
     /// An object with its members in this order.

@@ -1,4 +1,5 @@
 import Ethereum
+import StrictJSON
 
 /// What the gateway can be asked to do, by the name that faults and the call log use.
 public enum Endpoint: String, Sendable, CaseIterable {

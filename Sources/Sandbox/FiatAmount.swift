@@ -1,4 +1,5 @@
 import Ethereum
+import StrictJSON
 
 /// An amount of money as a merchant asks for it, in the currency's smallest units.
 public struct FiatAmount: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Ethereum
+import StrictJSON
 
 /// One HTTP request as the gateway reads it: no socket, so that everything behind it can be tested without one.
 public struct GatewayRequest: Sendable {

@@ -1,5 +1,6 @@
 import Ethereum
 public import Payments
+import StrictJSON
 
 extension GatewayState {
     /// A call on its way through the gateway: what it asks, and what will go wrong with it.

@@ -1,4 +1,5 @@
 import Ethereum
+import StrictJSON
 
 /// The travel rule: what the gateway wants to know of a customer before it lets them pay, when it is told to ask.
 ///

@@ -1,5 +1,6 @@
 import Ethereum
 public import Payments
+import StrictJSON
 
 /// What a test asks of the sandbox itself, beside the API it stands in for.
 extension GatewayState {

@@ -1,5 +1,6 @@
 import Ethereum
 import Payments
+import StrictJSON
 
 /// A merchant's history.
 extension GatewayState {

@@ -1,5 +1,6 @@
 import Ethereum
 import Payments
+import StrictJSON
 
 /// What wallets ask.
 extension GatewayState {

@@ -1,5 +1,6 @@
 import Ethereum
 public import Payments
+import StrictJSON
 
 /// The gateway as a value: payments, ledger, what is due and who waits. It decides everything and touches nothing.
 ///

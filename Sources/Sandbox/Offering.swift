@@ -1,4 +1,5 @@
 public import Ethereum
+import StrictJSON
 
 /// What tokens the gateway takes, and how its API describes them.
 enum Offering {

@@ -1,5 +1,6 @@
 import Ethereum
 import Payments
+import StrictJSON
 
 /// How a payment stands, in the words of the API. Source: WalletConnect Pay API 2026-02-19.preview, `PaymentStatus`.
 public enum PaymentWord: String, Sendable, CaseIterable {

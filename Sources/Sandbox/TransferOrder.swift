@@ -1,4 +1,5 @@
 import Ethereum
+import StrictJSON
 
 /// What a customer is asked to sign for one option of a payment, and what the signature is held against.
 struct TransferOrder: Sendable {

@@ -5,6 +5,7 @@ import Net
 import Payments
 import Sandbox
 import WalletConnectPay
+import StrictJSON
 
 /// `till-sandbox wallet`: what a customer does.
 struct WalletCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import Ethereum
+import StrictJSON
 import Testing
 
 struct NumberTests {

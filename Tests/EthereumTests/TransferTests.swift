@@ -1,5 +1,6 @@
 import Ethereum
 import Testing
+import StrictJSON
 
 struct TransferTests {
     private static let payer = PrivateKey()

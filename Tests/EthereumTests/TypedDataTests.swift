@@ -1,5 +1,6 @@
 import Ethereum
 import Testing
+import StrictJSON
 
 struct TypedDataTests {
     @Test func hashesAsEthAccountDoes() throws {

@@ -1,5 +1,6 @@
 import Ethereum
 import Foundation
+import StrictJSON
 
 /// Reads the data files beside these tests. Numbers keep their digits.
 enum Vectors {

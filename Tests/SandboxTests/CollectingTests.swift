@@ -1,5 +1,6 @@
 import Ethereum
 import Testing
+import StrictJSON
 
 @testable import Sandbox
 

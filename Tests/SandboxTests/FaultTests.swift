@@ -1,3 +1,4 @@
+import StrictJSON
 import Ethereum
 import Payments
 import Testing

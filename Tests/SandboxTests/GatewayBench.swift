@@ -1,6 +1,7 @@
 import Ethereum
 import Foundation
 import Payments
+import StrictJSON
 
 @testable import Sandbox
 

@@ -2,6 +2,7 @@ import Ethereum
 import Foundation
 import Payments
 import Testing
+import StrictJSON
 
 @testable import Sandbox
 

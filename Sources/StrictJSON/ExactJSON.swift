@@ -101,7 +101,7 @@ public indirect enum ExactJSON: Sendable, Equatable {
             case 0x0A: bytes.append(contentsOf: "\\n".utf8)
             case 0x0C: bytes.append(contentsOf: "\\f".utf8)
             case 0x0D: bytes.append(contentsOf: "\\r".utf8)
-            case 0..<0x20: bytes.append(contentsOf: ("\\u00" + Hexadecimal.text([byte]).dropFirst(2)).utf8)
+            case 0..<0x20: bytes.append(contentsOf: ("\\u00" + (byte < 0x10 ? "0" : "") + String(byte, radix: 16)).utf8)
             default: bytes.append(byte)
             }
         }

@@ -157,7 +157,7 @@ struct ExactJSONParser {
     private mutating func fourDigits() throws(ExactJSON.Failure) -> UInt16 {
         var value: UInt16 = 0
         for _ in 0..<4 {
-            guard let character = next, let digit = Hexadecimal.nibble(character) else {
+            guard let digit = next.flatMap({ Character(Unicode.Scalar($0)).hexDigitValue }) else {
                 throw .syntax(offset: offset, expected: "four hexadecimal digits")
             }
             value = value << 4 | UInt16(digit)
