@@ -68,8 +68,20 @@ final class Link: Sendable {
 /// connection before it closes the socket, and `remove` then waits, so no reused number is ever meant.
 final class Links: Sendable {
     private let links = Mutex<[ObjectIdentifier: Link]>([:])
+    /// Says something whenever there are connections after there were none. For one reader.
+    let awakenings: AsyncStream<Void>
+    private let awakening: AsyncStream<Void>.Continuation
 
-    func add(_ link: Link) { links.withLock { $0[ObjectIdentifier(link)] = link } }
+    init() { (awakenings, awakening) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    func add(_ link: Link) {
+        links.withLock { links in
+            if links.isEmpty { awakening.yield() }
+            links[ObjectIdentifier(link)] = link
+        }
+    }
+
+    var isEmpty: Bool { links.withLock { $0.isEmpty } }
 
     func remove(_ link: Link) { links.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(link)) } }
 

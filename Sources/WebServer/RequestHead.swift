@@ -85,16 +85,18 @@ struct RequestHead {
 
     /// The host without port, lower case, without brackets and without the root's dot; nil when it is none.
     static func hostName(_ value: some BidirectionalCollection<UInt8>) -> String? {
-        var name = Array(value)
+        var name = value[...]
         if name.first == UInt8(ascii: "[") {
-            guard let close = name.firstIndex(of: UInt8(ascii: "]")), isPort(name[(close + 1)...]) else { return nil }
-            name = Array(name[1..<close])
+            guard let close = name.firstIndex(of: UInt8(ascii: "]")), isPort(name[close...].dropFirst()) else {
+                return nil
+            }
+            name = name[..<close].dropFirst()
             let isAddress = name.allSatisfy { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") || isHexDigit($0) }
             guard isAddress else { return nil }
         } else {
             if let colon = name.firstIndex(of: UInt8(ascii: ":")) {
                 guard isPort(name[colon...]) else { return nil }
-                name.removeSubrange(colon...)
+                name = name[..<colon]
             }
             if name.last == UInt8(ascii: ".") { name.removeLast() }
             guard name.allSatisfy(isHostByte) else { return nil }
@@ -104,7 +106,7 @@ struct RequestHead {
     }
 
     /// Nothing, or a colon and up to five digits.
-    private static func isPort(_ text: ArraySlice<UInt8>) -> Bool {
+    private static func isPort(_ text: some Collection<UInt8>) -> Bool {
         text.isEmpty
             || text.first == UInt8(ascii: ":") && text.count <= 6
                 && text.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

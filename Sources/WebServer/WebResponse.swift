@@ -63,6 +63,8 @@ public struct WebResponse: Sendable {
     ) -> WebResponse {
         let fields = [("code", code), ("message", message), ("action", action)]
         let json = fields.map { "\"\($0.0)\":\(jsonString($0.1))" }.joined(separator: ",")
+        var headers = headers
+        headers["Cache-Control"] = "no-store"
         return .json("{\(json)}", status: status, headers: headers)
     }
 }

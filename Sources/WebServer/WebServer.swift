@@ -29,9 +29,12 @@ public final class WebServer: Sendable {
         port = daemon.port
         let context = daemon.context
         sweeper = Task {
-            while !Task.isCancelled {
-                try? await Task.sleep(for: .milliseconds(250))
-                context.sweep(at: monotonicNanoseconds())
+            // A server that nobody is connected to sleeps.
+            for await _ in context.links.awakenings {
+                while !Task.isCancelled, !context.links.isEmpty {
+                    try? await Task.sleep(for: .milliseconds(250))  // Cancelled: the loop ends.
+                    context.sweep(at: monotonicNanoseconds())
+                }
             }
         }
     }
