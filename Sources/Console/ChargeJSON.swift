@@ -6,7 +6,7 @@ extension JSON {
     /// A moment as RFC 3339 in UTC, to the millisecond.
     static func time(_ time: WallTime) -> JSON {
         let date = Date(timeIntervalSince1970: Double(time.millisecondsSince1970) / 1000)
-        return .string(date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)))
+        return .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
     }
 
     static func reason(_ reason: Reason?) -> JSON {

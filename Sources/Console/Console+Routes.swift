@@ -11,7 +11,9 @@ extension Console {
         case .session: return await sessionResponse(pass.token, pass.session)
         case .claim: return try await claim(request)
         case .signIn: return try await signIn(request)
-        case .signOut: return try await signOut(pass, request)
+        case .signOut:
+            try requireEmptyForm(request)
+            return try await signOut(pass, request)
         case .settings: return await settingsResponse()
         case .saveSettings: return try await saveSettings(request)
         case .testConnection: return try await testConnection(request)
@@ -22,23 +24,24 @@ extension Console {
             return .json(JSON.charge(charge).text)
         case .charge(let id): return try await charge { () throws(ChargeRefusal) in try await desk.charge(id) }
         case .cancel(let id):
-            _ = try emptyForm(request)
-            await entrance.audit("charge.cancel", "ok", id.rawValue, from: request.peerAddress)
-            return try await charge { () throws(ChargeRefusal) in try await desk.cancel(id, by: Self.staff) }
+            try requireEmptyForm(request)
+            return try await audited("charge.cancel", id.rawValue, request) { () throws(ChargeRefusal) in
+                try await desk.cancel(id, by: Self.staff)
+            }
         case .release(let id):
-            _ = try emptyForm(request)
-            await entrance.audit("charge.release", "ok", id.rawValue, from: request.peerAddress)
-            return try await charge { () throws(ChargeRefusal) in try await desk.release(id, by: Self.staff) }
+            try requireEmptyForm(request)
+            return try await audited("charge.release", id.rawValue, request) { () throws(ChargeRefusal) in
+                try await desk.release(id, by: Self.staff)
+            }
         case .events: return events(pass)
         }
     }
 
-    static let staff = Payments.Actor.staff(name: "owner")
+    static let staff = Entrance.ownerActor
 
-    private func emptyForm(_ request: WebRequest) throws(Problem) -> Form {
+    private func requireEmptyForm(_ request: WebRequest) throws(Problem) {
         var form = try Form(request.body.isEmpty ? Array("{}".utf8) : request.body)
         try form.finish()
-        return form
     }
 
     // MARK: - Sessions
@@ -147,30 +150,38 @@ extension Console {
             let sendsMoneyElsewhere =
                 form.gatewayURL != current.settings.gatewayURL || form.merchantID != current.settings.merchantID
                 || form.gatewayKey?.isEmpty == false
-            // Source: OWASP ASVS 5.0, 7.5.1: who is signed in proves again that they are who they were.
-            if sendsMoneyElsewhere {
-                guard let password, !password.isEmpty else {
-                    let reason = Reason(
-                        code: "password_needed",
-                        message: "Changing where payments are made needs the password again.",
-                        action: "Enter the owner's password."
-                    )
-                    throw Problem.field("password", reason)
-                }
-                try await entrance.check(password: password, what: "settings.password", from: request.peerAddress)
-            }
+            if sendsMoneyElsewhere { try await requirePassword(password, from: request.peerAddress) }
         }
         do throws(SettingsError) { _ = try await settings.save(form, by: Self.staff) } catch {
-            await entrance.audit("settings", "refused", "", from: request.peerAddress)
+            await entrance.audit("settings", "refused", "", by: Self.staff, from: request.peerAddress)
             throw Self.problem(error)
         }
-        await entrance.audit("settings", "ok", "", from: request.peerAddress)
+        await entrance.audit("settings", "ok", "", by: Self.staff, from: request.peerAddress)
         return await settingsResponse()
+    }
+
+    /// Who is signed in proves again that they are who they were. Source: OWASP ASVS 5.0, 7.5.1.
+    private func requirePassword(_ password: String?, from peer: String) async throws(Problem) {
+        guard let password, !password.isEmpty else {
+            let reason = Reason(
+                code: "password_needed",
+                message: "Changing where payments are made needs the password again.",
+                action: "Enter the owner's password."
+            )
+            throw Problem.field("password", reason)
+        }
+        do throws(Problem) {
+            try await entrance.check(password: password, what: "settings.password", by: Self.staff, from: peer)
+        } catch {
+            // Signed in they are; it is the field that is wrong.
+            throw error.status == 401 ? .field("password", error.reason) : error
+        }
     }
 
     private func testConnection(_ request: WebRequest) async throws(Problem) -> WebResponse {
         let (form, _, _) = try settingsForm(request)
-        let test = await settings.testConnection(form)
+        let test: ConnectionTest
+        do throws(SettingsError) { test = try await settings.testConnection(form) } catch { throw Self.problem(error) }
         let (seconds, attoseconds) = test.duration.components
         return .json(
             JSON.object([
@@ -225,21 +236,20 @@ extension Console {
         let reference = form.optionalText("reference", limit: 200)
         try form.finish()
         let amount = try Self.amount(typed: typed, minor: minor, currency: currency, stored.settings)
+        let amountField = minor == nil ? "amount" : "amountMinor"
         let reduced = reference?.isEmpty == true ? nil : reference
         let canonical = JSON.object([
             "amountMinor": .integer(amount.minorUnits), "currency": .string(amount.currency.code),
             "reference": .optional(reduced),
         ])
         let key = IdempotencyKey(key: keys[0], requestDigest: Array(SHA256.hash(data: Array(canonical.text.utf8))))
-        do throws(ChargeRefusal) {
-            let charge = try await desk.open(
-                ChargeRequest(amount: amount, reference: reduced, key: key, by: Self.staff)
-            )
-            await entrance.audit("charge", "ok", charge.id.rawValue, from: request.peerAddress)
-            return .json(JSON.charge(charge).text, status: 201)
-        } catch {
-            throw Self.problem(error, stored.settings.format)
+        var response = try await audited("charge", "\(amount.minorUnits) \(amount.currency.code)", request, amountField)
+        {
+            () throws(ChargeRefusal) in
+            try await desk.open(ChargeRequest(amount: amount, reference: reduced, key: key, by: Self.staff))
         }
+        response.status = 201
+        return response
     }
 
     private static func amount(
@@ -249,7 +259,7 @@ extension Console {
         _ settings: MerchantSettings
     ) throws(Problem) -> Money {
         let format = settings.format
-        if let currency, currency != settings.currency.code {
+        if let currency, Currency(code: currency) != settings.currency {
             throw problem(.limit(.wrongCurrency(expected: settings.currency)), format)
         }
         switch (typed, minor) {
@@ -260,7 +270,16 @@ extension Console {
         case (nil, let minor?):
             guard minor > 0 else { throw .field("amountMinor", (minor == 0 ? AmountError.zero : .negative).reason) }
             return Money(minorUnits: minor, currency: settings.currency)
-        default: throw .field("amount", AmountError.empty.reason)
+        case (nil, nil): throw .field("amount", AmountError.empty.reason)
+        case (_?, _?):
+            throw .field(
+                "amountMinor",
+                Reason(
+                    code: "amount_twice",
+                    message: "The request says the amount in two ways. Nothing was charged.",
+                    action: "Send either the amount or the amount in minor units."
+                )
+            )
         }
     }
 
@@ -285,7 +304,36 @@ extension Console {
         }
     }
 
-    static func problem(_ refusal: ChargeRefusal, _ format: AmountFormat) -> Problem {
+    /// Does something to a charge and writes down who asked for it and what became of it.
+    private func audited(
+        _ what: String,
+        _ about: String,
+        _ request: WebRequest,
+        _ amountField: String = "amount",
+        _ work: () async throws(ChargeRefusal) -> ChargeSnapshot
+    ) async throws(Problem) -> WebResponse {
+        do throws(ChargeRefusal) {
+            let charge = try await work()
+            await entrance.audit(what, "ok", charge.id.rawValue, by: Self.staff, from: request.peerAddress)
+            return .json(JSON.charge(charge).text)
+        } catch {
+            let problem = Self.problem(error, await desk.format, amountField)
+            await entrance.audit(
+                what,
+                "refused",
+                "\(about): \(problem.reason.code)",
+                by: Self.staff,
+                from: request.peerAddress
+            )
+            throw problem
+        }
+    }
+
+    static func problem(
+        _ refusal: ChargeRefusal,
+        _ format: AmountFormat,
+        _ amountField: String = "amount"
+    ) -> Problem {
         let reason = refusal.reason(format: format)
         switch refusal {
         case .notSetUp, .notReady, .tooLate: return Problem(409, reason)
@@ -293,7 +341,8 @@ extension Console {
             var problem = Problem(409, reason)
             problem.chargeID = id
             return problem
-        case .limit: return .field("amount", reason)
+        case .limit(.wrongCurrency): return .field("currency", reason)
+        case .limit: return .field(amountField, reason)
         case .invalidReference: return .field("reference", reason)
         case .invalidTip: return .field("tip", reason)
         case .idempotencyConflict: return Problem(409, reason)

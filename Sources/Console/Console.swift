@@ -149,7 +149,13 @@ public struct Console: Sendable {
             guard problem.status == 403 || problem.status == 401 else { return .now(Self.noStore(problem.response)) }
             let (entrance, peer, path) = (entrance, request.peerAddress, request.path)
             return .later {
-                await entrance.audit("request", "refused", "\(problem.reason.code) \(path.prefix(80))", from: peer)
+                await entrance.audit(
+                    "request",
+                    "refused",
+                    "\(problem.reason.code) \(path.prefix(80))",
+                    by: .stranger,
+                    from: peer
+                )
                 return Self.noStore(problem.response)
             }
         }

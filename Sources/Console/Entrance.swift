@@ -17,12 +17,14 @@ actor Entrance {
     private var claim: Claim?
     private var owner: PasswordHash?
     private var throttle = Throttle()
+    private var strangers = AuditBudget()
     /// scrypt takes 64 MiB and 100 ms: one at a time, on a queue of its own.
     private let hashing = DispatchQueue(label: "till.password")
 
     private static let ownerDocument = "owner"
     private static let throttleDocument = "throttle"
     private static let account = "owner"
+    static let ownerActor = Payments.Actor.staff(name: account)
 
     /// - Parameter address: `https://…` without a path, as the screen shows it.
     init(
@@ -90,10 +92,10 @@ actor Entrance {
         switch verdict {
         case .right: break
         case .paused(let wait):
-            await audit("claim", "refused", "too many wrong codes", from: peer)
+            await audit("claim", "refused", "too many wrong codes", by: .stranger, from: peer)
             throw .tooMany(wait)
         case .wrong, nil:
-            await audit("claim", "refused", "wrong code", from: peer)
+            await audit("claim", "refused", "wrong code", by: .stranger, from: peer)
             throw Problem(
                 403,
                 "claim_code_wrong",
@@ -108,14 +110,14 @@ actor Entrance {
                 Self.ownerDocument,
                 bytes,
                 expecting: nil,
-                by: .staff(name: Self.account),
+                by: Self.ownerActor,
                 at: clock.wallTime()
             )
             guard case .stored = change else { throw JournalError.inUse(detail: "claimed") }
             owner = hash
             claim = nil
             await desk.setClaim(nil)
-            await audit("claim", "ok", "the terminal has an owner", from: peer)
+            await audit("claim", "ok", "the terminal has an owner", by: Self.ownerActor, from: peer)
             return try await sessions.begin(.owner, at: clock.wallTime())
         } catch {
             if case .inUse(detail: "claimed") = error { throw Self.alreadyClaimed }
@@ -124,45 +126,59 @@ actor Entrance {
     }
 
     func signIn(password: String, from peer: String) async throws(Problem) -> (token: String, session: Session) {
-        try await check(password: password, what: "login", from: peer)
+        try await check(password: password, what: "login", by: .stranger, from: peer)
         do throws(JournalError) {
             return try await sessions.begin(.owner, at: clock.wallTime())
         } catch { throw Problem(503, error.reason) }
     }
 
-    /// Asks for the password again, slowed down like signing in.
-    func check(password: String, what: String, from peer: String) async throws(Problem) {
+    /// Asks for the password, slowed down after wrong ones.
+    /// - Parameter who: Who is known to ask before the password is looked at.
+    func check(password: String, what: String, by who: Payments.Actor, from peer: String) async throws(Problem) {
         guard let owner else { throw .notClaimed }
         let now = clock.wallTime().millisecondsSince1970
         let pause = throttle.pause(account: Self.account, source: peer, at: now)
         guard pause == .zero else {
-            await audit(what, "refused", "too many tries", from: peer)
+            await audit(what, "refused", "too many tries", by: who, from: peer)
             throw .tooMany(pause)
         }
         // Counted before it is checked: tries at the same moment must not all see the same count.
         throttle.fail(account: Self.account, source: peer, at: now)
         guard try await matches(owner, password) else {
             await storeThrottle()
-            await audit(what, "refused", "wrong password", from: peer)
+            await audit(what, "refused", "wrong password", by: who, from: peer)
             throw Problem(401, "password_wrong", "This is not the password.", "Type it again; mind capitals.")
         }
         throttle.succeed(account: Self.account, source: peer)
         await storeThrottle()
-        await audit(what, "ok", "", from: peer)
+        await audit(what, "ok", "", by: Self.ownerActor, from: peer)
     }
 
     func signOut(_ session: Session, from peer: String) async throws(Problem) {
         do throws(JournalError) { try await sessions.end(session, at: clock.wallTime()) } catch {
             throw Problem(503, error.reason)
         }
-        await audit("logout", "ok", "", from: peer)
+        await audit("logout", "ok", "", by: Self.ownerActor, from: peer)
     }
 
     /// Who did what, when, from where, and whether it was allowed. Never a password, code or key.
-    func audit(_ what: String, _ result: String, _ detail: String, from peer: String) async {
+    ///
+    /// What strangers do is written within a budget and counted beyond it: nobody on the network can fill the storage.
+    func audit(
+        _ what: String,
+        _ result: String,
+        _ detail: String,
+        by who: Payments.Actor,
+        from peer: String
+    ) async {
+        var detail = detail
+        if who == .stranger {
+            guard let unwritten = strangers.take(at: clock.elapsed()) else { return }
+            if unwritten > 0 { detail += " (and \(unwritten) more since the last entry)" }
+        }
         let entry = AuditEntry(
             at: clock.wallTime(),
-            who: .staff(name: Self.account),
+            who: who,
             from: peer,
             what: what,
             result: result,

@@ -19,7 +19,7 @@ struct Gate: Sendable {
 
     func check(_ request: WebRequest, isClaimed: Bool, now: WallTime) throws(Problem) -> Pass {
         let route = try Route(request.method, request.path, query: request.query)
-        if route.changesState { try checkOrigin(request) }
+        try checkOrigin(request, isNeeded: route.changesState)
         try checkSite(request)
         if route.changesState { try checkContentType(request) }
         guard isClaimed || route == .session || route == .claim else { throw .notClaimed }
@@ -42,9 +42,11 @@ struct Gate: Sendable {
         return Pass(route: route, token: token, session: session)
     }
 
-    /// The page that sends it is this terminal's own: same scheme, name and port. A missing origin is refused too.
-    private func checkOrigin(_ request: WebRequest) throws(Problem) {
+    /// The page that sends it is this terminal's own: same scheme, name and port. Browsers send no origin with a page's own
+    /// questions, so it may be missing there; for whatever changes something a missing one is refused too.
+    private func checkOrigin(_ request: WebRequest, isNeeded: Bool) throws(Problem) {
         let origins = request.headers("Origin")
+        guard isNeeded || !origins.isEmpty else { return }
         guard origins.count == 1, let host = request.header("Host"),
             origins[0].lowercased() == (request.isSecure ? "https://" : "http://") + host.lowercased()
         else { throw .otherOrigin }

@@ -10,6 +10,8 @@ struct Problem: Error, Sendable, Equatable {
     /// The charge that stands in the way.
     var chargeID: ChargeID?
     var retryAfter: Duration?
+    /// The methods that the address does take.
+    var allowed: [String] = []
 
     init(_ status: Int, _ code: String, _ message: String, _ action: String) {
         self.init(status, Reason(code: code, message: message, action: action))
@@ -38,6 +40,7 @@ struct Problem: Error, Sendable, Equatable {
         if let chargeID { body["chargeID"] = .string(chargeID.rawValue) }
         var headers: WebHeaders = [:]
         if let retryAfter { headers.add("Retry-After", String(max(1, retryAfter.components.seconds + 1))) }
+        if !allowed.isEmpty { headers.add("Allow", allowed.joined(separator: ", ")) }
         return .json(JSON.object(body).text, status: status, headers: headers)
     }
 

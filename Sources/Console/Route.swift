@@ -59,12 +59,15 @@ enum Route: Sendable, Equatable {
 
     private static func only(_ method: String, _ routes: [String: Route]) throws(Problem) -> Route {
         guard let route = routes[method] else {
-            throw Problem(
+            let methods = routes.keys.sorted()
+            var problem = Problem(
                 405,
                 "method_not_allowed",
                 "This address does not take this kind of request.",
-                "Use \(routes.keys.sorted().joined(separator: " or "))."
+                "Use \(methods.joined(separator: " or "))."
             )
+            problem.allowed = methods
+            throw problem
         }
         return route
     }

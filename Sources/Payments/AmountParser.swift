@@ -30,6 +30,7 @@ extension Money {
             symbols.append(try Symbol(character))
         }
         guard !symbols.isEmpty else { throw .empty }
+        guard Self.hasDigitsOfOneScript(text) else { throw .notANumber }
         if symbols.first == .minus { throw .negative }
         guard !symbols.contains(.minus) else { throw .notANumber }
 
@@ -45,6 +46,16 @@ extension Money {
         }
         guard minorUnits > 0 else { throw .zero }
         return Money(minorUnits: minorUnits, currency: currency)
+    }
+
+    /// A Bengali four looks like an eight: beside other digits it is a trick. Mathematical digits are for formulas.
+    private static func hasDigitsOfOneScript(_ text: String) -> Bool {
+        let zeros = Set(
+            text.unicodeScalars.compactMap { scalar in
+                Character(scalar).wholeNumberValue.map { Int(scalar.value) - $0 }
+            }
+        )
+        return zeros.count <= 1 && zeros.allSatisfy { $0 < 0x1D7CE || $0 > 0x1D7FF }
     }
 
     private enum Symbol: Equatable {

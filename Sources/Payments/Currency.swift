@@ -7,7 +7,8 @@ public struct Currency: Sendable, Hashable {
 
     /// A currency of ISO 4217, or nil where `code` is not an active one. Case matters: the code is capitals.
     public init?(code: String) {
-        guard Self.activeCodes.contains(code) else { return nil }
+        // Three bytes: Swift takes "\u{212A}ES" with the sign for kelvin for the same text as "KES".
+        guard code.utf8.count == 3, Self.activeCodes.contains(code) else { return nil }
         self.code = code
         exponent = Self.exponents[code] ?? 2
     }

@@ -128,4 +128,6 @@ public enum Actor: Sendable, Hashable, Codable {
     case till(token: String)
     case customer
     case terminal
+    /// Somebody who has not shown who they are.
+    case stranger
 }

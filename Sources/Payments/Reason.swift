@@ -12,6 +12,20 @@ public struct Reason: Sendable, Hashable, Codable {
     }
 }
 
+extension Reason {
+    /// Words from outside, safe to put into a sentence: printable, one line, 120 characters at most.
+    public static func clean(_ text: String) -> String {
+        let printable = text.unicodeScalars.prefix(400).map { scalar -> Character in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: " "
+            default: Character(scalar)
+            }
+        }
+        let words = String(printable).split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+        return String(words.prefix(120))
+    }
+}
+
 extension Charge {
     /// Words for the state, where there is something to explain; nil while all goes its way.
     public var reason: Reason? {
@@ -57,7 +71,7 @@ extension Charge {
             if case .offered(_, let progress) = attempt.phase, let word = progress.unrecognisedWord {
                 return Reason(
                     code: "unrecognised_status",
-                    message: "The gateway answered with a word this terminal does not know: “\(Self.clean(word))”.",
+                    message: "The gateway answered with a word this terminal does not know: “\(Reason.clean(word))”.",
                     action: "Do not charge again. Check the payment at the gateway; update the terminal."
                 )
             }
@@ -103,7 +117,7 @@ extension Charge {
         // Source: WalletConnect Pay API 2026-02-19.preview, `failureCode`: `declined_user` is a compliance refusal, which
         // must read like any other decline.
         Reason(
-            code: code.map { "failed_" + clean($0) } ?? "failed",
+            code: code.map { "failed_" + Reason.clean($0) } ?? "failed",
             message: "The payment was declined. No money moved.",
             action: "Ask the customer to pay another way."
         )
@@ -111,7 +125,7 @@ extension Charge {
 
     /// Source: WalletConnect Pay API 2026-02-19.preview, `ErrorCode` and `MerchantApiErrorCode`.
     private static func explain(_ refusal: Refusal) -> Reason {
-        let code = "gateway_" + clean(refusal.code)
+        let code = "gateway_" + Reason.clean(refusal.code)
         switch refusal.code {
         case "invalid_api_key", "missing_api_key", "unauthorized", "forbidden", "missing_merchant_id",
             "missing_merchant_api_key", "merchant_not_found", "not_sandbox_api_key":
@@ -123,7 +137,7 @@ extension Charge {
         case "params_validation", "invalid_params":
             return Reason(
                 code: code,
-                message: "The gateway refuses this charge: \(clean(refusal.message)). No payment was made.",
+                message: "The gateway refuses this charge: \(Reason.clean(refusal.message)). No payment was made.",
                 action: "Correct the amount or the reference and charge again."
             )
         case "idempotency_conflict":
@@ -135,21 +149,9 @@ extension Charge {
         default:
             return Reason(
                 code: code,
-                message: "The gateway refused the charge: \(clean(refusal.message)). No payment was made.",
+                message: "The gateway refused the charge: \(Reason.clean(refusal.message)). No payment was made.",
                 action: "Try again, or take the payment another way."
             )
         }
-    }
-
-    /// Words from outside, safe to put into a sentence: printable, one line, 120 characters at most.
-    static func clean(_ text: String) -> String {
-        let printable = text.unicodeScalars.prefix(400).map { scalar -> Character in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: " "
-            default: Character(scalar)
-            }
-        }
-        let words = String(printable).split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
-        return String(words.prefix(120))
     }
 }

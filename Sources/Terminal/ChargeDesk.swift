@@ -391,8 +391,8 @@ extension ChargeDesk {
     private func log(_ event: Charge.Event, _ before: Charge, _ after: Charge) {
         var metadata: Logger.Metadata = ["charge": "\(after.id)", "state": "\(after.state.rawValue)"]
         switch event {
-        case .silent(_, let reason), .notSent(_, let reason): metadata["reason"] = "\(reason)"
-        case .refused(_, let refusal): metadata["reason"] = "\(refusal.code)"
+        case .silent(_, let reason), .notSent(_, let reason): metadata["reason"] = "\(Reason.clean(reason))"
+        case .refused(_, let refusal): metadata["reason"] = "\(Reason.clean(refusal.code))"
         default: break
         }
         if before.state != after.state {

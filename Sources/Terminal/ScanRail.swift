@@ -125,6 +125,10 @@ public struct ScanRail: RailDriver {
                 await attempt.record(.notFound(attempt: attempt.id))
                 return true
             }
+            if let amount = found.amount, amount != .fiat(attempt.terms.amount) {
+                await attempt.record(.silent(attempt: attempt.id, reason: Self.otherAmount))
+                return false
+            }
             // Its link is not known, so nobody can be shown it: it is offered only to be asked about and taken back.
             let offer = Offer(paymentID: found.paymentID.rawValue, link: nil, expiresAt: nil)
             await attempt.record(.offered(attempt: attempt.id, offer: offer))
@@ -177,6 +181,7 @@ public struct ScanRail: RailDriver {
         terms.gatewayURL == gatewayURL && terms.merchantID == merchantID
     }
 
+    private static let otherAmount = "the gateway has a payment of another amount under this charge's reference"
     private static let elsewhere = "the settings name another gateway or merchant than the one this payment was made at"
 }
 

@@ -120,7 +120,10 @@ public actor SettingsDesk {
     }
 
     /// Asks the gateway that a form names for one payment of the past: shows whether address, merchant and key work.
-    public func testConnection(_ form: SettingsForm) async -> ConnectionTest {
+    ///
+    /// Fields that have nothing to do with the connection may be empty still.
+    /// - Throws: `SettingsError.invalid`; nothing was asked.
+    public func testConnection(_ form: SettingsForm) async throws(SettingsError) -> ConnectionTest {
         let started = clock.elapsed()
         func result(_ isOK: Bool, _ reason: Reason) -> ConnectionTest {
             ConnectionTest(isOK: isOK, reason: reason, duration: clock.elapsed() - started)
@@ -128,9 +131,12 @@ public actor SettingsDesk {
         var trial = form
         if trial.operatorID.isEmpty { trial.operatorID = "test" }
         if trial.merchantName.isEmpty { trial.merchantName = "test" }
-        if Currency(code: trial.currency) == nil { trial.currency = Currency.euro.code }
+        if trial.currency.isEmpty { trial.currency = Currency.euro.code }
+        let settings: MerchantSettings
+        do throws(FormErrors) {
+            settings = try trial.checked(hasKey: current?.gatewayKeySet == true, gateways: gateways)
+        } catch { throw .invalid(error) }
         do {
-            let settings = try trial.checked(hasKey: current?.gatewayKeySet == true, gateways: gateways)
             // The stored key belongs to the stored gateway. Sending it to another address would give it away.
             let key: Secret
             if let typed = form.gatewayKey, !typed.isEmpty {
@@ -153,12 +159,6 @@ public actor SettingsDesk {
             return result(
                 true,
                 Reason(code: "connected", message: "The gateway answers and accepts the key.", action: "")
-            )
-        } catch let error as FormErrors {
-            let first = error.fields.min { $0.key < $1.key }?.value
-            return result(
-                false,
-                first ?? Reason(code: "invalid_settings", message: "Something is missing.", action: "")
             )
         } catch let error as MerchantError {
             return result(false, error.connectionReason)

@@ -132,15 +132,7 @@ extension SettingsForm {
                 action: "Shorten it."
             )
         }
-        let isVisible = name.unicodeScalars.allSatisfy { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
-            // Joiners belong to scripts and emoji; marks that turn the direction of text belong to tricks.
-            case .format: scalar == "\u{200D}" || scalar == "\u{200C}"
-            default: true
-            }
-        }
-        guard isVisible else {
+        guard isVisible(name) else {
             return Reason(
                 code: "invalid_characters",
                 message: "The merchant name has characters that cannot be shown.",
@@ -148,6 +140,32 @@ extension SettingsForm {
             )
         }
         return nil
+    }
+
+    /// Every character can be shown, and something is there to be seen.
+    private static func isVisible(_ name: String) -> Bool {
+        let isAllowed = name.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+            // Joiners belong to scripts and emoji; marks that turn the direction of text belong to tricks.
+            case .format: scalar == "\u{200D}" || scalar == "\u{200C}"
+            default: true
+            }
+        }
+        let hasInk = name.unicodeScalars.contains { scalar in
+            switch scalar.properties.generalCategory {
+            // Letters that are blank: the fillers of Hangul, the empty pattern of Braille.
+            case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+                .letterNumber, .otherNumber, .otherSymbol, .mathSymbol, .currencySymbol:
+                !scalar.properties.isDefaultIgnorableCodePoint && scalar != "\u{2800}"
+            default: false
+            }
+        }
+        // Marks on marks cover the lines above and below. Four are more than any language piles up.
+        let isCalm = name.allSatisfy { character in
+            character.unicodeScalars.filter { $0.properties.generalCategory == .nonspacingMark }.count <= 4
+        }
+        return isAllowed && hasInk && isCalm
     }
 
     private func keyError(hasKey: Bool) -> Reason? {
@@ -205,12 +223,20 @@ public struct GatewayPolicy: Sendable {
         let authority = rest.prefix { $0 != "/" }
         let path = rest.dropFirst(authority.count)
         // No user, query or fragment: nothing secret and nothing hidden in an address.
-        guard !authority.isEmpty, !text.contains(where: { "@?#\\%\"<>".contains($0) }), !path.contains("..") else {
-            return fault
+        let isPlain = path.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "/._~-".utf8.contains(byte)
+            }
         }
+        guard !authority.isEmpty, isPlain, !path.contains("..") else { return fault }
         let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 2, let host = parts.first, Self.isHost(host) else { return fault }
-        if parts.count == 2 { guard let port = UInt16(parts[1]), port > 0 else { return fault } }
+        if parts.count == 2 {
+            guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(parts[1]), port > 0 else {
+                return fault
+            }
+        }
         guard isSecure || host == "127.0.0.1" || host == "localhost" else { return fault }
         return nil
     }

@@ -26,6 +26,10 @@ class Shop:
     gateway_key: str
     merchant_id: str
     wallet_command: list[str]
+    #: Where the terminal keeps its files and its log; None where a terminal elsewhere is tested.
+    state: pathlib.Path | None = None
+    #: What opens the sandbox gateway's own doors.
+    control_token: str | None = None
 
     @classmethod
     def from_environment(cls) -> "Shop":
@@ -49,6 +53,8 @@ class Shop:
             gateway_key=fact("gatewayKey", "TILL_GATEWAY_KEY"),
             merchant_id=fact("merchantID", "TILL_MERCHANT_ID"),
             wallet_command=shlex.split(wallet) if isinstance(wallet, str) else list(wallet),
+            state=pathlib.Path(facts["state"]) if "state" in facts else None,
+            control_token=facts.get("controlToken"),
         )
 
     def pay(self, link: str) -> None:

@@ -118,7 +118,9 @@ function build(place, saved, { isFirst, onSaved }) {
   const save = busyButton({ label: t(isFirst ? "settings.saveFirst" : "settings.save"), busyLabel: t("settings.saving") });
   const test = busyButton({ label: t("settings.test"), busyLabel: t("settings.testing"), className: "button wide", type: "button" });
 
-  const gatewayChanges = () => fields.gatewayKey.value !== "" || fields.gatewayURL.value.trim() !== (saved.gatewayURL ?? "");
+  /** Whether payments would go elsewhere, for which the terminal wants the password. */
+  const gatewayChanges = () => fields.gatewayKey.value !== ""
+    || fields.gatewayURL.value.trim() !== (saved.gatewayURL ?? "") || fields.merchantID.value.trim() !== (saved.merchantID ?? "");
   const showPassword = () => { fields.password.element.hidden = isFirst || !gatewayChanges(); };
   const keep = () => {
     const typed = {};

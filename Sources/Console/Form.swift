@@ -1,0 +1,105 @@
+import Payments
+import StrictJSON
+
+/// The fields of a request's body, taken one by one with their types; what is left over was not asked for.
+struct Form: Sendable {
+    /// By the bytes of their names: Swift takes “K” and the sign for kelvin for the same text.
+    private var members: [[UInt8]: ExactJSON] = [:]
+    private(set) var errors: [String: Payments.Reason] = [:]
+
+    private static let mostFields = 32
+    /// No form of the terminal has arrays or objects in it.
+    private static let limits = ExactJSON.Limits(bytes: 64 * 1024, depth: 8)
+
+    /// - Throws: ``Problem`` where the body is no JSON object in UTF-8, or names a field twice.
+    init(_ body: [UInt8]) throws(Problem) {
+        let document: ExactJSON
+        do throws(ExactJSON.Failure) { document = try ExactJSON(parsing: body, limits: Self.limits) } catch {
+            switch error {
+            case .duplicateName: throw Self.duplicate
+            case .tooLarge, .tooDeep, .notUTF8, .syntax: throw Self.invalid
+            }
+        }
+        guard case .object(let fields) = document, fields.count <= Self.mostFields else { throw Self.invalid }
+        for field in fields { members[Array(field.name.utf8)] = field.value }
+    }
+
+    private static let invalid = Problem(
+        400,
+        "invalid_json",
+        "The request is not a JSON object. Nothing was done.",
+        "Send it as the documentation of this address says."
+    )
+    private static let duplicate = Problem(
+        400,
+        "duplicate_field",
+        "The request names a field twice. Nothing was done.",
+        "Send each field once."
+    )
+
+    /// A text of at most `limit` characters without control characters. Missing counts as empty.
+    mutating func text(_ name: String, limit: Int) -> String { optionalText(name, limit: limit) ?? "" }
+
+    /// A text of at most `limit` characters without control characters; nil where it is missing or null.
+    mutating func optionalText(_ name: String, limit: Int) -> String? {
+        switch members.removeValue(forKey: Array(name.utf8)) {
+        case nil, .null: return nil
+        case .string(let text):
+            guard text.count <= limit, text.utf8.count <= 4 * limit else {
+                errors[name] = Payments.Reason(
+                    code: "too_long",
+                    message: "This has more than \(limit) characters.",
+                    action: "Shorten it."
+                )
+                return nil
+            }
+            guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+                errors[name] = Payments.Reason(
+                    code: "invalid_characters",
+                    message: "This has characters that cannot be shown.",
+                    action: "Type it again instead of pasting it."
+                )
+                return nil
+            }
+            return text
+        default:
+            errors[name] = Payments.Reason(
+                code: "wrong_type",
+                message: "This must be a text.",
+                action: "Send it as a text."
+            )
+            return nil
+        }
+    }
+
+    /// A whole number written with digits only; nil where it is missing or null.
+    mutating func integer(_ name: String) -> Int64? {
+        switch members.removeValue(forKey: Array(name.utf8)) {
+        case nil, .null: return nil
+        case .number(let digits):
+            if let number = Int64(digits) { return number }
+        default: break
+        }
+        errors[name] = Payments.Reason(
+            code: "wrong_type",
+            message: "This must be a whole number.",
+            action: "Send it without quotes, point or exponent, and not larger than the terminal can count."
+        )
+        return nil
+    }
+
+    /// - Throws: ``Problem`` where a field had the wrong form, or one was sent that nobody asked for.
+    mutating func finish() throws(Problem) {
+        for name in members.keys {
+            errors[String(String(decoding: name, as: UTF8.self).prefix(40))] = Payments.Reason(
+                code: "unknown_field",
+                message: "There is no such field.",
+                action: "Leave it out."
+            )
+        }
+        guard let (_, reason) = errors.min(by: { $0.key < $1.key }) else { return }
+        var problem = Problem(422, reason)
+        problem.fields = errors
+        throw problem
+    }
+}
