@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test check format setup setup-test clean
+.PHONY: run demo test bench check format setup setup-test clean
 
 SHELL = /bin/bash
 
@@ -11,6 +11,9 @@ demo: setup-test
 
 test: setup-test
 	@scripts/test
+
+bench: setup-test
+	@scripts/bench
 
 check: setup
 	@scripts/check

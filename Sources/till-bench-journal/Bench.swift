@@ -35,8 +35,12 @@ func bench(in folder: String?) async throws {
         rates.raw.append(plain)
     }
     let (shared, alone, plain) = (median(rates.shared), median(rates.alone), median(rates.raw))
-    print("committed transactions per second, the same tables and rows, WAL, synchronous=FULL, median of \(turns) turns")
-    print(String(format: "journal, %d charges at once: %.0f, C %.0f, ratio %.2f", atOnce, shared, plain, shared / plain))
+    print(
+        "committed transactions per second, the same tables and rows, WAL, synchronous=FULL, median of \(turns) turns"
+    )
+    print(
+        String(format: "journal, %d charges at once: %.0f, C %.0f, ratio %.2f", atOnce, shared, plain, shared / plain)
+    )
     print(String(format: "journal, one after the other: %.0f, C %.0f, ratio %.2f", alone, plain, alone / plain))
     try journal.close()
 }

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks one after the other and prints their figures as one table, each beside its baseline and its limit.
+
+Figures of one line come from one run, in which Till and the baseline take turns: what else the machine does hits both.
+A line that misses its limit is marked and nothing else follows from it: machines differ.
+"""
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / ".build/release"
+lines = []
+
+
+def line(what, till, baseline="", ratio="", limit="", holds=None):
+    mark = "" if holds is None else ("ok" if holds else "MISSED")
+    lines.append((what, till, baseline, ratio, limit, mark))
+    print(f"  {what}: {till} {mark}", flush=True)
+
+
+def output(*command, check=True):
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=check, timeout=300).stdout
+
+
+def spans(text):
+    """`name: p50 1.23 ms, p99 4.56 ms, …` as {name: (p50, p99)}."""
+    found = re.findall(r"^(.+): p50 ([\d.]+) ms, p99 ([\d.]+) ms", text, re.M)
+    return {name.strip(): (float(middle), float(slow)) for name, middle, slow in found}
+
+
+def screen():
+    figures = spans(output(BUILD / "till-bench-screen"))
+    (middle, slow), (base, base_slow) = figures["charge to verified pixels"], figures["qrencode program + copy, not checked"]
+    line("QR page drawn, shown, read back: p50", f"{middle:.1f} ms", f"{base:.1f} ms qrencode + blit", f"{middle / base:.2f}")
+    line("QR page drawn, shown, read back: p99", f"{slow:.1f} ms", f"{base_slow:.1f} ms qrencode + blit", f"{slow / base_slow:.2f}",
+         "25 ms", slow < 25)
+
+
+def payment():
+    figures = spans(output(BUILD / "till-bench-payment", "100"))
+    slow = figures["request to verified QR pixels, without the gateway"][1]
+    line("charge request → QR pixels, whole terminal: p99", f"{slow:.1f} ms", limit="25 ms", holds=slow < 25)
+    slow = figures["final word at the gateway to paid pixels"][1]
+    line("final word at the gateway → “paid” pixels: p99", f"{slow:.1f} ms", limit="50 ms", holds=slow < 50)
+
+
+def journal():
+    for name, ours, base, ratio in re.findall(
+        r"^journal, (.+): (\d+), C (\d+), ratio ([\d.]+)", output(BUILD / "till-bench-journal"), re.M
+    ):
+        is_promised = "at once" in name
+        line(f"journal, {name}", f"{ours}/s", f"{base}/s SQLite in C", ratio, "0.80" if is_promised else "",
+             float(ratio) >= 0.8 if is_promised else None)
+
+
+def web():
+    text = output("Benchmarks/web/run", ".build/bench-web-baseline", BUILD / "till-bench-web", "--rounds", "5", "--seconds", "1",
+                  check=False)
+    row = re.compile(r"^(\S.*?)\s{2,}(\d+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(0\.\d+)?", re.M)
+    for name, connections, base, ours, ratio, floor in row.findall(text):
+        line(f"web, {name}, {connections} at once", f"{ours}/s", f"{base}/s libmicrohttpd in C", ratio, floor,
+             float(ratio) >= float(floor) if floor else None)
+
+
+def first(process, deadline, wanted):
+    """The process's next announcement of an event."""
+    text = ""
+    while time.monotonic() < deadline:
+        if select.select([process.stdout], [], [], 0.1)[0]:
+            text += os.read(process.stdout.fileno(), 65536).decode()
+            for announced in text.split("\n")[:-1]:
+                if json.loads(announced)["event"] == wanted:
+                    return
+    sys.exit(f"the terminal did not come to “{wanted}”")
+
+
+def wakeups(pid):
+    """Times that any of its threads went to sleep by itself, see proc(5)."""
+    status = [(task / "status").read_text() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M).group(1)) for text in status)
+
+
+def idle():
+    starts = []
+    for number in range(7):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="till-bench-"))
+        page = folder / "screen.png"
+        (folder / "till.yaml").write_text(
+            f"state: {folder}/state\n"
+            f'web: {{ address: 127.0.0.1, port: 0, names: [localhost], pages: "{ROOT}/Public" }}\n'
+            f"screen: {{ sink: png, path: {page}, width: 1920, height: 1080 }}\nlog: {{ level: error }}\n"
+        )
+        began = time.monotonic()
+        process = subprocess.Popen([BUILD / "till", "run", "--config", folder / "till.yaml", "--announce", "-"], stdout=subprocess.PIPE)
+        while not page.exists() and time.monotonic() < began + 10:
+            time.sleep(0.001)
+        starts.append((time.monotonic() - began) * 1000)
+        first(process, began + 20, "claim")
+        if number == 6:
+            time.sleep(2)  # Until what a start leaves behind has settled.
+            before, seconds = wakeups(process.pid), 10
+            time.sleep(seconds)
+            rate = (wakeups(process.pid) - before) / seconds
+            resident = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text()).group(1)) / 1024
+            line("idle: resident memory", f"{resident:.0f} MB", limit="60 MB", holds=resident < 60)
+            line("idle: wake-ups of all threads", f"{rate:.1f}/s")
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+        process.stdout.close()
+        shutil.rmtree(folder)
+    middle = sorted(starts)[len(starts) // 2]
+    line("start → first screen, 1920×1080 PNG: p50", f"{middle:.0f} ms", limit="300 ms", holds=middle < 300)
+
+
+def main():
+    print("Measuring …", flush=True)
+    for part in (screen, payment, journal, idle, web):
+        part()
+    widths = [max(len(row[column]) for row in lines) for column in range(6)]
+    heads = ("what", "Till", "baseline", "ratio", "limit", "")
+    widths = [max(width, len(head)) for width, head in zip(widths, heads)]
+    print()
+    for row in [heads, tuple("─" * width for width in widths), *lines]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+main()
