@@ -9,6 +9,7 @@ public final class TerminalWindowSink: PixelSink {
     public let name = "terminal window"
     private let descriptor: Int32
     private let fixedSize: Size?
+    private let caption: [String]
     private var grid: Size
     /// Two colours a cell, upper and lower half, row by row.
     private var halves: [UInt32] = []
@@ -45,14 +46,16 @@ public final class TerminalWindowSink: PixelSink {
     /// - Parameters:
     ///   - fileDescriptor: Stays the caller's; must be open until this sink is closed. 1 is standard output.
     ///   - size: Nil asks the window, before each scene.
+    ///   - caption: Lines for whoever runs this, under the screen. Left out where the screen would get too small.
     /// - Throws: `cannotOpen` when there is no window to ask.
-    public init(fileDescriptor: Int32 = 1, size: Size? = nil) throws(ScreenError) {
+    public init(fileDescriptor: Int32 = 1, size: Size? = nil, caption: [String] = []) throws(ScreenError) {
         descriptor = fileDescriptor
         fixedSize = size
-        guard let now = size ?? Self.windowSize(of: fileDescriptor), (1...1_000).contains(now.columns),
-            (1...1_000).contains(now.rows)
+        self.caption = caption
+        guard let window = size ?? Self.windowSize(of: fileDescriptor), (1...1_000).contains(window.columns),
+            (1...1_000).contains(window.rows)
         else { throw .cannotOpen(path: "terminal window", reason: "this is not a terminal with a known size") }
-        grid = now
+        grid = Self.grid(in: window, under: caption)
         try send("\u{1B}[?1049h\u{1B}[?25l\u{1B}[0m\u{1B}[2J")
         clear()
     }
@@ -60,7 +63,8 @@ public final class TerminalWindowSink: PixelSink {
     deinit { close() }
 
     public var surface: Surface {
-        let now = fixedSize ?? Self.windowSize(of: descriptor) ?? grid
+        let window = fixedSize ?? Self.windowSize(of: descriptor)
+        let now = window.map { Self.grid(in: $0, under: caption) } ?? grid
         if now != grid, now.columns > 0, now.rows > 0 {
             grid = now
             clear()
@@ -106,6 +110,7 @@ public final class TerminalWindowSink: PixelSink {
             // At the end of a row terminals differ in where the cursor is: say it again.
             if (cursor ?? 0) % grid.columns == 0 { cursor = nil }
         }
+        if emitted.isEmpty { output = captionText + output }
         emitted = []  // Until all is sent, nobody knows what the window shows.
         try send(output)
         emitted = cells
@@ -135,6 +140,24 @@ public final class TerminalWindowSink: PixelSink {
         guard !isClosed else { return }
         isClosed = true
         try? send("\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l")  // A window that is gone needs no tidying.
+    }
+
+    // MARK: - Caption
+
+    /// A page needs some 24 rows: 45 half blocks for a QR code.
+    private static let leastRows = 24
+
+    private static func grid(in window: Size, under caption: [String]) -> Size {
+        guard window.rows - caption.count >= leastRows else { return window }
+        return Size(columns: window.columns, rows: window.rows - caption.count)
+    }
+
+    /// The lines under the screen, each cut at the window's edge.
+    private var captionText: String {
+        guard let window = fixedSize ?? Self.windowSize(of: descriptor), window.rows > grid.rows else { return "" }
+        return caption.enumerated().map { index, line in
+            "\u{1B}[\(grid.rows + index + 1);1H\u{1B}[0m\u{1B}[2K\(line.prefix(window.columns))"
+        }.joined()
     }
 
     // MARK: - Cells

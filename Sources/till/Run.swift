@@ -25,6 +25,8 @@ struct Run: AsyncParsableCommand {
         )
     )
     var announce: String?
+    @Option(help: ArgumentHelp("A line under the screen in a terminal window. May be repeated.", visibility: .hidden))
+    var caption: [String] = []
 
     func run() async throws {
         let configuration = try ConfigurationFile.load(config)
@@ -53,7 +55,7 @@ struct Run: AsyncParsableCommand {
 
     private func serve(_ configuration: Configuration, _ logger: Logger) async throws {
         let clock = TerminalClock.system
-        let display = Display(sinks: try configuration.openSinks(png: png))
+        let display = Display(sinks: try configuration.openSinks(png: png, caption: caption))
         // The first picture before anything that takes time: a dark screen looks broken.
         try await display.show(.starting(checkingPayments: 0))
 

@@ -82,6 +82,24 @@ struct TerminalWindowTests {
         #expect(output.hasSuffix("\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"))
     }
 
+    @Test(arguments: [(34, true), (24, false)])
+    func linesForTheOneWhoRunsItStandUnderTheScreenWhereThereIsRoom(rows: Int, isShown: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let descriptor = unsafe open(folder.file("out"), O_RDWR | O_CREAT, 0o600)
+        defer { close(descriptor) }
+        let size = TerminalWindowSink.Size(columns: 60, rows: rows)
+        let long = "gateway " + String(repeating: "x", count: 80)
+        let sink = try TerminalWindowSink(fileDescriptor: descriptor, size: size, caption: [long, "pay with this"])
+        #expect(sink.surface.size.height == (isShown ? rows - 2 : rows) * 16)
+        let display = Display(sinks: [sink])
+        try await display.show(.starting(checkingPayments: 0))
+        await display.close()
+        let output = String(decoding: try folder.bytes("out"), as: UTF8.self)
+        #expect(output.contains("\u{1B}[\(rows);1H\u{1B}[0m\u{1B}[2Kpay with this") == isShown)
+        #expect(output.contains("gateway xxx") == isShown)
+        #expect(!output.contains(long), "a line that is cut does not wrap into the screen")
+    }
+
     @Test func aFileIsNoWindow() throws {
         let folder = try TemporaryFolder()
         let descriptor = unsafe open(folder.file("out"), O_RDWR | O_CREAT, 0o600)
