@@ -41,6 +41,7 @@ let package = Package(
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CLinuxFramebuffer"),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
@@ -93,7 +94,7 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal", "Console",
+                "CMalloc", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6

@@ -1,0 +1,2 @@
+// glibc leaves its own allocator out of the module Glibc.
+#include <malloc.h>
