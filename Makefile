@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test bench check format setup setup-test clean
+.PHONY: run demo test bench sanitizers check format setup setup-test clean
 
 SHELL = /bin/bash
 
@@ -14,6 +14,9 @@ test: setup-test
 
 bench: setup-test
 	@scripts/bench
+
+sanitizers: setup-test
+	@scripts/sanitizers
 
 check: setup
 	@scripts/check
