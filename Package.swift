@@ -167,7 +167,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "till", "till-sandbox", asyncHTTPClient, subprocess,
+                "till", "till-sandbox", "Journal", "Net", "Payments", "Terminal", "WalletConnectPay", asyncHTTPClient,
+                logging, subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: swift6
