@@ -53,8 +53,9 @@ import CPango
     /// The pixels, row by row without gaps, as `0xFFRRGGBB`.
     func withPixels<Failure: Error>(_ body: (Span<UInt32>) throws(Failure) -> Void) throws(Failure) {
         unsafe cairo_surface_flush(surface)
-        // Cairo leaves the upper bits undefined. Opaque is right where a device takes them for alpha.
-        for index in unsafe pixels.indices { unsafe pixels[index] |= 0xFF00_0000 }
+        // Cairo leaves the upper bits undefined. Opaque is right where a device takes them for alpha. Not with `|=`:
+        // Swift 6.3 stops at it when it builds for the thread sanitizer (“Invalid bitcast”).
+        for index in unsafe pixels.indices { unsafe pixels[index] = pixels[index] | 0xFF00_0000 }
         try unsafe body(UnsafeBufferPointer(pixels).span)
     }
 
