@@ -90,7 +90,6 @@ struct CrashTests {
     func whatWasAcknowledgedSurvivesAKillAtAnyPoint() async throws {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(20)
-        var generator = SystemRandomNumberGenerator()
         var folder = try TemporaryFolder()
         var (rounds, acknowledged, entries) = (0, 0, Int64(0))
         while clock.now < end || rounds < 30 {
@@ -100,8 +99,8 @@ struct CrashTests {
             }
             let account = try await Writer.killed(
                 in: folder.path,
-                afterLine: Int.random(in: 0...60, using: &generator),
-                then: .microseconds(Int.random(in: 0...4000, using: &generator))
+                afterLine: Int.random(in: 0...60),
+                then: .microseconds(Int.random(in: 0...4000))
             )
             rounds += 1
             acknowledged += Int(account.safe)
@@ -133,7 +132,6 @@ struct CrashTests {
     /// The storage runs full at a byte in the middle of a write, for many bytes.
     @Test(.timeLimit(.minutes(3)))
     func aWriteThatFailsAtAnyByteLeavesNothingHalfWritten() async throws {
-        var generator = SystemRandomNumberGenerator()
         let made = try TemporaryFolder()
         try made.open().close()
         let size = try #require(made.contents["journal.sqlite"]).count
@@ -141,7 +139,7 @@ struct CrashTests {
             let folder = try made.copy()
             let account = try await Writer.ended(
                 in: folder.path,
-                limit: size + Int.random(in: 1...60_000, using: &generator)
+                limit: size + Int.random(in: 1...60_000)
             )
             #expect(!account.failures.isEmpty)
             let journal = try folder.open()

@@ -39,15 +39,14 @@ struct DamageTests {
         let truth = try await journal.everything(charges: 4)
         try journal.close()
         let bytes = Array(try #require(folder.contents["journal.sqlite"]))
-        var generator = SystemRandomNumberGenerator()
         // Most of a small file is empty; bytes that hold something tell more.
         let written = bytes.indices.filter { bytes[$0] != 0 }
         var offsets = Array(stride(from: 0, to: 110, by: 2))
-        offsets += (0..<150).map { _ in written.randomElement(using: &generator) ?? 0 }
+        offsets += (0..<150).map { _ in written.randomElement() ?? 0 }
         var named = 0
         for offset in offsets {
             let copy = try folder.copy()
-            let mask = UInt8(1) << UInt8.random(in: 0..<8, using: &generator)
+            let mask = UInt8(1) << UInt8.random(in: 0..<8)
             try copy.change(copy.database) { $0[offset] ^= mask }
             if let told = try await told(copy) {
                 #expect(told == truth, "offset \(offset), mask \(mask)")
@@ -66,14 +65,13 @@ struct DamageTests {
         let truth = try await journal.everything(charges: 4)
         let crashed = try folder.copy()
         let size = try #require(crashed.contents["journal.sqlite-wal"]).count
-        var generator = SystemRandomNumberGenerator()
         var offsets = Array(stride(from: 0, to: 60, by: 2))
-        offsets += (0..<70).map { _ in Int.random(in: 60..<size, using: &generator) }
-        offsets += (0..<20).map { _ in Int.random(in: size - 20_000..<size, using: &generator) }
+        offsets += (0..<70).map { _ in Int.random(in: 60..<size) }
+        offsets += (0..<20).map { _ in Int.random(in: size - 20_000..<size) }
         var (named, harmless) = (0, 0)
         for offset in offsets {
             let copy = try crashed.copy()
-            try copy.change(copy.log) { $0[offset] ^= 1 << UInt8.random(in: 0..<8, using: &generator) }
+            try copy.change(copy.log) { $0[offset] ^= 1 << UInt8.random(in: 0..<8) }
             guard let told = try await told(copy) else {
                 named += 1
                 continue
@@ -114,9 +112,8 @@ struct DamageTests {
         states.append(try await again.everything(charges: 0))
         let crashed = try folder.copy()
         let size = try #require(crashed.contents["journal.sqlite-wal"]).count
-        var generator = SystemRandomNumberGenerator()
         var counts: Set<Int> = []
-        for length in [0, 1, 31, 32, 33, size] + (0..<40).map({ _ in Int.random(in: 0..<size, using: &generator) }) {
+        for length in [0, 1, 31, 32, 33, size] + (0..<40).map({ _ in Int.random(in: 0..<size) }) {
             let copy = try crashed.copy()
             try copy.change(copy.log) { $0 = $0.prefix(length) }
             let told = try #require(try await told(copy, charges: 0), "\(length) of \(size) bytes")

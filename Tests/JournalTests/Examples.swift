@@ -104,25 +104,25 @@ extension Charge.Event {
         .reported(attempt: 1, report: .processing), success,
     ]
 
-    static func random(using generator: inout some RandomNumberGenerator) -> Charge.Event {
-        let attempt = Int.random(in: 1...3, using: &generator)
+    static func random() -> Charge.Event {
+        let attempt = Int.random(in: 1...3)
         let reports: [Report] = [
             .requiresAction, .processing, .failed(code: nil), .failed(code: "declined"), .expired, .cancelled,
             .unrecognised(word: "on_hold\u{0}\u{202E}"),
             .succeeded(Evidence(paymentID: "pay_\(attempt)", transactionID: nil, paid: nil)),
         ]
         let events: [Charge.Event] = [
-            .attemptStarted(attempt: attempt, rail: Rail.allCases.randomElement(using: &generator) ?? .scan),
+            .attemptStarted(attempt: attempt, rail: Rail.allCases.randomElement() ?? .scan),
             .sending(attempt: attempt), .notSent(attempt: attempt, reason: "no route \u{0}"),
             .silent(attempt: attempt, reason: "30 s"),
             .offered(attempt: attempt, offer: Offer(paymentID: "pay_\(attempt)", link: nil, expiresAt: nil)),
             .refused(attempt: attempt, refusal: Refusal(code: "invalid_params", message: "“no”\n")),
             .notFound(attempt: attempt),
-            .reported(attempt: attempt, report: reports.randomElement(using: &generator) ?? .expired),
-            .reported(attempt: attempt, report: reports.randomElement(using: &generator) ?? .expired),
+            .reported(attempt: attempt, report: reports.randomElement() ?? .expired),
+            .reported(attempt: attempt, report: reports.randomElement() ?? .expired),
             .cancelRequested(by: .till(token: "t")), .deadlineReached, .released(by: .terminal), .resumed,
         ]
-        return events.randomElement(using: &generator) ?? .resumed
+        return events.randomElement() ?? .resumed
     }
 }
 

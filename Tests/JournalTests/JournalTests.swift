@@ -35,11 +35,10 @@ struct JournalTests {
     }
 
     @Test func everyReplayGivesTheLiveCharge() async throws {
-        var generator = SystemRandomNumberGenerator()
         var live: [Charge] = []
         for _ in 0..<60 {
-            let count = Int.random(in: 0...25, using: &generator)
-            let events = (0..<count).map { _ in Charge.Event.random(using: &generator) }
+            let count = Int.random(in: 0...25)
+            let events = (0..<count).map { _ in Charge.Event.random() }
             live.append(try await journal.play(events))
         }
         let tables = try await journal.projection()
