@@ -185,8 +185,9 @@ extension Journal {
     /// Writes everything that waits, in one transaction: they share the sync, which costs most of the time. Where that
     /// fails, nothing of it is kept and each is written by itself, so that one refusal is nobody else's.
     private func write(_ db: Database) {
-        let jobs = waiting.withLock { jobs in
-            defer { jobs = [] }
+        let jobs = waiting.withLock { waiting in
+            let jobs = waiting
+            waiting = []
             return jobs
         }
         if jobs.count > 1, case .success(let tellers) = transact(db, { db in try jobs.map { try $0.run(db) } }) {

@@ -108,7 +108,10 @@ final class StorageLock: Sendable {
 
     func release() {
         descriptor.withLock { descriptor in
-            if let held = descriptor { close(held) }
+            if let held = descriptor {
+                flock(held, LOCK_UN)  // A child that is being started has a copy: closing ours would not let go.
+                close(held)
+            }
             descriptor = nil
         }
     }
