@@ -95,8 +95,9 @@ final class EventFeed: Sendable {
     /// The request is over. On the server's thread.
     func requestEnded() {
         let wasParked = state.withLock { state in
-            defer { (state.phase, state.bytes, state.sent) = (.ended, [], 0) }
-            return state.phase == .waking
+            let wasParked = state.phase == .waking
+            (state.phase, state.bytes, state.sent) = (.ended, [], 0)
+            return wasParked
         }
         if wasParked { ledger.unpark() }
         finish()

@@ -79,8 +79,9 @@ final class PendingAnswer: TaskExecutor {
 
     private func enter() {
         let wasParked = state.withLock { state in
-            defer { state.phase = .running }
-            return state.phase == .waking
+            let wasParked = state.phase == .waking
+            state.phase = .running
+            return wasParked
         }
         if wasParked { ledger.unpark() }
     }
