@@ -94,7 +94,8 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal", "Console",
+                "CMalloc", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal",
+                "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
@@ -128,7 +129,14 @@ let package = Package(
         .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
 
         // Tests.
-        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Payments", "WebServer"], swiftSettings: swift6),
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "Console", "Journal", "Payments", "Terminal", "WalletConnectPay", "WebServer", logging, subprocess,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: swift6
+        ),
         .testTarget(
             name: "JournalTests",
             dependencies: [

@@ -17,13 +17,17 @@ struct DeviceCertificate: Sendable {
     private static let lifetime: TimeInterval = 397 * 86_400
     private static let renewBefore: TimeInterval = 30 * 86_400
 
-    /// Reads the certificate of `folder`, or makes a new one where there is none, it ends soon, or names have changed.
+    /// Reads the certificate of `folder`, or makes a new one where there is none, it ends soon, names have
+    /// changed, or the key is not its key.
     /// - Throws: What the file system says; a terminal without a certificate does not serve.
     static func loadOrCreate(in folder: String, names: [String], at now: Date = Date()) throws -> DeviceCertificate {
         let (certificatePath, keyPath) = (folder + "/tls.crt", folder + "/tls.key")
         if let certificatePEM = try? String(contentsOfFile: certificatePath, encoding: .utf8),
             let keyPEM = try? String(contentsOfFile: keyPath, encoding: .utf8),
             let certificate = try? Certificate(pemEncoded: certificatePEM),
+            // A power cut between the two files leaves a pair that does not fit, and a server that would never start.
+            let key = try? P256.Signing.PrivateKey(pemRepresentation: keyPEM),
+            certificate.publicKey == Certificate.PublicKey(key.publicKey),
             certificate.notValidAfter.timeIntervalSince(now) > renewBefore, certificate.notValidBefore <= now,
             let alternatives = try? certificate.extensions.subjectAlternativeNames,
             Set(alternatives.map { "\($0)" }) == Set(self.alternatives(names).map { "\($0)" })

@@ -17,6 +17,8 @@ public struct ScanRail: RailDriver {
     private static let longPoll = Duration.seconds(20)
     /// Between questions where the gateway names no pace. Source: WalletConnect Pay POS, fallback interval.
     private static let pace = Duration.seconds(2)
+    /// Between questions where the gateway names no pause at all and does not hold them either.
+    private static let shortestPace = Duration.milliseconds(500)
 
     public init(merchant: MerchantClient, gatewayURL: String, merchantID: String, clock: TerminalClock) {
         (self.merchant, self.gatewayURL, self.merchantID, self.clock) = (merchant, gatewayURL, merchantID, clock)
@@ -89,8 +91,7 @@ public struct ScanRail: RailDriver {
                 payment,
                 idempotencyKey: terms.idempotencyKey(attempt: attempt.id)
             )
-            await attempt.record(.offered(attempt: attempt.id, offer: created.offer))
-            return true
+            return await conclude(.offered(attempt: attempt.id, offer: created.offer), attempt)
         } catch {
             return await settle(error, afterSilence: afterSilence, attempt)
         }
@@ -106,15 +107,23 @@ public struct ScanRail: RailDriver {
             return false
         case .invalid(let field, let message):
             let refusal = Refusal(code: "params_validation", message: "\(field): \(message)")
-            await attempt.record(.refused(attempt: attempt.id, refusal: refusal))
-            return !afterSilence
+            return await conclude(.refused(attempt: attempt.id, refusal: refusal), attempt)
         case .noAnswer, .unclear:
             await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
             return false
         case .refused(let refusal):
-            await attempt.record(.refused(attempt: attempt.id, refusal: Refusal(refusal)))
+            let isSettled = await conclude(.refused(attempt: attempt.id, refusal: Refusal(refusal)), attempt)
             // After silence a refusal proves nothing about the request before it: look the payment up by our reference.
-            return afterSilence ? await lookUp(attempt) : true
+            return afterSilence ? await lookUp(attempt) : isSettled
+        }
+    }
+
+    /// Records the gateway's word on making the payment. False where nothing is settled by it, or where the journal did
+    /// not take it: the same request then brings the same word again, after a pause.
+    private func conclude(_ event: Charge.Event, _ attempt: AttemptLink) async -> Bool {
+        switch await attempt.record(event)?.phase {
+        case .idle, .sending, .unanswered: false
+        case .offered, .ended, nil: true
         }
     }
 
@@ -122,17 +131,17 @@ public struct ScanRail: RailDriver {
         do throws(MerchantError) {
             let page = try await merchant.payments(PaymentQuery(reference: attempt.terms.id.compact, limit: 2))
             guard let found = page.payments.first(where: { $0.reference == attempt.terms.id.compact }) else {
-                await attempt.record(.notFound(attempt: attempt.id))
-                return true
+                return await conclude(.notFound(attempt: attempt.id), attempt)
             }
-            if let amount = found.amount, amount != .fiat(attempt.terms.amount) {
+            let expected = PayAmount.fiat(attempt.terms.amount)
+            // The list also says how the amount is written, which is no part of how much it is.
+            if let amount = found.amount, (amount.unit, amount.value) != (expected.unit, expected.value) {
                 await attempt.record(.silent(attempt: attempt.id, reason: Self.otherAmount))
                 return false
             }
             // Its link is not known, so nobody can be shown it: it is offered only to be asked about and taken back.
             let offer = Offer(paymentID: found.paymentID.rawValue, link: nil, expiresAt: nil)
-            await attempt.record(.offered(attempt: attempt.id, offer: offer))
-            return true
+            return await conclude(.offered(attempt: attempt.id, offer: offer), attempt)
         } catch {
             await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
             return false
@@ -148,7 +157,7 @@ public struct ScanRail: RailDriver {
         do throws(MerchantError) {
             let answer = try await merchant.status(of: payment, waitingUpTo: wait)
             await attempt.record(.reported(attempt: attempt.id, report: answer.report(of: offer.paymentID)))
-            return answer.pollAfter ?? Self.pace
+            return max(answer.pollAfter ?? Self.pace, Self.shortestPace)
         } catch {
             await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
             return nil

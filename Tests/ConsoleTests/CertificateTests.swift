@@ -1,0 +1,134 @@
+import Foundation
+import Testing
+
+@testable import Console
+
+/// The terminal's own certificate, as it lies on the storage and as OpenSSL reads it.
+struct CertificateTests {
+    private let folder: TemporaryFolder
+    /// A whole second: certificates know no smaller time.
+    private let made = Date(timeIntervalSince1970: 1_790_000_000)
+    private let names = ["till.local", "192.168.1.7"]
+    private static let day: TimeInterval = 86_400
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var certificatePath: String { folder.path + "/tls.crt" }
+    private var keyPath: String { folder.path + "/tls.key" }
+
+    private func load(_ names: [String]? = nil, at date: Date? = nil) throws -> DeviceCertificate {
+        try DeviceCertificate.loadOrCreate(in: folder.path, names: names ?? self.names, at: date ?? made)
+    }
+
+    private func isSame(_ one: DeviceCertificate, _ other: DeviceCertificate) -> Bool {
+        one.certificatePEM == other.certificatePEM && one.keyPEM == other.keyPEM && one.fingerprint == other.fingerprint
+    }
+
+    /// Whether certificate and key belong together, in the files and in the value.
+    private func isWhole(_ certificate: DeviceCertificate) async throws -> Bool {
+        let inCertificate = try await openssl("x509", "-in", certificatePath, "-noout", "-pubkey")
+        let inKey = try await openssl("pkey", "-in", keyPath, "-pubout")
+        let certificatePEM = try String(contentsOfFile: certificatePath, encoding: .utf8)
+        let keyPEM = try String(contentsOfFile: keyPath, encoding: .utf8)
+        return !inKey.isEmpty && inCertificate == inKey && certificatePEM == certificate.certificatePEM
+            && keyPEM == certificate.keyPEM
+    }
+
+    @Test func itIsMadeOnceAndKept() async throws {
+        let first = try load()
+        let files = folder.bytes
+        #expect(isSame(try load(at: made.addingTimeInterval(Self.day)), first))
+        #expect(isSame(try load(names.reversed()), first), "the order of its names is nothing")
+        #expect(folder.bytes == files)
+        #expect(try await isWhole(first))
+        let other = try TemporaryFolder()
+        let elsewhere = try DeviceCertificate.loadOrCreate(in: other.path, names: names, at: made)
+        #expect(elsewhere.keyPEM != first.keyPEM, "each terminal has a key of its own")
+    }
+
+    @Test func itsKeyIsReadableByItsUserAlone() throws {
+        _ = try load()
+        for date in [made, made.addingTimeInterval(400 * Self.day)] {
+            _ = try load(at: date)
+            let attributes = try FileManager.default.attributesOfItem(atPath: keyPath)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["tls.crt", "tls.key"]
+            )
+        }
+    }
+
+    /// Made a day in the past for clocks that are behind, it ends 396 days after it was made.
+    @Test(arguments: [(365, true), (366, false), (395, false), (397, false), (4000, false)])
+    func itIsRenewedThirtyDaysBeforeItsEnd(days: Int, isKept: Bool) async throws {
+        let first = try load()
+        let later = made.addingTimeInterval(Double(days) * Self.day)
+        let second = try load(at: later)
+        #expect(isSame(first, second) == isKept)
+        #expect((first.keyPEM == second.keyPEM) == isKept, "a new certificate has a new key")
+        #expect(try await isWhole(second))
+        #expect(isSame(try load(at: later), second), "the new one is kept in turn")
+    }
+
+    @Test func theLastSecondBeforeTheThirtyDaysKeepsIt() throws {
+        let first = try load()
+        #expect(isSame(try load(at: made.addingTimeInterval(366 * Self.day - 1)), first))
+        #expect(!isSame(try load(at: made.addingTimeInterval(366 * Self.day)), first))
+    }
+
+    @Test func aClockBeforeItsBeginningMakesItAnew() throws {
+        let first = try load()
+        #expect(isSame(try load(at: made.addingTimeInterval(-Self.day)), first))
+        #expect(!isSame(try load(at: made.addingTimeInterval(-Self.day - 1)), first))
+    }
+
+    @Test(arguments: [
+        ["till.local"], ["till.local", "192.168.1.8"], ["till.local", "192.168.1.7", "kiosk.local"], ["192.168.1.7"],
+    ])
+    func otherNamesMakeItAnew(names: [String]) async throws {
+        let first = try load()
+        let second = try load(names)
+        #expect(!isSame(first, second) && first.keyPEM != second.keyPEM)
+        #expect(isSame(try load(names), second))
+        let text = try await openssl("x509", "-in", certificatePath, "-noout", "-ext", "subjectAltName")
+        for name in names {
+            #expect(text.contains(name.first?.isNumber == true ? "IP Address:\(name)" : "DNS:\(name)"), "\(text)")
+        }
+    }
+
+    @Test(arguments: ["", "nonsense"])
+    func damagedFilesAreReplaced(text: String) async throws {
+        for path in [certificatePath, keyPath] {
+            _ = try load()
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            #expect(try await isWhole(try load()))
+        }
+    }
+
+    /// A power cut between the two files of a renewal leaves the new key beside the old certificate.
+    @Test func aKeyOfAnotherCertificateIsReplaced() async throws {
+        let first = try load()
+        let other = try TemporaryFolder()
+        let foreign = try DeviceCertificate.loadOrCreate(in: other.path, names: names, at: made)
+        try Data(foreign.keyPEM.utf8).write(to: URL(fileURLWithPath: keyPath))
+        let second = try load()
+        #expect(try await isWhole(second) && second.fingerprint != first.fingerprint)
+    }
+
+    @Test func itsFingerprintIsWhatOpenSSLSays() async throws {
+        let certificate = try load()
+        let said = try await openssl("x509", "-in", certificatePath, "-noout", "-fingerprint", "-sha256")
+        #expect(
+            said.contains("=\(certificate.fingerprint)\n") && certificate.fingerprint.count == 32 * 3 - 1,
+            "\(said)"
+        )
+    }
+
+    @Test func itIsForServersAloneAndSignsNoOther() async throws {
+        _ = try load()
+        let text = try await openssl("x509", "-in", certificatePath, "-noout", "-text")
+        #expect(text.contains("CA:FALSE") && !text.contains("CA:TRUE"))
+        #expect(text.contains("TLS Web Server Authentication") && !text.contains("Client Authentication"))
+        #expect(text.contains("prime256v1") && text.contains("ecdsa-with-SHA256"))
+    }
+}
