@@ -77,7 +77,8 @@ struct DeadlineTests {
         }
     }
 
-    private func desk(_ shop: Shop, _ clock: TerminalClock, _ transport: HTTPClientTransport) async throws -> ChargeDesk {
+    private func desk(_ shop: Shop, _ clock: TerminalClock, _ transport: HTTPClientTransport) async throws -> ChargeDesk
+    {
         let folder = shop.folder.appending("desk").string
         let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
         let journal = try Journal.open(directory: folder, deviceKey: key)
