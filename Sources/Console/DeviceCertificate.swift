@@ -22,8 +22,9 @@ struct DeviceCertificate: Sendable {
     /// - Throws: What the file system says; a terminal without a certificate does not serve.
     static func loadOrCreate(in folder: String, names: [String], at now: Date = Date()) throws -> DeviceCertificate {
         let (certificatePath, keyPath) = (folder + "/tls.crt", folder + "/tls.key")
-        if let certificatePEM = try? String(contentsOfFile: certificatePath, encoding: .utf8),
-            let keyPEM = try? String(contentsOfFile: keyPath, encoding: .utf8),
+        if let certificatePEM = FileManager.default.contents(atPath: certificatePath)
+            .map({ String(decoding: $0, as: UTF8.self) }),
+            let keyPEM = FileManager.default.contents(atPath: keyPath).map({ String(decoding: $0, as: UTF8.self) }),
             let certificate = try? Certificate(pemEncoded: certificatePEM),
             // A power cut between the two files leaves a pair that does not fit, and a server that would never start.
             let key = try? P256.Signing.PrivateKey(pemRepresentation: keyPEM),

@@ -240,7 +240,8 @@ struct TypedDataTests {
     }
 
     /// Half of it are structs that all use each other, half is a list of one of them: its type's hash is made once.
-    @Test func theWorstDocumentOfTheLargestSizeIsHashedInTime() throws {
+    /// Without that it takes hours.
+    @Test(.timeLimit(.minutes(3))) func theWorstDocumentOfTheLargestSizeIsHashed() throws {
         let names = (0..<40).map { "T\($0)" }
         let types = names.map { name in
             "\"\(name)\":[" + names.map { "{\"name\":\"f\($0)\",\"type\":\"\($0)[]\"}" }.joined(separator: ",") + "]"
@@ -249,8 +250,7 @@ struct TypedDataTests {
         let list = Array(repeating: #"{"x":[]}"#, count: 8_000).joined(separator: ",")
         let json = #"{"types":{\#(leaf),\#(types)},"primaryType":"A","domain":{},"message":{"v":[\#(list)]}}"#
         #expect((120_000..<ExactJSON.Limits.standard.bytes).contains(json.utf8.count))
-        let time = try ContinuousClock().measure { _ = try TypedData(json: json) }
-        #expect(time < .seconds(20), "took \(time)")
+        #expect(throws: Never.self) { _ = try TypedData(json: json) }
     }
 
     /// A good document with single bytes changed: a value whose own text reads back the same, or an error with a place.

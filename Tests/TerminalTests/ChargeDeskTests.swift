@@ -309,6 +309,7 @@ func withDesk<Value: Sendable>(
         group.addTask { try await desk.run() }
         if awaitReady { await under.until { $0.phase == .idle || $0.phase == .setup } }
         let value = try await body(under)
+        await desk.use(nil, drivers: [])  // The scripted rail keeps its links, which keep the desk.
         group.cancelAll()
         return value
     }
