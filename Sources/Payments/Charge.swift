@@ -204,15 +204,15 @@ extension Charge {
         }
     }
 
-    /// Every payment that waits for the customer and must not be paid any more: cancelled, beaten, overdue, or found
-    /// after the charge had ended. Each answer "still waiting" asks for it again: the earlier withdrawal was lost.
+    /// Every payment that waits for the customer and must not be paid any more: cancelled, beaten, overdue, let go
+    /// by staff, or found after the charge had ended. Each answer "still waiting" asks for it again: the earlier withdrawal was lost.
     private func withdrawals(since before: Charge, because event: Event) -> [Action] {
         attempts.compactMap { attempt in
             guard attempt.waitsForCustomer else { return nil }
             let isStillWaiting = event == .reported(attempt: attempt.id, report: .requiresAction)
             let isNews = before.attempt(attempt.id)?.offer == nil || isStillWaiting
             let becameUnwanted = isUnwanted(attempt) && !before.isUnwanted(attempt)
-            let isOverdue = isPastDeadline || before.state.isFinal
+            let isOverdue = isPastDeadline || isReleased || before.state.isFinal
             return becameUnwanted || isNews && (isUnwanted(attempt) || isOverdue) ? .withdraw(attempt.id) : nil
         }
     }
@@ -266,7 +266,9 @@ extension Attempt {
         switch phase {
         case .idle: phase = .sending(afterSilence: false)
         case .unanswered: phase = .sending(afterSilence: true)
-        case .sending, .offered, .ended: break
+        // A second request while nothing is known of the first one: what it brings proves nothing about the first.
+        case .sending: phase = .sending(afterSilence: true)
+        case .offered, .ended: break
         }
     }
 

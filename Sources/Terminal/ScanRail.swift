@@ -60,13 +60,20 @@ public struct ScanRail: RailDriver {
         var backoff = Backoff()
         // A bounded number of tries: whoever follows the payment asks for the withdrawal again if it still waits.
         for _ in 0..<5 {
-            guard case .offered(let offer, let progress)? = await attempt.current()?.phase, !progress.isProcessing
-            else {
-                return
-            }
-            if await cancel(offer, attempt) { return }
+            guard let offer = await waitingOffer(attempt) else { return }
+            await cancel(offer, attempt)
+            // Still waiting, whatever was answered: once more, after a pause.
+            guard await waitingOffer(attempt) != nil else { return }
             do { try await clock.sleep(backoff.next()) } catch { return }  // The terminal stops; the next run asks.
         }
+    }
+
+    /// The offer that the customer could still pay; nil where there is none.
+    private func waitingOffer(_ attempt: AttemptLink) async -> Offer? {
+        guard case .offered(let offer, let progress)? = await attempt.current()?.phase, !progress.isProcessing else {
+            return nil
+        }
+        return offer
     }
 
     // MARK: - One call each
@@ -164,25 +171,24 @@ public struct ScanRail: RailDriver {
         }
     }
 
-    /// One request to take the payment back. True when the authority has said how it stands.
-    private func cancel(_ offer: Offer, _ attempt: AttemptLink) async -> Bool {
+    /// One request to take the payment back.
+    private func cancel(_ offer: Offer, _ attempt: AttemptLink) async {
         guard isOurs(attempt.terms), let payment = PaymentID(offer.paymentID) else {
             await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere))
-            return false
+            return
         }
         do throws(MerchantError) {
             let answer = try await merchant.cancel(payment)
             await attempt.record(
                 .reported(attempt: attempt.id, report: Report(answer, offer.paymentID, nil, nil))
             )
-            return true
         } catch {
             guard case .refused = error else {
                 await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
-                return false
+                return
             }
             // Refused: too late to take it back, or already over. The status says which.
-            return await question(offer, attempt, waitingUpTo: nil) != nil
+            _ = await question(offer, attempt, waitingUpTo: nil)
         }
     }
 

@@ -79,10 +79,15 @@ public actor SettingsDesk {
         await putIntoForce(settings, key: key.map { Secret(String(decoding: $0, as: UTF8.self)) })
     }
 
+    /// Whether a key is stored for this gateway. Sent to another address it would be given away.
+    private func hasKey(for gatewayURL: String) -> Bool {
+        current?.gatewayKeySet == true && current?.settings.gatewayURL == gatewayURL
+    }
+
     /// What is wrong with a form, by field; empty where it could be saved.
     public func validate(_ form: SettingsForm) -> [String: Reason] {
         do throws(FormErrors) {
-            _ = try form.checked(hasKey: current?.gatewayKeySet == true, gateways: gateways)
+            _ = try form.checked(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
             return [:]
         } catch {
             return error.fields
@@ -93,7 +98,7 @@ public actor SettingsDesk {
     public func save(_ form: SettingsForm, by actor: Actor) async throws(SettingsError) -> StoredSettings {
         let settings: MerchantSettings
         do throws(FormErrors) {
-            settings = try form.checked(hasKey: current?.gatewayKeySet == true, gateways: gateways)
+            settings = try form.checked(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
         } catch { throw .invalid(error) }
         let now = clock.wallTime()
         let change: DocumentChange

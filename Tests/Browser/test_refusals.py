@@ -855,6 +855,7 @@ def test_the_stored_key_is_not_sent_to_another_gateway(open_shop):
     """A stranger's listener hears of a test only where the key for it was typed."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         form = open_shop.form() | {"gatewayURL": f"http://127.0.0.1:{listener.getsockname()[1]}"}
+        open_shop.refuses("422 required", "PUT", f"{API}/settings", form, "gatewayKey")
         answer = open_shop.ask("POST", f"{API}/settings/test-connection", form).json
         assert (answer["ok"], answer["code"]) == (False, "key_needed")
         check_words(answer, str(answer))

@@ -49,6 +49,25 @@ struct ChargeStoryTests {
         #expect(charge.state == .expired)
     }
 
+    @Test func aRefusalOfASecondRequestProvesNothingAboutTheFirst() {
+        let refusal = Refusal(code: "params_validation", message: "no")
+        let first = charge(.sending(attempt: 1), .refused(attempt: 1, refusal: refusal))
+        #expect(first.state == .failed)
+        let second = charge(.sending(attempt: 1), .sending(attempt: 1), .refused(attempt: 1, refusal: refusal))
+        #expect(!second.state.isFinal && second.isUnresolved)
+    }
+
+    /// Staff went on after silence and took cash: nobody is to pay the code as well.
+    @Test func aReleasedChargeThatStillWaitsIsTakenBack() {
+        var charge = charge(
+            .sending(attempt: 1),
+            .offered(attempt: 1, offer: offer),
+            .silent(attempt: 1, reason: "time-out"),
+            .released(by: .staff(name: "Ada"))
+        )
+        #expect(charge.handle(.reported(attempt: 1, report: .requiresAction)) == [.withdraw(1)])
+    }
+
     @Test func cancelIsARequestAndThePaymentWins() {
         var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
         #expect(charge.handle(.cancelRequested(by: .customer)) == [.withdraw(1)])

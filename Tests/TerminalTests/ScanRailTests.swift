@@ -105,7 +105,7 @@ struct ScanRailTests {
         try await withRail(answers, recording: { if case .sending = $0 { true } else { false } }) { rail in
             for (count, gap) in [(1, 1), (2, 2), (3, 4)] {
                 try await rail.untilSleeping(for: .seconds(gap), orRequests: 10)
-                #expect(rail.gateway.requests.count == count)
+                #expect(rail.gateway.requests.filter { $0.method == .post }.count == count)
                 rail.clock.advance(by: .seconds(gap))
             }
         }
@@ -283,6 +283,22 @@ struct ScanRailTests {
             let prefix = "https://gateway.test/v1/payments/pay_1/"
             #expect(rail.gateway.requests.map(\.url) == [prefix + "cancel", prefix + "status"])
             #expect(await rail.ledger.charge.state == state)
+        }
+    }
+
+    @Test func whatStillWaitsAfterEachTryIsTakenBackInGrowingGaps() async throws {
+        let stillWaits = Answer.status(200, #"{"status":"requires_action"}"#)
+        try await withOffered(Array(repeating: stillWaits, count: 40)) { rail in
+            try await withThrowingTaskGroup { group in
+                group.addTask { await rail.rail.withdraw(rail.link) }
+                for (count, gap) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10)] {
+                    try await rail.untilSleeping(for: .seconds(gap), orRequests: 20)
+                    #expect(rail.gateway.requests.count == count)
+                    rail.clock.advance(by: .seconds(gap))
+                }
+                try await group.waitForAll()
+            }
+            #expect(rail.gateway.requests.count == 5)
         }
     }
 
