@@ -84,9 +84,11 @@ def first(process, deadline, wanted):
 
 
 def wakeups(pid):
-    """Times that any of its threads went to sleep by itself, see proc(5)."""
-    status = [(task / "status").read_text() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
-    return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M).group(1)) for text in status)
+    """How often each of its threads went to sleep by itself, see proc(5)."""
+    counts = {}
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        counts[task.name] = int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", (task / "status").read_text(), re.M).group(1))
+    return counts
 
 
 def idle():
@@ -109,7 +111,8 @@ def idle():
             time.sleep(2)  # Until what a start leaves behind has settled.
             before, seconds = wakeups(process.pid), 10
             time.sleep(seconds)
-            rate = (wakeups(process.pid) - before) / seconds
+            after = wakeups(process.pid)  # Threads that have ended meanwhile slept all the time.
+            rate = sum(count - before.get(name, 0) for name, count in after.items()) / seconds
             status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
             resident, own = (int(re.search(rf"{name}:\s+(\d+)", status).group(1)) / 1024 for name in ("VmRSS", "RssAnon"))
             line("idle: resident memory, 800×480", f"{resident:.0f} MB", limit="60 MB", holds=resident < 60)
