@@ -152,7 +152,9 @@ extension Console {
                 || form.gatewayKey?.isEmpty == false
             if sendsMoneyElsewhere { try await requirePassword(password, from: request.peerAddress) }
         }
-        do throws(SettingsError) { _ = try await settings.save(form, by: Self.staff) } catch {
+        do throws(SettingsError) {
+            _ = try await settings.save(form, replacing: current?.version, by: Self.staff)
+        } catch {
             await entrance.audit("settings", "refused", "", by: Self.staff, from: request.peerAddress)
             throw Self.problem(error)
         }

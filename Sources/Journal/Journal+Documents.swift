@@ -15,22 +15,26 @@ extension Journal {
         _ name: String,
         _ bytes: [UInt8],
         expecting version: Int?,
+        with secret: SecretChange? = nil,
         by actor: Actor,
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange {
-        try await setDocument(name, bytes, expecting: .version(version), by: actor, at: time)
+        try await setDocument(name, bytes, expecting: .version(version), with: secret, by: actor, at: time)
     }
 
     /// Stores a document where its version is the expected one.
+    /// - Parameter secret: What changes together with it: both are stored, or neither.
     /// - Returns: The new version, or what stands there instead. Of several changes that expect the same version, one wins.
     public func setDocument(
         _ name: String,
         _ bytes: [UInt8],
         expecting expectation: DocumentExpectation,
+        with secret: SecretChange? = nil,
         by actor: Actor,
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange {
-        try await writing { db in
+        let secret = try secret.map { change throws(JournalError) in try SecretRow(change, key, by: actor, at: time) }
+        return try await writing { db in
             let current = try DocumentRow.fetch(db, name)?.stored
             if case .version(let version) = expectation, version != current?.version {
                 return .conflict(current: current)
@@ -42,6 +46,7 @@ extension Journal {
                 changedBy: actor
             )
             try DocumentRow(name: name, stored: stored).store(db)
+            try secret?.store(db)
             return .stored(version: stored.version)
         }
     }
@@ -132,21 +137,37 @@ extension Journal {
         by actor: Actor,
         at time: WallTime
     ) async throws(JournalError) {
-        guard let bytes else {
-            try await writing { db in try db.execute(sql: "DELETE FROM secret WHERE name = ?", arguments: [name]) }
+        let row = try SecretRow(SecretChange(name: name, bytes: bytes), key, by: actor, at: time)
+        try await writing(row.store)
+    }
+}
+
+/// One row of the table `secret`, or that there shall be none.
+private struct SecretRow: Sendable {
+    let name: String
+    let sealed: Data?
+    let changedMilliseconds: Int64
+    let changedBy: Data
+
+    init(_ change: SecretChange, _ key: DeviceKey, by actor: Actor, at time: WallTime) throws(JournalError) {
+        name = change.name
+        sealed = try change.bytes.map { bytes throws(JournalError) in try key.seal(bytes, name: change.name) }
+        changedMilliseconds = time.millisecondsSince1970
+        changedBy = try StoredJSON.encode(actor)
+    }
+
+    func store(_ db: Database) throws {
+        guard let sealed else {
+            try db.execute(sql: "DELETE FROM secret WHERE name = ?", arguments: [name])
             return
         }
-        let sealed = try key.seal(bytes, name: name)
-        let changedBy = try StoredJSON.encode(actor)
-        try await writing { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO secret (name, sealed, changed_ms, changed_by) VALUES (?, ?, ?, ?)
-                    ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, changed_ms = excluded.changed_ms,
-                        changed_by = excluded.changed_by
-                    """,
-                arguments: [name, sealed, time.millisecondsSince1970, changedBy]
-            )
-        }
+        try db.execute(
+            sql: """
+                INSERT INTO secret (name, sealed, changed_ms, changed_by) VALUES (?, ?, ?, ?)
+                ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, changed_ms = excluded.changed_ms,
+                    changed_by = excluded.changed_by
+                """,
+            arguments: [name, sealed, changedMilliseconds, changedBy]
+        )
     }
 }

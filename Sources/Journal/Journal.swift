@@ -16,13 +16,19 @@ public final class Journal: Sendable {
     let directory: String
     private let lock: StorageLock
     private let writer = Mutex(Writer())
-    /// What nobody has begun to write yet.
-    let waiting = Mutex<[WriteJob]>([])
+    let queue = Mutex(Queue())
     /// The kernel's name for the time since it started: monotonic times of two such times cannot be compared.
     let boot = BootClock.name
 
     /// What the last start found in the file.
     public let startup: StartupReport
+
+    struct Queue {
+        /// What nobody has begun to write yet.
+        var jobs: [WriteJob] = []
+        /// Nothing more is taken.
+        var isClosed = false
+    }
 
     /// What the connection that writes knows. Touched in its turn only.
     private struct Writer {
@@ -79,6 +85,11 @@ public final class Journal: Sendable {
 
     /// Ends the use of the file and lets others open it. Blocks for a sync. Whoever uses the journal later gets errors.
     public func close() throws(JournalError) {
+        let wasOpen = queue.withLock { queue in
+            defer { queue.isClosed = true }
+            return !queue.isClosed
+        }
+        guard wasOpen else { return }
         do {
             // Empties the log beside the file. Where that fails, the log stays and is read at the next start.
             try? pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
@@ -172,10 +183,12 @@ extension Journal {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(JournalError) -> Value {
         let result: Result<Value, JournalError> = await withCheckedContinuation { continuation in
-            let isFirst = waiting.withLock { jobs in
-                jobs.append(WriteJob(body, continuation))
-                return jobs.count == 1
+            let job = WriteJob(body, continuation)
+            let (isTaken, isFirst) = queue.withLock { queue in
+                if !queue.isClosed { queue.jobs.append(job) }
+                return (!queue.isClosed, queue.jobs.count == 1)
             }
+            guard isTaken else { return job.fail(Self.closed) }
             // Where others wait already, the writer is on its way and takes this one along.
             if isFirst { pool.asyncWriteWithoutTransaction { [self] db in write(db) } }
         }
@@ -185,10 +198,9 @@ extension Journal {
     /// Writes everything that waits, in one transaction: they share the sync, which costs most of the time. Where that
     /// fails, nothing of it is kept and each is written by itself, so that one refusal is nobody else's.
     private func write(_ db: Database) {
-        let jobs = waiting.withLock { waiting in
-            let jobs = waiting
-            waiting = []
-            return jobs
+        let jobs = queue.withLock { queue in
+            defer { queue.jobs = [] }
+            return queue.jobs
         }
         if jobs.count > 1, case .success(let tellers) = transact(db, { db in try jobs.map { try $0.run(db) } }) {
             for tell in tellers { tell() }
@@ -205,6 +217,7 @@ extension Journal {
     func reading<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(JournalError) -> Value {
+        guard !queue.withLock(\.isClosed) else { throw Self.closed }
         let result: Result<Value, JournalError> = await withCheckedContinuation { continuation in
             pool.asyncRead { [directory] access in
                 do { continuation.resume(returning: .success(try body(access.get()))) } catch {
@@ -214,6 +227,8 @@ extension Journal {
         }
         return try result.get()
     }
+
+    private static let closed = JournalError.unavailable(detail: "the journal is closed: the terminal stops")
 
     private func transact<Value>(_ db: Database, _ body: (Database) throws -> Value) -> Result<Value, JournalError> {
         do {

@@ -42,6 +42,18 @@ public enum DocumentExpectation: Sendable, Equatable {
     case any
 }
 
+/// A secret that changes together with a document.
+public struct SecretChange: Sendable, CustomStringConvertible, CustomReflectable {
+    public let name: String
+    /// Nil forgets it.
+    public let bytes: [UInt8]?
+
+    public init(name: String, bytes: [UInt8]?) { (self.name, self.bytes) = (name, bytes) }
+
+    public var description: String { "redacted" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Who did what, when, from where, and whether it was allowed. Never holds a secret.
 public struct AuditEntry: Sendable, Codable, Equatable {
     public var at: WallTime

@@ -1,7 +1,8 @@
 /// The terminal's durable memory of charges, as the core needs it. `Journal` implements it over SQLite.
 public protocol ChargeJournal: Sendable {
     /// Opens a charge. Returns once it survives a power cut; only then may anything about it leave the terminal.
-    /// - Throws: ``JournalError``. Nothing was recorded: refuse the charge.
+    /// - Throws: ``JournalError``. It counts as not recorded: refuse the charge. Where the storage failed to say whether it
+    ///   kept it, the next start may find it; nothing about it has left the terminal then.
     func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError)
 
     /// The charge that was opened under a caller's key, with the digest of what was asked for then.
@@ -11,7 +12,8 @@ public protocol ChargeJournal: Sendable {
     /// - Parameters:
     ///   - charge: The charge after the event, for the journal's tables of current states.
     ///   - time: When it happened, by the wall clock.
-    /// - Throws: ``JournalError``. Nothing was recorded: do not act on the event.
+    /// - Throws: ``JournalError``. It counts as not recorded: do not act on the event. Where the storage failed to say
+    ///   whether it kept it, the next start may find it, and asks the authority as about everything open.
     func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError)
 
     /// Every charge with an attempt that the authority has not ended, oldest first, replayed from its events.

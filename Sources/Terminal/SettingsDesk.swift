@@ -1,5 +1,6 @@
 import FoundationEssentials
 public import Journal
+public import Logging
 public import Payments
 public import WalletConnectPay
 
@@ -37,6 +38,7 @@ public actor SettingsDesk {
     private let desk: ChargeDesk
     private let gateways: GatewayPolicy
     private let clock: TerminalClock
+    private let logger: Logger
     private let connect: Connect
     private static let document = "settings"
     private static let keyName = "gateway-key"
@@ -49,14 +51,19 @@ public actor SettingsDesk {
         desk: ChargeDesk,
         gateways: GatewayPolicy,
         clock: TerminalClock,
+        logger: Logger,
         connect: @escaping Connect
     ) {
         self.journal = journal
         self.desk = desk
         self.gateways = gateways
         self.clock = clock
+        self.logger = logger
         self.connect = connect
     }
+
+    /// One save at a time: else an earlier one could come into force after a later one.
+    private let turn = Turnstile()
 
     /// Reads what was set earlier and puts it into force. Call once, before charges are taken.
     public func load() async throws(JournalError) {
@@ -68,7 +75,7 @@ public actor SettingsDesk {
         do { settings = try JSONDecoder().decode(MerchantSettings.self, from: Data(stored.bytes)) } catch {
             throw .corrupt(detail: "the settings cannot be read: \(error)")
         }
-        let key = try await journal.secret(Self.keyName)
+        let key = try await storedKey()
         current = StoredSettings(
             settings: settings,
             version: stored.version,
@@ -76,7 +83,21 @@ public actor SettingsDesk {
             changedBy: stored.changedBy,
             gatewayKeySet: key != nil
         )
-        await putIntoForce(settings, key: key.map { Secret(String(decoding: $0, as: UTF8.self)) })
+        await putIntoForce(settings, key: key)
+    }
+
+    /// The gateway key; nil where there is none that can be opened, so that it is asked for again.
+    private func storedKey() async throws(JournalError) -> Secret? {
+        do throws(JournalError) {
+            return try await journal.secret(Self.keyName).map { Secret(String(decoding: $0, as: UTF8.self)) }
+        } catch {
+            guard case .corrupt(let detail) = error else { throw error }
+            logger.error(
+                "the gateway key cannot be read; no charges until it is entered again",
+                metadata: ["error": "\(detail)"]
+            )
+            return nil
+        }
     }
 
     /// Whether a key is stored for this gateway. Sent to another address it would be given away.
@@ -95,33 +116,41 @@ public actor SettingsDesk {
     }
 
     /// Checks and stores a form, and puts it into force at once. Charges under way keep what they were opened with.
-    public func save(_ form: SettingsForm, by actor: Actor) async throws(SettingsError) -> StoredSettings {
+    /// - Parameter version: Of the settings that the form was made from; nil: there were none. Whatever was decided about
+    ///   the form was decided about these.
+    /// - Throws: ``SettingsError``: settings and key are as they were, both.
+    public func save(
+        _ form: SettingsForm,
+        replacing version: Int?,
+        by actor: Actor
+    ) async throws(SettingsError) -> StoredSettings {
+        await turn.enter()
+        defer { turn.leave() }
+        guard version == current?.version else { throw .conflict }
         let settings: MerchantSettings
         do throws(FormErrors) {
             settings = try form.checked(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
         } catch { throw .invalid(error) }
-        let now = clock.wallTime()
-        let change: DocumentChange
         do throws(JournalError) {
-            if let key = form.gatewayKey, !key.isEmpty {
-                try await journal.setSecret(Self.keyName, Array(key.utf8), by: actor, at: now)
-            }
             let bytes: [UInt8]
             do { bytes = Array(try Self.encoder.encode(settings)) } catch {
                 throw JournalError.unavailable(detail: "the settings cannot be written: \(error)")
             }
-            change = try await journal.setDocument(
+            let typed = form.gatewayKey.flatMap { $0.isEmpty ? nil : $0 }
+            let change = try await journal.setDocument(
                 Self.document,
                 bytes,
-                expecting: current?.version,
+                expecting: version,
+                with: typed.map { SecretChange(name: Self.keyName, bytes: Array($0.utf8)) },
                 by: actor,
-                at: now
+                at: clock.wallTime()
             )
-            if case .stored = change { try await load() }
+            if case .stored = change {
+                try await load()
+                if let current { return current }
+            }
         } catch { throw .journal(error) }
-        guard case .stored = change else { throw .conflict }
-        guard let current else { throw .conflict }
-        return current
+        throw .conflict
     }
 
     /// Asks the gateway that a form names for one payment of the past: shows whether address, merchant and key work.
@@ -146,10 +175,8 @@ public actor SettingsDesk {
             let key: Secret
             if let typed = form.gatewayKey, !typed.isEmpty {
                 key = Secret(typed)
-            } else if settings.gatewayURL == current?.settings.gatewayURL,
-                let stored = try await journal.secret(Self.keyName)
-            {
-                key = Secret(String(decoding: stored, as: UTF8.self))
+            } else if settings.gatewayURL == current?.settings.gatewayURL, let stored = try await storedKey() {
+                key = stored
             } else {
                 return result(
                     false,

@@ -201,8 +201,12 @@ extension SettingsForm {
 public struct GatewayPolicy: Sendable {
     /// Plain HTTP to this machine itself, for the sandbox. Never on an appliance.
     public var allowsLoopbackHTTP: Bool
+    /// The only hosts that may be set; empty for any.
+    public var hosts: [String]
 
-    public init(allowsLoopbackHTTP: Bool) { self.allowsLoopbackHTTP = allowsLoopbackHTTP }
+    public init(allowsLoopbackHTTP: Bool, hosts: [String] = []) {
+        (self.allowsLoopbackHTTP, self.hosts) = (allowsLoopbackHTTP, hosts.map { $0.lowercased() })
+    }
 
     /// What is wrong with an address; nil where it can be used.
     func error(in text: String) -> Reason? {
@@ -238,6 +242,13 @@ public struct GatewayPolicy: Sendable {
             }
         }
         guard isSecure || host == "127.0.0.1" || host == "localhost" else { return fault }
+        guard hosts.isEmpty || hosts.contains(host.lowercased()) else {
+            return Reason(
+                code: "gateway_not_allowed",
+                message: "This terminal is set up to make payments at certain gateways only, and this is none of them.",
+                action: "Enter an address at \(hosts.joined(separator: " or ")), or ask who set the terminal up."
+            )
+        }
         return nil
     }
 

@@ -60,7 +60,8 @@ struct PaymentBench {
             journal: journal,
             desk: desk,
             gateways: GatewayPolicy(allowsLoopbackHTTP: true),
-            clock: clock
+            clock: clock,
+            logger: logger
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,

@@ -61,6 +61,11 @@ struct VerifyJournal: AsyncParsableCommand {
 
     func run() async throws {
         let directory = try state ?? ConfigurationFile.load(config).state
+        let journal = directory + "/journal.sqlite"
+        guard FileManager.default.fileExists(atPath: journal) else {
+            complain("There is no record of payments at \(journal). Nothing was made there.")
+            throw ExitCode(Exit.noInput)
+        }
         do throws(JournalError) {
             let key = try DeviceKey.loadOrCreate(at: directory + "/device.key")
             let journal = try Journal.open(directory: directory, deviceKey: key)

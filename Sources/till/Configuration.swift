@@ -16,6 +16,7 @@ struct Configuration: Sendable, Equatable {
     var screenWidth = 1280
     var screenHeight = 800
     var rotation = 0
+    var gatewayHosts: [String] = []
     var linkHosts = ["pay.walletconnect.com", "pay.wct.me"]
     var allowsLoopbackHTTP = false
     var logLevel = "info"
@@ -63,6 +64,7 @@ extension Configuration {
             try screen.number("rotation", into: &rotation, "0, 90, 180 or 270", 0...270) { $0.isMultiple(of: 90) }
         }
         try reader.section("gateway") { gateway throws(ConfigurationError) in
+            try gateway.list("hosts", into: &gatewayHosts, "host names, 20 at most", Self.isHostName)
             try gateway.list("linkHosts", into: &linkHosts, "host names, 20 at most", Self.isHostName)
             try gateway.flag("allowLoopbackHTTP", into: &allowsLoopbackHTTP)
         }

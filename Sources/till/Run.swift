@@ -57,23 +57,44 @@ struct Run: AsyncParsableCommand {
     }
 
     private func serve(_ configuration: Configuration, _ logger: Logger) async throws {
-        let clock = TerminalClock.system
         let display = Display(sinks: try configuration.openSinks(png: png, caption: caption))
         // The first picture before anything that takes time: a dark screen looks broken.
         try await display.show(.starting(checkingPayments: 0))
 
         let key = try DeviceKey.loadOrCreate(at: configuration.state + "/device.key")
         let journal = try Journal.open(directory: configuration.state, deviceKey: key)
+        let transport = try HTTPClientTransport(hosts: configuration.allowedHosts)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await takePayments(configuration, display, journal, transport, logger))
+        } catch { result = .failure(error) }
+        await display.close()
+        try await transport.shutdown()
+        try journal.close()
+        if case .success = result { logger.notice("stopped; open payments are asked about at the next start") }
+        try result.get()
+    }
+
+    /// Puts the parts together and runs them until the terminal is told to stop.
+    private func takePayments(
+        _ configuration: Configuration,
+        _ display: Display,
+        _ journal: Journal,
+        _ transport: HTTPClientTransport,
+        _ logger: Logger
+    ) async throws {
+        let clock = TerminalClock.system
         let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
-        let transport = try HTTPClientTransport(
-            hosts: .anyOverTLS(allowsLoopbackHTTP: configuration.allowsLoopbackHTTP)
-        )
         let links = LinkHosts(configuration.linkHosts)
         let settings = SettingsDesk(
             journal: journal,
             desk: desk,
-            gateways: GatewayPolicy(allowsLoopbackHTTP: configuration.allowsLoopbackHTTP),
-            clock: clock
+            gateways: GatewayPolicy(
+                allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
+                hosts: configuration.gatewayHosts
+            ),
+            clock: clock,
+            logger: logger
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,
@@ -84,14 +105,7 @@ struct Run: AsyncParsableCommand {
         }
         try await settings.load()
         let console = try await Console(
-            configuration: Console.Configuration(
-                address: configuration.webAddress,
-                port: configuration.webPort,
-                redirectPort: configuration.redirectPort,
-                names: configuration.webNames,
-                pages: configuration.pages,
-                state: configuration.state
-            ),
+            configuration: configuration.console,
             desk: desk,
             settings: settings,
             journal: journal,
@@ -127,13 +141,7 @@ struct Run: AsyncParsableCommand {
                 logger: logger
             )
         )
-        let result: Result<Void, any Error>
-        do { result = .success(try await group.run()) } catch { result = .failure(error) }
-        await display.close()
-        try await transport.shutdown()
-        try journal.close()
-        logger.notice("stopped; open payments are asked about at the next start")
-        try result.get()
+        try await group.run()
     }
 
     private func announcer() throws -> Announcer? {
@@ -166,5 +174,25 @@ extension JournalError {
         case .inUse, .diskFull, .unavailable: true
         case .readOnly, .corrupt, .fromNewerVersion: false
         }
+    }
+}
+
+extension Configuration {
+    /// Whom the terminal may ask for payments.
+    fileprivate var allowedHosts: AllowedHosts {
+        gatewayHosts.isEmpty
+            ? .anyOverTLS(allowsLoopbackHTTP: allowsLoopbackHTTP)
+            : .only(gatewayHosts, allowsLoopbackHTTP: allowsLoopbackHTTP)
+    }
+
+    fileprivate var console: Console.Configuration {
+        Console.Configuration(
+            address: webAddress,
+            port: webPort,
+            redirectPort: redirectPort,
+            names: webNames,
+            pages: pages,
+            state: state
+        )
     }
 }

@@ -22,6 +22,8 @@ enum Exit {
     static let configuration: Int32 = 78
     /// The journal or a device could not be used.
     static let inputOutput: Int32 = 74
+    /// What was named does not exist.
+    static let noInput: Int32 = 66
     /// Something the terminal needs is in use or not there yet. Starting again may help.
     static let temporary: Int32 = 75
 }

@@ -281,7 +281,8 @@ struct AuditTests {
             journal: journal,
             desk: desk,
             gateways: GatewayPolicy(allowsLoopbackHTTP: false),
-            clock: clock.terminalClock
+            clock: clock.terminalClock,
+            logger: logger
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,

@@ -53,7 +53,7 @@ struct ConcurrencyTests {
                     return nil
                 }
             }
-            while journal.waiting.withLock({ $0.count < 9 }) { await Task.yield() }
+            while journal.queue.withLock({ $0.jobs.count < 9 }) { await Task.yield() }
             gate.signal()
             return await group.reduce(into: []) { $0.append($1) }
         }

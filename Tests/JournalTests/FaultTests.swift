@@ -63,6 +63,63 @@ struct FaultTests {
         #expect(try await crashed.open().verifyChain().count == 12)
     }
 
+    @Test func aDocumentAndItsSecretAreStoredTogetherOrNotAtAll() async throws {
+        func save(_ word: String, expecting version: Int?) async throws(JournalError) -> DocumentChange {
+            let secret = SecretChange(name: "key", bytes: Array("key of \(word)".utf8))
+            let body = Array(word.utf8)
+            return try await journal.setDocument(
+                "d",
+                body,
+                expecting: version,
+                with: secret,
+                by: .terminal,
+                at: .example
+            )
+        }
+        func expectStored(_ word: String) async throws {
+            #expect(try await journal.document("d")?.bytes == Array(word.utf8))
+            #expect(try await journal.secret("key") == Array("key of \(word)".utf8))
+        }
+        #expect(try await save("one", expecting: nil) == .stored(version: 1))
+        try await expectStored("one")
+        try await withLog(replacedBy: "/dev/full") {
+            await #expect(throws: JournalError.diskFull) { try await save("two", expecting: 1) }
+            try await expectStored("one")
+        }
+        guard case .conflict = try await save("three", expecting: nil) else {
+            Issue.record("a change of an older version was stored")
+            return
+        }
+        try await expectStored("one")
+        #expect(try await save("four", expecting: 1) == .stored(version: 2))
+        try await expectStored("four")
+    }
+
+    @Test func whoeverUsesAClosedJournalGetsAnErrorAndNothingIsWritten() async throws {
+        let charge = try await journal.play(Charge.Event.paid)
+        try await withThrowingDiscardingTaskGroup { group in
+            for number in 0..<40 {
+                group.addTask { [journal] in
+                    // Taken before the end or refused; never half of it.
+                    do throws(JournalError) { try await journal.audit(.example(number)) } catch {
+                        guard case .unavailable = error else { throw error }
+                    }
+                }
+            }
+            try journal.close()
+        }
+        for _ in 0..<2 {
+            await #expect {
+                try await journal.append(.resumed, to: charge, at: .example)
+            } throws: { error in
+                if case JournalError.unavailable = error { true } else { false }
+            }
+            await #expect(throws: JournalError.self) { _ = try await journal.charge(charge.id) }
+            try journal.close()
+        }
+        #expect(try await folder.open().verifyChain().count == 6)
+    }
+
     /// A device that swallows writes and fails to sync. An append returns only after a sync, so it fails; and because the
     /// system may have dropped what it could not sync, nothing is written until the journal was opened anew.
     @Test func aFailedSyncIsNoSuccessAndEndsWriting() async throws {

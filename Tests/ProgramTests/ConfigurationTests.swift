@@ -14,6 +14,7 @@ struct ConfigurationTests {
         ("screen: { width: wide }", ["screen.width", "wide", "320 to 7680"]),
         ("gateway: { allowLoopbackHTTP: maybe }", ["gateway.allowLoopbackHTTP", "maybe", "true or false"]),
         ("gateway: { linkHosts: pay.test }", ["gateway.linkHosts", "pay.test", "host names"]),
+        ("gateway: { hosts: [a b] }", ["gateway.hosts", "host names"]),
         ("log: { level: loud }", ["log.level", "loud", "debug"]),
         ("state: relative", ["state", "relative", "absolute"]),
         ("web: 8443", ["web", "8443", "keys with values"]), ("{ unclosed", ["the file"]), ("- a list", ["a list"]),
@@ -38,6 +39,19 @@ struct ConfigurationTests {
             error: .string(limit: 4096)
         )
         #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
+    }
+
+    @Test func checkingAJournalThatIsNotThereSaysSoAndMakesNone() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "till-\(UUID().uuidString)")
+        let result = try await run(
+            .path(Programs.directory.appending("till")),
+            arguments: ["verify-journal", "--state", folder.path()],
+            output: .string(limit: 4096),
+            error: .string(limit: 4096)
+        )
+        #expect(result.terminationStatus == .exited(66))
+        #expect(result.standardError.contains("no record of payments at \(folder.path())/journal.sqlite"))
+        #expect(!FileManager.default.fileExists(atPath: folder.path()))
     }
 
     private func start(_ bytes: Data) async throws -> (TerminationStatus, String) {

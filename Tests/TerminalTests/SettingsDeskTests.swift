@@ -1,0 +1,134 @@
+import Foundation
+import Journal
+import Logging
+import Payments
+import Terminal
+import Testing
+import WalletConnectPay
+
+/// What the merchant sets is stored whole, comes into force once, and never costs the terminal its start.
+@Suite(.timeLimit(.minutes(1)))
+struct SettingsDeskTests {
+    private let folder: URL
+    private let journal: Journal
+    private let clock = ManualClock()
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "till-settings-\(UUID().uuidString)")
+        journal = try Self.open(folder, key: "device.key")
+    }
+
+    private static func open(_ folder: URL, key: String) throws -> Journal {
+        let path = folder.path(percentEncoded: false)
+        return try Journal.open(directory: path, deviceKey: DeviceKey.loadOrCreate(at: "\(path)/\(key)"))
+    }
+
+    private func desk(_ journal: Journal? = nil, hosts: [String] = []) -> (settings: SettingsDesk, charges: ChargeDesk)
+    {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let charges = ChargeDesk(archive: journal ?? self.journal, clock: clock.terminalClock, logger: logger)
+        let settings = SettingsDesk(
+            journal: journal ?? self.journal,
+            desk: charges,
+            gateways: GatewayPolicy(allowsLoopbackHTTP: false, hosts: hosts),
+            clock: clock.terminalClock,
+            logger: logger
+        ) { settings, key in
+            try MerchantClient(
+                baseURL: settings.gatewayURL,
+                credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
+                transport: Unreachable()
+            )
+        }
+        return (settings, charges)
+    }
+
+    private struct Unreachable: HTTPTransport {
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            throw .notSent(reason: "no network")
+        }
+    }
+
+    private func form(_ gateway: String = "https://gateway.test", key: String? = nil) -> SettingsForm {
+        SettingsForm(
+            operatorID: "op_1",
+            merchantID: "mrch_1",
+            merchantName: "Kiosk",
+            gatewayURL: gateway,
+            gatewayKey: key,
+            currency: "EUR"
+        )
+    }
+
+    private func storedKey() async throws -> String? {
+        try await journal.secret("gateway-key").map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func ofTwoSavesAtOnceOneWinsWithItsOwnKey() async throws {
+        for round in 0..<20 {
+            let desk = desk().settings
+            try await desk.load()
+            let version = await desk.current?.version
+            let winners = await withTaskGroup(of: String?.self) { group in
+                for name in ["a", "b", "c"] {
+                    let form = form("https://\(name).test", key: "key-of-\(name)")
+                    group.addTask {
+                        do throws(SettingsError) {
+                            return try await desk.save(form, replacing: version, by: .staff(name: name)).settings
+                                .gatewayURL
+                        } catch {
+                            #expect(error == .conflict)
+                            return nil
+                        }
+                    }
+                }
+                return await group.reduce(into: [String]()) { if let won = $1 { $0.append(won) } }
+            }
+            #expect(winners.count == 1, "round \(round)")
+            let current = await desk.current
+            #expect(current?.settings.gatewayURL == winners.first && current?.version == round + 1)
+            let name = try #require(["a", "b", "c"].first { current?.changedBy == .staff(name: $0) })
+            #expect(winners == ["https://\(name).test"])
+            #expect(try await storedKey() == "key-of-\(name)", "the key of another gateway would be given away")
+        }
+    }
+
+    @Test func aFormMadeFromOlderSettingsChangesNothing() async throws {
+        let desk = desk().settings
+        let first = try await desk.save(form(key: "one"), replacing: nil, by: .staff(name: "Ada"))
+        for stale in [nil, 0, 2] {
+            await #expect(throws: SettingsError.conflict) {
+                try await desk.save(form("https://other.test", key: "two"), replacing: stale, by: .staff(name: "Bob"))
+            }
+        }
+        #expect(await desk.current == first)
+        #expect(try await storedKey() == "one")
+    }
+
+    @Test func aKeyThatCannotBeOpenedIsAskedForAgainAndTheTerminalStarts() async throws {
+        _ = try await desk().settings.save(form(key: "one"), replacing: nil, by: .staff(name: "Ada"))
+        try journal.close()
+        let again = try Self.open(folder, key: "other.key")
+        let (settings, charges) = desk(again)
+        try await settings.load()
+        #expect(await settings.current?.gatewayKeySet == false)
+        #expect(await settings.current?.settings.merchantName == "Kiosk", "the settings are still there")
+        #expect(await settings.validate(form()).keys.sorted() == ["gatewayKey"])
+        let saved = try await settings.save(form(key: "two"), replacing: 1, by: .staff(name: "Ada"))
+        #expect(saved.gatewayKeySet)
+        #expect(await charges.snapshot.merchantName == "Kiosk", "in force again")
+    }
+
+    @Test func onlyListedGatewaysCanBeSetWhereThereIsAList() async throws {
+        let desk = desk(hosts: ["Gateway.test"]).settings
+        let errors = await desk.validate(form("https://evil.test", key: "one"))
+        #expect(errors["gatewayURL"]?.code == "gateway_not_allowed")
+        #expect(errors["gatewayURL"]?.action.contains("gateway.test") == true)
+        for host in ["https://gateway.test", "https://GATEWAY.test:8443/v1"] {
+            #expect(await desk.validate(form(host, key: "one")).isEmpty)
+        }
+        for host in ["https://gateway.test.evil.test", "https://x.gateway.test"] {
+            #expect(await desk.validate(form(host, key: "one")).keys.sorted() == ["gatewayURL"])
+        }
+    }
+}
