@@ -16,6 +16,7 @@ public struct Console: Sendable {
     let sessions: Sessions
     private let gate: Gate
     private let server: WebServer
+    private let holder: Holder
     private let redirect: WebServer?
 
     /// Where and what it serves.
@@ -72,6 +73,7 @@ public struct Console: Sendable {
 
         // The handler needs the console and the console the server's port: the box is filled before the first answer.
         let holder = Holder()
+        self.holder = holder
         server = try WebServer(
             configuration: WebServer.Configuration(
                 address: configuration.address,
@@ -123,8 +125,9 @@ public struct Console: Sendable {
     /// Whether it is claimed, for the gate, which must not wait. Only ever goes from false to true.
     private let isClaimed: Flag
 
-    /// Serves until cancelled.
+    /// Serves until cancelled. Once only.
     public func run() async throws {
+        defer { holder.set(nil) }  // The server holds the holder, and the console the server.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             if let redirect { group.addTask { try await redirect.run() } }
@@ -220,7 +223,7 @@ private final class Holder: Sendable {
 
     var console: Console? { box.withLock { $0 } }
 
-    func set(_ console: Console) { box.withLock { $0 = console } }
+    func set(_ console: Console?) { box.withLock { $0 = console } }
 }
 
 /// A fact that becomes true once.
