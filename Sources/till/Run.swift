@@ -125,7 +125,7 @@ struct Run: AsyncParsableCommand {
             Part(name: "console") { try await console.run() },
             Part(name: "screen") {
                 await display.warmUp()
-                malloc_trim(0)  // What the start needed and nobody needs any more: some 2 MB.
+                StartupMemory.release()
                 await director.run()
             },
             Part(name: "gateway watch") { await settings.watchGateway() },
