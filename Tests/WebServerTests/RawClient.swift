@@ -103,6 +103,9 @@ final class RawClient: Sendable {
     /// Reads until `text` has come.
     func expect(_ text: String) async throws { _ = try await onQueue { try self.read(until: text) } }
 
+    /// The next byte; nil where the server closes the connection instead.
+    func firstByte() async throws -> UInt8? { try await onQueue { try self.fill() ? self.take(1).first : nil } }
+
     /// Everything until the server closes the connection.
     func untilClosed() async throws -> [UInt8] {
         try await onQueue {

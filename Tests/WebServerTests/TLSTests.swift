@@ -69,6 +69,32 @@ struct TLSTests {
         }
     }
 
+    /// Clients of today refuse old versions by themselves, so the question is put by hand. To 1.2 the server answers.
+    @Test(arguments: [1, 2, 3] as [UInt8])
+    func anOlderVersionIsRefusedByTheServerItself(minor: UInt8) async throws {
+        try await withTLS { server in
+            let client = try RawClient(server)
+            try await client.send(Self.clientHello(minor: minor))
+            #expect(try await client.firstByte() == (minor == 3 ? Self.handshake : nil))
+        }
+    }
+
+    private static let handshake: UInt8 = 0x16
+
+    /// The first message of TLS 1.0, 1.1 or 1.2 (`minor` 1, 2, 3), with two ciphers of these versions and the curve P-256.
+    /// Source: RFC 4346 and RFC 5246, 7.4.1.2.
+    private static func clientHello(minor: UInt8) -> [UInt8] {
+        let curves: [UInt8] = [0, 10, 0, 4, 0, 2, 0, 23]
+        let points: [UInt8] = [0, 11, 0, 2, 1, 0]
+        let signatures: [UInt8] = minor == 3 ? [0, 13, 0, 4, 0, 2, 4, 3] : []
+        let extensions = curves + points + signatures
+        let ciphers: [UInt8] = minor == 3 ? [0, 2, 0xC0, 0x2B] : [0, 4, 0xC0, 0x09, 0xC0, 0x0A]
+        var body: [UInt8] = [3, minor] + [UInt8](repeating: 7, count: 32) + [0] + ciphers + [1, 0]
+        body += [0, UInt8(extensions.count)] + extensions
+        let message = [1, 0, 0, UInt8(body.count)] + body
+        return [handshake, 3, minor, 0, UInt8(message.count)] + message
+    }
+
     @Test func plainHTTPGetsNoAnswer() async throws {
         try await withTLS { server in
             let client = try RawClient(server)
