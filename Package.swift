@@ -148,7 +148,10 @@ let package = Package(
         ),
         .testTarget(
             name: "SandboxTests",
-            dependencies: ["Sandbox", "StrictJSON", "Ethereum", "Payments", "WalletConnectPay", "WebServer"],
+            dependencies: [
+                "Sandbox", "StrictJSON", "Ethereum", "Payments", "WalletConnectPay", "WebServer", subprocess,
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),
