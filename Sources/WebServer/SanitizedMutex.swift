@@ -5,7 +5,7 @@
     /// other one guards for a race. No part of what is shipped.
     ///
     /// `@unchecked`: `value` is touched between lock and unlock only.
-    final class Mutex<Value>: @unchecked Sendable {
+    @safe final class Mutex<Value>: @unchecked Sendable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         private var value: Value
 
