@@ -61,12 +61,30 @@ public struct Console: Sendable {
         clock: TerminalClock,
         logger: Logger
     ) async throws {
+        try await self.init(
+            configuration: configuration,
+            desk: desk,
+            settings: settings,
+            keeping: journal,
+            clock: clock,
+            logger: logger
+        )
+    }
+
+    init(
+        configuration: Configuration,
+        desk: ChargeDesk,
+        settings: SettingsDesk,
+        keeping journal: any Keeping,
+        clock: TerminalClock,
+        logger: Logger,
+        hashRounds: Int = PasswordHash.usualRounds
+    ) async throws {
         let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"
         let names = (isEverywhere ? [] : [configuration.address]) + configuration.names
         let certificate = try DeviceCertificate.loadOrCreate(in: configuration.state, names: names)
         let files = try StaticFiles(folder: configuration.pages)
         let sessions = Sessions(journal: journal)
-        try await sessions.load()
         let gate = Gate(sessions: sessions)
         let headers = Self.headers
 
@@ -109,19 +127,16 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger,
             address: address,
-            fingerprint: certificate.fingerprint
+            fingerprint: certificate.fingerprint,
+            hashRounds: hashRounds
         )
         self.address = address
         try await entrance.load()
-        isClaimed = Flag(await entrance.isClaimed)
         holder.set(self)
     }
 
     /// Where the page is, for people: `https://name:port`.
     public let address: String
-
-    /// Whether it is claimed, for the gate, which must not wait. Only ever goes from false to true.
-    private let isClaimed: Flag
 
     /// Serves until cancelled.
     public func run() async throws {
@@ -129,6 +144,7 @@ public struct Console: Sendable {
             group.addTask { try await server.run() }
             if let redirect { group.addTask { try await redirect.run() } }
             group.addTask { await entrance.keepClaimFresh() }
+            group.addTask { await entrance.keepResetFresh() }
             try await group.waitForAll()
         }
     }
@@ -143,7 +159,7 @@ public struct Console: Sendable {
         guard request.path.hasPrefix("/api/v1/") else { return .now(Self.noStore(Problem.notFound.response)) }
         let pass: Gate.Pass
         do throws(Problem) {
-            pass = try gate.check(request, isClaimed: isClaimed.value, now: clock.wallTime())
+            pass = try gate.check(request, isClaimed: entrance.claimed.value, now: clock.wallTime())
         } catch {
             let problem = error
             guard problem.status == 403 || problem.status == 401 else { return .now(Self.noStore(problem.response)) }
@@ -160,11 +176,7 @@ public struct Console: Sendable {
             }
         }
         return .later {
-            do throws(Problem) {
-                let response = try await answer(pass, request)
-                if pass.route == .claim { isClaimed.set() }
-                return Self.noStore(response)
-            } catch {
+            do throws(Problem) { return Self.noStore(try await answer(pass, request)) } catch {
                 return Self.noStore(error.response)
             }
         }

@@ -12,10 +12,13 @@ struct PasswordHash: Sendable, Codable, Equatable {
     private var blockSize: Int
     private var parallelism: Int
 
+    static let usualRounds = 1 << 16
+
     /// Computes for some 100 ms and takes 64 MiB: not on a thread that others wait for.
-    init(_ password: String) throws {
+    /// - Parameter rounds: Fewer only in tests that hash often and are not about the hash.
+    init(_ password: String, rounds: Int = usualRounds) throws {
         salt = unsafe SymmetricKey(size: .bits128).withUnsafeBytes { unsafe Array($0) }
-        (rounds, blockSize, parallelism) = (1 << 16, 8, 1)
+        (self.rounds, blockSize, parallelism) = (rounds, 8, 1)
         hash = []
         hash = try derive(password)
     }

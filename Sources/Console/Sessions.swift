@@ -49,11 +49,13 @@ final class Sessions: Sendable {
 
     init(journal: any Keeping) { self.journal = journal }
 
-    func load() async throws(JournalError) {
+    /// - Parameter first: What began earlier has ended, in milliseconds since 1970.
+    func load(from first: Int64? = nil) async throws(JournalError) {
         guard let stored = try await journal.document(Self.document) else { return }
         // Sessions that cannot be read any more are signed out, which is safe.
         let list = (try? JSONDecoder().decode([Session].self, from: Data(stored.bytes))) ?? []
         state.withLock { state in
+            let list = list.filter { $0.createdAt >= first ?? .min }
             state.sessions = Dictionary(list.map { ($0.tokenHash, $0) }) { first, _ in first }
             state.version = stored.version
         }
@@ -115,6 +117,45 @@ final class Sessions: Sendable {
     func end(_ session: Session, at now: WallTime) async throws(JournalError) {
         state.withLock { $0.sessions[session.tokenHash] = nil }
         try await store(at: now)
+    }
+
+    /// Ends those that one of `ids` names, all at once.
+    /// - Returns: How many there were.
+    /// - Throws: As ``end(_:at:)``.
+    func end(_ ids: Set<String>, at now: WallTime) async throws(JournalError) -> Int {
+        let count = state.withLock { state in
+            let before = state.sessions.count
+            state.sessions = state.sessions.filter { !ids.contains($0.value.id) }
+            return before - state.sessions.count
+        }
+        if count > 0 { try await store(at: now) }
+        return count
+    }
+
+    /// Everybody who is signed in, the one used last first.
+    func list(at now: WallTime) -> [Session] {
+        state.withLock { Array($0.sessions.values) }
+            .filter { !$0.isOver(at: now.millisecondsSince1970) }
+            .sorted { ($0.usedAt, $0.createdAt, $0.id) > ($1.usedAt, $1.createdAt, $1.id) }
+    }
+
+    /// Gives a browser a new token after it proved again who it is. The old one, and all others if `endingOthers`, end in
+    /// the same step.
+    /// - Returns: The new session, and whether it outlives a restart.
+    func replace(
+        _ old: Session?,
+        _ role: Role,
+        endingOthers: Bool,
+        at now: WallTime
+    ) async -> (token: String, session: Session, stored: Result<Void, JournalError>) {
+        state.withLock { state in
+            if endingOthers { state.sessions = [:] } else if let old { state.sessions[old.tokenHash] = nil }
+        }
+        let (token, session) = add(role, at: now)
+        do throws(JournalError) {
+            try await store(at: now)
+            return (token, session, .success(()))
+        } catch { return (token, session, .failure(error)) }
     }
 
     /// Proves that a request comes from a page that could read the session's answers: made from the cookie's token, which
