@@ -15,6 +15,7 @@ public struct Console: Sendable {
     let entrance: Entrance
     let sessions: Sessions
     private let gate: Gate
+    private let securityContact: SecurityContact?
     private let server: WebServer
     private let redirect: WebServer?
 
@@ -32,6 +33,8 @@ public struct Console: Sendable {
         public var pages: String
         /// Where the certificate and its key are kept.
         public var state: String
+        /// Where to report a vulnerability, as an address with its scheme; nil: nobody is named.
+        public var securityContact: String?
 
         public init(
             address: String,
@@ -39,7 +42,8 @@ public struct Console: Sendable {
             redirectPort: UInt16 = 0,
             names: [String],
             pages: String,
-            state: String
+            state: String,
+            securityContact: String? = nil
         ) {
             self.address = address
             self.port = port
@@ -47,6 +51,7 @@ public struct Console: Sendable {
             self.names = names
             self.pages = pages
             self.state = state
+            self.securityContact = securityContact
         }
     }
 
@@ -128,9 +133,11 @@ public struct Console: Sendable {
             logger: logger,
             address: address,
             fingerprint: certificate.fingerprint,
+            compactFingerprint: certificate.compactFingerprint,
             hashRounds: hashRounds
         )
         self.address = address
+        securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
         try await entrance.load()
         holder.set(self)
     }
@@ -153,6 +160,9 @@ public struct Console: Sendable {
 
     func handle(_ request: WebRequest, _ files: StaticFiles) -> WebAnswer {
         if request.path == "/healthz", request.method == "GET" { return .now(.json(#"{"status":"ok"}"#)) }
+        if request.path == SecurityContact.path, request.method == "GET", let securityContact {
+            return .now(securityContact.response(at: clock.wallTime()))
+        }
         guard request.path == "/api" || request.path.hasPrefix("/api/") else {
             return .now(files.response(for: request) ?? Problem.notFound.response)
         }

@@ -90,7 +90,8 @@ struct Run: AsyncParsableCommand {
                 redirectPort: configuration.redirectPort,
                 names: configuration.webNames,
                 pages: configuration.pages,
-                state: configuration.state
+                state: configuration.state,
+                securityContact: configuration.securityContact.isEmpty ? nil : configuration.securityContact
             ),
             desk: desk,
             settings: settings,

@@ -62,6 +62,15 @@ final class Page {
         return response
     }
 
+    /// The answer to a file's address.
+    func fetch(_ path: String) async throws -> WebResponse {
+        let request = try #require(WebRequest(target: path, headers: ["Host": "till.local"]))
+        switch console.handle(request, files) {
+        case .now(let response): return response
+        case .later(let work): return await work()
+        }
+    }
+
     /// Another browser on the same page.
     func another() -> Page { Page(console, journal, clock, desk, files) }
 
@@ -74,7 +83,8 @@ final class Page {
     /// The ids of those who are signed in, and which of them this browser is.
     func sessions() async throws -> (ids: [String], own: [String]) {
         let list = try Self.said(try await ask("GET", "sessions"))["sessions"] as? [[String: Any]] ?? []
-        return (list.compactMap { $0["id"] as? String }, list.filter { $0["current"] as? Bool == true }.compactMap { $0["id"] as? String })
+        let own = list.filter { $0["current"] as? Bool == true }
+        return (list.compactMap { $0["id"] as? String }, own.compactMap { $0["id"] as? String })
     }
 
     func claimCode() async throws -> String {
@@ -85,6 +95,15 @@ final class Page {
     /// Waits until the terminal takes charges.
     func untilReady() async {
         for await snapshot in await desk.snapshots() where snapshot.phase == .idle { return }
+    }
+
+    /// What the screen shows, once the terminal has started.
+    func phase() async -> TerminalSnapshot.Phase? {
+        for await snapshot in await desk.snapshots() {
+            if case .starting = snapshot.phase { continue }
+            return snapshot.phase
+        }
+        return nil
     }
 
     /// Oldest first.
@@ -103,6 +122,7 @@ private struct NoNetwork: HTTPTransport {
 /// Runs a console whose documents are kept in `storage`, which gets the journal.
 func withConsole(
     keepingIn storage: (Journal) -> any Keeping = { $0 },
+    securityContact: String? = nil,
     _ body: (Page) async throws -> Void
 ) async throws {
     let folder = try TemporaryFolder()
@@ -127,7 +147,8 @@ func withConsole(
         port: 0,
         names: ["till.local"],
         pages: folder.path,
-        state: folder.path
+        state: folder.path,
+        securityContact: securityContact
     )
     let console = try await Console(
         configuration: configuration,
