@@ -14,6 +14,7 @@ actor Entrance {
     let logger: Logger
     private let address: String
     private let fingerprint: String
+    private let compactFingerprint: String
     /// Whether there is an owner, for the gate, which must not wait. Set where the owner is stored.
     nonisolated let claimed = Flag(false)
     private var claim: Claim?
@@ -42,6 +43,7 @@ actor Entrance {
         logger: Logger,
         address: String,
         fingerprint: String,
+        compactFingerprint: String = "",
         hashRounds: Int = PasswordHash.usualRounds
     ) {
         self.journal = journal
@@ -51,6 +53,7 @@ actor Entrance {
         self.logger = logger
         self.address = address
         self.fingerprint = fingerprint
+        self.compactFingerprint = compactFingerprint
         self.hashRounds = hashRounds
         reset = Reset(switchedOnAt: clock.elapsed())
     }
@@ -90,9 +93,11 @@ actor Entrance {
     }
 
     private func invitation(_ purpose: ClaimInvitation.Purpose, _ code: String) -> ClaimInvitation {
-        ClaimInvitation(
+        let name = purpose == .claim ? "claim" : "reset"
+        // Browsers never send what stands behind the #.
+        return ClaimInvitation(
             purpose: purpose,
-            url: "\(address)/#\(purpose == .claim ? "claim" : "reset")=\(code)",
+            url: "\(address)/#\(name)=\(code)" + (compactFingerprint.isEmpty ? "" : "&cert=\(compactFingerprint)"),
             address: address,
             code: code,
             fingerprint: fingerprint
@@ -282,7 +287,10 @@ actor Entrance {
     }
 
     func hash(_ password: String) async throws(Problem) -> PasswordHash {
-        do { return try await onHashingQueue { [hashRounds] in try PasswordHash(password, rounds: hashRounds) } } catch { throw Self.hashingFailed }
+        let rounds = hashRounds
+        do { return try await onHashingQueue { try PasswordHash(password, rounds: rounds) } } catch {
+            throw Self.hashingFailed
+        }
     }
 
     private func matches(_ hash: PasswordHash, _ password: String) async throws(Problem) -> Bool {

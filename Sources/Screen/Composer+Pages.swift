@@ -130,7 +130,9 @@ extension Composer {
     func setup(_ setup: Scene.Setup, _ page: Page, _ room: Room) -> [Drawing.Element] {
         let palette = page.palette
         let label = Style(4.4, atLeast: 3.4, palette.quiet, lines: 2)
-        let title: [Stack.Item] = [.text(text.setupTitles(setup.purpose), Style(8.5, atLeast: 5, palette.text, .bold, lines: 2))]
+        let title: [Stack.Item] = [
+            .text(text.setupTitles(setup.purpose), Style(8.5, atLeast: 5, palette.text, .bold, lines: 2))
+        ]
         let address: [Stack.Item] = [
             .text(text.setupScan, label), .gap(0.6),
             .text(

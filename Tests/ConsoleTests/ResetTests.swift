@@ -82,12 +82,12 @@ struct ForgottenPasswordTests {
             let answer = try await stranger.ask("POST", "reset")
             #expect(answer.status == 202)
             let code = try await page.claimCode()
-            guard case .resetting(let invitation) = await page.desk.snapshot.phase else {
+            guard case .resetting(let invitation) = await page.phase() else {
                 Issue.record("the screen does not show it")
                 return
             }
             #expect(invitation.code == code && invitation.url.hasPrefix(page.console.address))
-            #expect(invitation.url.contains("/#reset=\(code)"))
+            #expect(invitation.url.contains("/#reset=\(code)&cert="))
             let said = try Page.said(answer)
             #expect(!"\(said)".contains(code), "only the screen says it")
             #expect(try await stranger.send("POST", "reset", "{}") == 202)
@@ -150,7 +150,7 @@ struct ForgottenPasswordTests {
         try await withConsole { (page: Page) async throws in
             #expect(try await page.send("POST", "reset", "{}") == 403)
             #expect(try await finish(page, "AAAA-AAAA") == 403)
-            guard case .unclaimed = await page.desk.snapshot.phase else {
+            guard case .unclaimed = await page.phase() else {
                 Issue.record("the claim's code has gone")
                 return
             }
@@ -177,12 +177,12 @@ struct ForgottenPasswordTests {
             #expect(try await page.send("PUT", "settings", settings) == 200)
             await page.untilReady()
             #expect(try await page.send("POST", "reset", "{}") == 202)
-            guard case .resetting = await page.desk.snapshot.phase else {
+            guard case .resetting = await page.phase() else {
                 Issue.record("the screen does not show the code")
                 return
             }
             #expect(try await page.send("POST", "charges", #"{"amountMinor":1250}"#) == 201, "nobody waits for it")
-            guard case .charging = await page.desk.snapshot.phase else {
+            guard case .charging = await page.phase() else {
                 Issue.record("the code stands before the charge")
                 return
             }
