@@ -28,6 +28,8 @@ class Shop:
     wallet_command: list[str]
     #: Where the terminal keeps its files and its log; None where a terminal elsewhere is tested.
     state: pathlib.Path | None = None
+    #: Where the terminal announces what its screen shows; None where a terminal elsewhere is tested.
+    announced: pathlib.Path | None = None
     #: What opens the sandbox gateway's own doors.
     control_token: str | None = None
 
@@ -54,8 +56,14 @@ class Shop:
             merchant_id=fact("merchantID", "TILL_MERCHANT_ID"),
             wallet_command=shlex.split(wallet) if isinstance(wallet, str) else list(wallet),
             state=pathlib.Path(facts["state"]) if "state" in facts else None,
+            announced=pathlib.Path(facts["state"]) / "terminal.json" if "state" in facts else None,
             control_token=facts.get("controlToken"),
         )
+
+    def on_screen(self) -> dict:
+        """What the terminal's screen shows now."""
+        lines = self.announced.read_text().splitlines()
+        return json.loads(lines[-1])
 
     def pay(self, link: str) -> None:
         """The customer pays: runs the wallet with the charge's link as its last argument."""
