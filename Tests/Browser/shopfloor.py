@@ -5,6 +5,7 @@ import os
 import pathlib
 import shlex
 import subprocess
+import time
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -60,10 +61,14 @@ class Shop:
             control_token=facts.get("controlToken"),
         )
 
-    def on_screen(self) -> dict:
-        """What the terminal's screen shows now."""
-        lines = self.announced.read_text().splitlines()
-        return json.loads(lines[-1])
+    def on_screen(self, event: str) -> dict:
+        """What the terminal's screen shows, once it is of this kind: it may be a moment behind the page."""
+        for _ in range(200):
+            said = json.loads(self.announced.read_text().splitlines()[-1])
+            if said["event"] == event:
+                return said
+            time.sleep(0.05)
+        raise AssertionError(f"the screen shows {said['event']} and not {event}")
 
     def pay(self, link: str) -> None:
         """The customer pays: runs the wallet with the charge's link as its last argument."""

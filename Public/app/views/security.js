@@ -33,6 +33,7 @@ function passwordForm(onChanged) {
   const button = busyButton({ label: t("security.change"), busyLabel: t("security.changing") });
   const trouble = h("div", { class: "trouble", role: "alert" });
   const fields = [current, next];
+  current.element.append(h("a", { class: "text-link", href: "#/reset" }, t("login.forgot")));
 
   async function submit() {
     refill(trouble);
@@ -69,8 +70,7 @@ function passwordForm(onChanged) {
       "fieldset", { class: "card" }, h("legend", {}, t("security.password")), trouble,
       // Password keepers file the password under this name.
       h("input", { type: "text", name: "username", value: "owner", autocomplete: "username", hidden: true }),
-      current.element, h("a", { class: "text-link", href: "#/reset" }, t("login.forgot")),
-      next.element, others.element, button.element,
+      current.element, next.element, others.element, button.element,
     ),
   );
 }
