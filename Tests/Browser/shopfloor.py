@@ -62,8 +62,8 @@ class Shop:
         )
 
     def on_screen(self, event: str) -> dict:
-        """What the terminal's screen shows, once it is of this kind: it may be a moment behind the page."""
-        for _ in range(200):
+        """What the terminal's screen shows, once it is of this kind: what became of a charge stays there for a while."""
+        for _ in range(800):
             said = json.loads(self.announced.read_text().splitlines()[-1])
             if said["event"] == event:
                 return said
