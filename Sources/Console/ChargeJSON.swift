@@ -29,7 +29,8 @@ extension JSON {
             body["checking"] = .integer(Int64(checking))
         case .unclaimed: body["phase"] = .string("unclaimed")
         case .setup: body["phase"] = .string("setup")
-        case .idle: body["phase"] = .string("idle")
+        // Who may read the code reads it on the screen.
+        case .idle, .resetting: body["phase"] = .string("idle")
         case .charging(let charge):
             body["phase"] = .string("charging")
             body["charge"] = .charge(charge)

@@ -13,7 +13,24 @@ extension Console {
         case .signIn: return try await signIn(request)
         case .signOut:
             try requireEmptyForm(request)
-            return try await signOut(pass, request)
+            return await signOut(pass, request)
+        case .changePassword: return try await changePassword(pass, request)
+        case .startReset:
+            try requireEmptyForm(request)
+            try await entrance.startReset(from: request.peerAddress)
+            return .json(JSON.object(["started": .bool(true)]).text, status: 202)
+        case .finishReset: return try await finishReset(request)
+        case .sessions: return sessionList(pass)
+        case .endSession(let id):
+            try requireEmptyForm(request)
+            try await entrance.endSession(id, from: request.peerAddress)
+            return sessionList(pass)
+        case .endOtherSessions:
+            try requireEmptyForm(request)
+            if let session = pass.session {
+                _ = try await entrance.endOthers(than: session, from: request.peerAddress)
+            }
+            return sessionList(pass)
         case .settings: return await settingsResponse()
         case .saveSettings: return try await saveSettings(request)
         case .testConnection: return try await testConnection(request)
@@ -63,9 +80,15 @@ extension Console {
         return await signedIn(token, session, status: 200)
     }
 
-    private func signOut(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
-        if let session = pass.session { try await entrance.signOut(session, from: request.peerAddress) }
-        var response = await sessionResponse(nil, nil)
+    private func signOut(_ pass: Gate.Pass, _ request: WebRequest) async -> WebResponse {
+        var response: WebResponse
+        do throws(Problem) {
+            if let session = pass.session { try await entrance.signOut(session, from: request.peerAddress) }
+            response = await sessionResponse(nil, nil)
+        } catch {
+            // Ended it has, whether or not that is stored: the browser forgets it too.
+            response = error.response
+        }
         response.headers.add("Set-Cookie", "\(Gate.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict")
         return response
     }
@@ -82,7 +105,7 @@ extension Console {
         let isIn = session != nil
         return .json(
             JSON.object([
-                "claimed": .bool(await entrance.isClaimed), "signedIn": .bool(isIn),
+                "claimed": .bool(entrance.claimed.value), "signedIn": .bool(isIn),
                 "role": .optional(session?.role.rawValue),
                 "csrfToken": isIn ? .optional(token.map(Sessions.csrfToken(of:))) : .null,
                 "setUp": .bool(stored != nil),
@@ -93,6 +116,48 @@ extension Console {
                 "locale": isIn ? .optional(stored?.settings.locale) : .null,
             ]).text
         )
+    }
+
+    private func changePassword(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let current = form.text("currentPassword", limit: 1000)
+        let new = form.text("newPassword", limit: 1000)
+        let endingOthers = form.bool("signOutOthers") ?? true
+        try form.finish()
+        guard let session = pass.session else { throw .notSignedIn }
+        let (token, renewed) = try await entrance.changePassword(
+            from: current,
+            to: new,
+            endingOthers: endingOthers,
+            of: session,
+            from: request.peerAddress
+        )
+        return await signedIn(token, renewed, status: 200)
+    }
+
+    private func finishReset(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let code = form.text("code", limit: 40)
+        let password = form.text("password", limit: 1000)
+        try form.finish()
+        let (token, session) = try await entrance.finishReset(
+            code: code,
+            password: password,
+            from: request.peerAddress
+        )
+        return await signedIn(token, session, status: 200)
+    }
+
+    private func sessionList(_ pass: Gate.Pass) -> WebResponse {
+        let list = sessions.list(at: clock.wallTime()).map { session in
+            JSON.object([
+                "id": .string(session.id), "role": .string(session.role.rawValue),
+                "createdAt": .time(WallTime(millisecondsSince1970: session.createdAt)),
+                "usedAt": .time(WallTime(millisecondsSince1970: session.usedAt)),
+                "current": .bool(session.id == pass.session?.id),
+            ])
+        }
+        return .json(JSON.object(["sessions": .array(list)]).text)
     }
 
     // MARK: - Settings

@@ -130,7 +130,9 @@ extension Composer {
     func setup(_ setup: Scene.Setup, _ page: Page, _ room: Room) -> [Drawing.Element] {
         let palette = page.palette
         let label = Style(4.4, atLeast: 3.4, palette.quiet, lines: 2)
-        let title: [Stack.Item] = [.text(text.setupTitle, Style(8.5, atLeast: 5, palette.text, .bold, lines: 2))]
+        let title: [Stack.Item] = [
+            .text(text.setupTitles(setup.purpose), Style(8.5, atLeast: 5, palette.text, .bold, lines: 2))
+        ]
         let address: [Stack.Item] = [
             .text(text.setupScan, label), .gap(0.6),
             .text(
@@ -139,7 +141,7 @@ extension Composer {
             ),
         ]
         let code: [Stack.Item] = [
-            .text(text.setupCode, label), .gap(0.4),
+            .text(text.setupCodes(setup.purpose), label), .gap(0.4),
             .text(
                 DisplayText.clean(setup.claimCode, limit: 24),
                 Style(13, atLeast: 5, Palette.lightReady, .bold, isMonospaced: true)

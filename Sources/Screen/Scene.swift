@@ -51,6 +51,10 @@ public enum Scene: Sendable, Equatable {
 
     /// Not claimed or not set up yet: how the owner takes the terminal over.
     public struct Setup: Sendable, Equatable {
+        /// What the code is for.
+        public enum Purpose: Sendable, Equatable { case claim, reset }
+
+        public var purpose: Purpose
         /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts.
         public var claimAddress: String
         /// The same address for people to type.
@@ -60,7 +64,14 @@ public enum Scene: Sendable, Equatable {
         /// between them wrap best: `3F9A 12C4 …`.
         public var fingerprintText: String
 
-        public init(claimAddress: String, addressText: String, claimCode: String, fingerprintText: String) {
+        public init(
+            purpose: Purpose = .claim,
+            claimAddress: String,
+            addressText: String,
+            claimCode: String,
+            fingerprintText: String
+        ) {
+            self.purpose = purpose
             self.claimAddress = claimAddress
             self.addressText = addressText
             self.claimCode = claimCode

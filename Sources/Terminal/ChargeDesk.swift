@@ -166,7 +166,7 @@ public actor ChargeDesk {
         publish()
     }
 
-    /// Shows how to claim the terminal; nil once it is claimed.
+    /// Shows how to claim the terminal or to set a new password; nil once it is done. Charges come first.
     public func setClaim(_ invitation: ClaimInvitation?) {
         self.invitation = invitation
         publish()
@@ -226,7 +226,7 @@ public actor ChargeDesk {
     private var phase: TerminalSnapshot.Phase {
         if let checking { return .starting(checking: checking) }
         if let shown, let snapshot = try? snapshot(of: shown) { return .charging(snapshot) }
-        if let invitation { return .unclaimed(invitation) }
+        if let invitation { return invitation.purpose == .claim ? .unclaimed(invitation) : .resetting(invitation) }
         return settings == nil ? .setup : .idle
     }
 

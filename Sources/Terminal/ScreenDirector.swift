@@ -90,9 +90,10 @@ public struct ScreenDirector: Sendable {
     func scene(of snapshot: TerminalSnapshot) -> Scene {
         switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
-        case .unclaimed(let invitation):
+        case .unclaimed(let invitation), .resetting(let invitation):
             .setup(
                 Scene.Setup(
+                    purpose: invitation.purpose == .claim ? .claim : .reset,
                     claimAddress: invitation.url,
                     addressText: invitation.address,
                     claimCode: invitation.code,

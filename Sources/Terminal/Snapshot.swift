@@ -51,7 +51,16 @@ public enum GatewayLight: String, Sendable, Codable {
 
 /// What the owner needs to take the terminal over, for its screen only.
 public struct ClaimInvitation: Sendable, Equatable {
-    /// Opens the claim page; carries the code in its fragment, which browsers do not send.
+    /// What the code is for.
+    public enum Purpose: Sendable, Equatable {
+        /// To become the owner of a terminal that has none.
+        case claim
+        /// To set a new password. Charging goes on meanwhile.
+        case reset
+    }
+
+    public let purpose: Purpose
+    /// Opens the page for it; carries the code in its fragment, which browsers do not send.
     public let url: String
     /// The address alone, to type.
     public let address: String
@@ -59,7 +68,8 @@ public struct ClaimInvitation: Sendable, Equatable {
     /// SHA-256 of the terminal's certificate, to compare with the browser's warning.
     public let fingerprint: String
 
-    public init(url: String, address: String, code: String, fingerprint: String) {
+    public init(purpose: Purpose = .claim, url: String, address: String, code: String, fingerprint: String) {
+        self.purpose = purpose
         (self.url, self.address, self.code, self.fingerprint) = (url, address, code, fingerprint)
     }
 }
@@ -73,6 +83,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
         /// Claimed, but it does not know who is paid.
         case setup
         case idle
+        /// As idle or before the set-up, with a code for the owner on the screen. A charge takes its place.
+        case resetting(ClaimInvitation)
         /// A charge, until it ended and its result was shown.
         case charging(ChargeSnapshot)
     }

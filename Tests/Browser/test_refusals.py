@@ -650,6 +650,12 @@ ROUTES = {
     "claim": ("POST", "/claim", {"code": "AAAA-AAAA", "password": f"{CANARY} of a stranger"}),
     "login": ("POST", "/login", {"password": f"{CANARY} wrong"}),
     "logout": ("POST", "/logout", {}),
+    "password": ("PUT", "/password", {"currentPassword": f"{CANARY} current", "newPassword": f"{CANARY} new"}),
+    "reset": ("POST", "/reset", {}),
+    "new password": ("PUT", "/reset", {"code": "AAAA-AAAA", "password": f"{CANARY} of a stranger"}),
+    "sessions": ("GET", "/sessions", None),
+    "end others": ("DELETE", "/sessions", {}),
+    "end one": ("DELETE", "/sessions/000000000000", {}),
     "settings": ("GET", "/settings", None),
     "save": ("PUT", "/settings", {"operatorID": "operator-1"}),
     "test": ("POST", "/settings/test-connection", {"merchantID": "merchant-1"}),
@@ -663,7 +669,7 @@ ROUTES = {
 }
 CHANGES = [name for name, (method, _, _) in ROUTES.items() if method != "GET"]
 READS = [name for name in ROUTES if name not in CHANGES]
-GUARDED = [name for name in ROUTES if name not in ("session", "claim", "login")]
+GUARDED = [name for name in ROUTES if name not in ("session", "claim", "login", "reset", "new password")]
 
 
 def route(name: str, owner: Owner) -> tuple[str, str, dict | None]:
@@ -676,7 +682,7 @@ def route(name: str, owner: Owner) -> tuple[str, str, dict | None]:
 # An unclaimed terminal
 
 
-@pytest.mark.parametrize("name", GUARDED + ["login"])
+@pytest.mark.parametrize("name", GUARDED + ["login", "reset", "new password"])
 def test_an_unclaimed_terminal_does_nothing(terminal, name):
     method, path, body = ROUTES[name]
     check_refused(terminal.ask(method, API + path.format(ended=NO_CHARGE), body), "403 not_claimed")
@@ -1504,6 +1510,37 @@ def test_no_secret_is_in_any_answer_log_or_file(open_shop, spare, shop):
         text = log.read_bytes()
         found += [f"a claim code in {log.name}" for code in (shop.claim_code, spare.code) if code.encode() in text]
     assert not found, "\n".join(sorted(set(found)))
+
+
+@pytest.mark.parametrize(
+    "field, value, expected",
+    rows(
+        currentPassword=[*PASSWORD, ("wrong", f"{CANARY} wrong", "422 password_wrong"), ("nothing", "", "422 password_wrong")],
+        newPassword=[
+            *PASSWORD, ("short", "kite", "422 password_too_short"), ("null", None, "422 password_too_short"),
+            ("the 3000th guess", "usmc0311", "422 password_too_common"),
+        ],
+        signOutOthers=[("a word", "yes", "422 wrong_type"), ("a number", 1, "422 wrong_type")],
+    ),
+)
+def test_a_bad_change_of_password_is_refused_at_its_field(open_shop, field, value, expected):
+    body = {"currentPassword": open_shop.password, "newPassword": f"{OWNER_PASSWORD} new", "signOutOthers": False} | {field: value}
+    source = f"127.0.4.{next(SOURCES)}"
+    check_refused(open_shop.ask("PUT", f"{API}/password", body, source=source), expected, field)
+    assert open_shop.terminal.sign_in(open_shop.password).cookie, "the password is what it was"
+
+
+SOURCES = itertools.count(1)
+
+
+def test_a_reset_without_a_code_on_the_screen_is_refused(open_shop):
+    body = {"code": "AAAA-AAAA", "password": f"{OWNER_PASSWORD} stolen"}
+    check_refused(open_shop.ask("PUT", f"{API}/reset", body, session=None), "409 reset_not_running")
+
+
+def test_a_session_that_is_not_there_cannot_be_ended(open_shop):
+    for name in ("000000000000", open_shop.session.cookie[:12], "%2e%2e"):
+        check_refused(open_shop.ask("DELETE", f"{API}/sessions/{name}"), "404 session_not_found or 400 bad_address")
 
 
 def test_bad_input_is_no_trouble_of_the_terminal(open_shop, shop):

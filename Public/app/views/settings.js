@@ -88,6 +88,11 @@ export function settingsView({ isFirst, onSaved, onSignOut }) {
     h("h1", { id: "settings-title", tabindex: "-1" }, t(isFirst ? "settings.setupTitle" : "settings.title")),
     isFirst ? h("p", { class: "lead" }, t("settings.setupLead")) : null,
     place,
+    isFirst ? null : h(
+      "a", { class: "card way-on", href: "#/security" },
+      h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("security.link")), h("span", { class: "quiet small" }, t("security.linkHelp"))),
+      icon("right", "row-arrow"),
+    ),
     isFirst ? null : h("button", { class: "button sign-out-here", type: "button", on: { click: onSignOut } }, icon("signOut"), t("nav.signOut")),
   );
 
