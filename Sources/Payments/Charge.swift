@@ -61,8 +61,10 @@ public struct Charge: Sendable, Hashable {
         case withdraw(Attempt.ID)
         /// One question to the authority, now.
         case ask(Attempt.ID)
-        /// The screen is free for the next charge. An open payment is asked about in the background from here on.
+        /// The screen is free for the next charge.
         case freeTerminal
+        /// A payment is open that the terminal does not wait for: ask about it in the background until it has ended.
+        case followInBackground
         /// Somebody must look: the customer paid more than once for one charge.
         case alarmPaidTwice(Attempt.ID)
     }
@@ -160,6 +162,7 @@ public struct Charge: Sendable, Hashable {
         return actions
     }
 }
+        if isOpenInBackground, !before.isOpenInBackground { actions.append(.followInBackground) }
 
 // MARK: - Parts of the decision
 
@@ -220,6 +223,8 @@ extension Charge {
     /// True where staff or another attempt's payment speak against this one.
     private func isUnwanted(_ attempt: Attempt) -> Bool {
         isCancelRequested || attempts.contains { $0.id != attempt.id && $0.isMovingMoney }
+    private var isOpenInBackground: Bool { !holdsTerminal && attempts.contains(where: \.isOpen) }
+
     }
 
     /// Past the deadline, silence to the last question lets the terminal go on; the question stays open.

@@ -63,7 +63,7 @@ extension ChargeDesk {
                 for attempt in charge.attempts where attempt.isOpen {
                     jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt.id)))
                 }
-            } else if earlier.isReleased, charge.attempts.contains(where: \.isOpen) {
+            } else if !earlier.holdsTerminal, charge.attempts.contains(where: \.isOpen) {
                 jobs.continuation.yield(.followInBackground(charge.id))
             } else if shown != charge.id, !charge.attempts.contains(where: \.isOpen) {
                 forget(charge.id)
@@ -222,3 +222,5 @@ extension ChargeDesk {
         publish()
     }
 }
+        guard followed.insert(id).inserted else { return }
+        defer { followed.remove(id) }

@@ -32,6 +32,10 @@ public actor ChargeDesk {
     private var nextViewer = 0
     private var endings: [JobKey: [AsyncStream<Never>.Continuation]] = [:]
     var running: Set<JobKey> = []
+    /// Charges whose open payments are asked about in the background.
+    var followed: Set<ChargeID> = []
+    /// Counts the results that came to the screen, so that only the newest one's time clears it.
+    var results = 0
     private let turn = Turnstile()
 
     /// How long a result stays on the screen before it is idle again.
@@ -288,8 +292,7 @@ public actor ChargeDesk {
         case .freeTerminal:
             end(JobKey(charge: charge.id, attempt: nil))
             for attempt in charge.attempts { end(JobKey(charge: charge.id, attempt: attempt.id)) }
-            if shown == charge.id { jobs.continuation.yield(.showResult(charge.id)) }
-            if charge.attempts.contains(where: \.isOpen) { jobs.continuation.yield(.followInBackground(charge.id)) }
+        case .followInBackground: jobs.continuation.yield(.followInBackground(charge.id))
         case .alarmPaidTwice(let attempt):
             logger.critical(
                 "paid more than once: give the later payment back",

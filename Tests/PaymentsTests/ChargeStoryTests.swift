@@ -36,7 +36,7 @@ struct ChargeStoryTests {
         var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
         #expect(charge.handle(.deadlineReached) == [.ask(1)])
         #expect(charge.state == .requiresAction, "the local clock ends nothing")
-        #expect(charge.handle(.silent(attempt: 1, reason: "time-out")) == [.freeTerminal])
+        #expect(charge.handle(.silent(attempt: 1, reason: "time-out")) == [.freeTerminal, .followInBackground])
         #expect(charge.state == .unknown)
         _ = charge.handle(.reported(attempt: 1, report: .succeeded(evidence)))
         #expect(charge.state == .succeeded && charge.isLate && charge.reason?.code == "paid_late")
