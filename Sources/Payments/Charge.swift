@@ -119,6 +119,9 @@ public struct Charge: Sendable, Hashable {
 
     public var evidence: Evidence? { paidAttempt.flatMap(attempt)?.ending?.evidence }
 
+    /// Whether a further attempt can begin.
+    public var canStart: Bool { holdsTerminal && !isCancelRequested && !isPastDeadline }
+
     /// Whether staff can still ask to take the charge back.
     public var canCancel: Bool { !state.isFinal && !isCancelRequested && state != .processing && !isReleased }
 
@@ -178,7 +181,7 @@ extension Charge {
     }
 
     private mutating func start(_ id: Attempt.ID, _ rail: Rail) -> [Action] {
-        guard holdsTerminal, !isCancelRequested, !isPastDeadline, attempt(id) == nil else { return [] }
+        guard canStart, attempt(id) == nil else { return [] }
         attempts.append(Attempt(id: id, rail: rail))
         return [.pursue(id)]
     }

@@ -8,6 +8,8 @@ struct JobKey: Hashable, Sendable {
 }
 
 enum Job: Sendable {
+    /// Begin attempts that the journal could not take at first.
+    case start(ChargeID, [Rail])
     case pursue(JobKey)
     case withdraw(JobKey)
     case ask(JobKey)
@@ -60,6 +62,7 @@ extension ChargeDesk {
             guard let charge = charges[earlier.id] else { continue }
             if charge.holdsTerminal {
                 jobs.continuation.yield(.watchDeadline(charge.id))
+                if charge.attempts.isEmpty { jobs.continuation.yield(.start(charge.id, railsInOrder)) }
                 for attempt in charge.attempts where attempt.isOpen {
                     jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt.id)))
                 }
@@ -81,9 +84,8 @@ extension ChargeDesk {
         guard var charge = await apply(.resumed, to: id) else { return }
         if charge.attempts.isEmpty {
             // It stopped between opening and the first attempt: nothing has left, so it can simply begin.
-            for (index, rail) in drivers.keys.sorted(by: { $0.rawValue < $1.rawValue }).enumerated() {
-                charge = await apply(.attemptStarted(attempt: index + 1, rail: rail), to: id) ?? charge
-            }
+            _ = await start(railsInOrder, of: id)
+            charge = charges[id] ?? charge
         }
         if let deadline = deadlines[id], deadline <= clock.elapsed() {
             charge = await apply(.deadlineReached, to: id) ?? charge
@@ -95,6 +97,7 @@ extension ChargeDesk {
 
     private func perform(_ job: Job) async {
         switch job {
+        case .start(let id, let rails): await keepStarting(rails, of: id)
         case .pursue(let key): await once(key) { await $0.pursue($1) }
         case .withdraw(let key): await withdraw(key)
         case .ask(let key): await ask(key)
@@ -102,6 +105,26 @@ extension ChargeDesk {
         case .showResult(let id): await showResult(id)
         case .followInBackground(let id): await followInBackground(id)
         }
+    }
+
+    var railsInOrder: [Rail] { drivers.keys.sorted { $0.rawValue < $1.rawValue } }
+
+    /// Begins one attempt on each rail; nothing leaves for one that is not recorded. False where one still has to begin.
+    func start(_ rails: [Rail], of id: ChargeID) async -> Bool {
+        for (index, rail) in rails.enumerated() {
+            guard let charge = charges[id], charge.canStart else { return true }
+            guard charge.attempt(index + 1) == nil else { continue }
+            let after = await apply(.attemptStarted(attempt: index + 1, rail: rail), to: id)
+            if let after, after.attempt(index + 1) == nil, after.canStart { return false }
+        }
+        return true
+    }
+
+    /// Tries again until the journal takes it: a charge without an attempt would stand on the screen till its time is over.
+    private func keepStarting(_ rails: [Rail], of id: ChargeID) async {
+        repeat {
+            do { try await clock.sleep(.seconds(2)) } catch { return }  // The terminal stops; the next run begins it.
+        } while await !start(rails, of: id)
     }
 
     /// Runs a rail's work for an attempt until it returns or the attempt is over; never twice at once.

@@ -103,9 +103,8 @@ public actor ChargeDesk {
             "charge opened",
             metadata: ["charge": "\(terms.id)", "amount": "\(settings.format.text(terms.amount))"]
         )
-        for (index, rail) in drivers.keys.sorted(by: { $0.rawValue < $1.rawValue }).enumerated() {
-            await apply(.attemptStarted(attempt: index + 1, rail: rail), to: terms.id)
-        }
+        let rails = railsInOrder
+        if await !start(rails, of: terms.id) { jobs.continuation.yield(.start(terms.id, rails)) }
         jobs.continuation.yield(.watchDeadline(terms.id))
         publish()
         return try snapshot(of: terms.id)
@@ -260,6 +259,13 @@ public actor ChargeDesk {
     /// could not take it; the rails come back with the authority's word until it can.
     @discardableResult
     func apply(_ event: Charge.Event, to id: ChargeID) async -> Charge? {
+        do throws(JournalError) { return try await record(event, of: id) } catch { return charges[id] }
+    }
+
+    /// As ``apply(_:to:)``, for those who must know.
+    /// - Returns: Nil where the desk has no such charge.
+    /// - Throws: ``JournalError``: it has not happened.
+    private func record(_ event: Charge.Event, of id: ChargeID) async throws(JournalError) -> Charge? {
         await writing.enter()
         defer { writing.leave() }
         guard let charge = charges[id] else { return nil }
@@ -270,7 +276,7 @@ public actor ChargeDesk {
         let now = clock.wallTime()
         do throws(JournalError) { try await archive.append(event, to: next, at: now) } catch {
             note(error)
-            return charge
+            throw error
         }
         trouble = nil
         charges[id] = next
@@ -383,12 +389,8 @@ extension ChargeDesk {
     ) async throws(ChargeRefusal) -> ChargeSnapshot {
         guard let charge = charges[id] else { throw .tooLate(try await self.charge(id).charge.state) }
         guard allowed(charge) else { throw .tooLate(charge.state) }
-        let troubled = trouble
-        let after = await apply(event, to: id)
-        if after == charge, let trouble, trouble != troubled {
-            throw .journal(.unavailable(detail: trouble.message))
-        }
-        return try snapshot(of: id)
+        do throws(JournalError) { _ = try await record(event, of: id) } catch { throw .journal(error) }
+        return try await self.charge(id)
     }
 
     private func log(_ event: Charge.Event, _ before: Charge, _ after: Charge) {
