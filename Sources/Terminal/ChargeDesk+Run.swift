@@ -215,12 +215,14 @@ extension ChargeDesk {
 
     private func showResult(_ id: ChargeID) async {
         guard let charge = charges[id] else { return }
+        results += 1
+        let result = results
         do {
             try await clock.sleep(charge.state.isFinal ? resultTimes.ended : resultTimes.unknown)
         } catch {
             return  // The terminal stops.
         }
-        guard shown == id, let charge = charges[id], !charge.holdsTerminal else { return }
+        guard shown == id, result == results, let charge = charges[id], !charge.holdsTerminal else { return }
         shown = nil
         if !charge.attempts.contains(where: \.isOpen) { forget(id) }
         publish()

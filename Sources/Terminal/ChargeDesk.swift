@@ -284,6 +284,9 @@ public actor ChargeDesk {
         log(event, charge, next)
         for attempt in next.attempts where !attempt.isOpen { end(JobKey(charge: id, attempt: attempt.id)) }
         for action in actions { perform(action, of: next) }
+        if shown == id, !next.holdsTerminal, next.state != charge.state || charge.holdsTerminal {
+            jobs.continuation.yield(.showResult(id))
+        }
         publish()
         return next
     }

@@ -4,6 +4,7 @@ import Terminal
 import Testing
 
 /// The desk with a scripted authority, an archive in memory and time that stands still.
+@Suite(.timeLimit(.minutes(1)))
 struct ChargeDeskTests {
     @Test func theJournalKnowsBeforeTheRailDoes() async throws {
         try await withDesk { desk in
@@ -178,10 +179,11 @@ struct ChargeDeskTests {
                 #expect(desk.archive.allCharges.isEmpty)
                 return
             }
-            guard write != 2 else {
-                // The attempt could not be recorded: nothing may leave, and nothing has.
+            if write == 2 {
+                // The attempt could not be recorded: nothing may leave before it is.
                 #expect(desk.rail.calls.isEmpty)
-                return
+                await desk.untilSleeping(for: .seconds(2))
+                desk.clock.advance(by: .seconds(2))
             }
             await desk.untilRail { $0 == [.pursue(charge.id)] }
             let link = try #require(desk.rail.link(charge.id))
@@ -204,6 +206,96 @@ struct ChargeDeskTests {
             let recorded = try #require(desk.archive.allCharges.first)
             #expect(recorded == live.charge, "what is shown is what is recorded")
             await desk.until { $0.trouble == nil }
+        }
+    }
+
+    /// The storage is full already when staff ask, so that nothing changes that could be noticed.
+    @Test func whatTheJournalDidNotTakeIsNotAnsweredAsDone() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            try await desk.say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+            desk.archive.fail(at: 1...Int.max)
+            for _ in 0..<2 {
+                await #expect(throws: ChargeRefusal.journal(.diskFull)) {
+                    try await desk.desk.cancel(charge.id, by: .staff(name: "Ada"))
+                }
+                await #expect(throws: ChargeRefusal.journal(.diskFull)) {
+                    try await desk.desk.release(charge.id, by: .staff(name: "Ada"))
+                }
+            }
+            let after = try await desk.desk.charge(charge.id).charge
+            #expect(!after.isCancelRequested && !after.isReleased && after.holdsTerminal)
+            desk.archive.fail(at: nil)
+            let released = try await desk.desk.release(charge.id, by: .staff(name: "Ada"))
+            #expect(released.charge.isReleased)
+        }
+    }
+
+    @Test func anAttemptThatTheJournalDidNotTakeStartsOnceItDoes() async throws {
+        try await withDesk { desk in
+            desk.archive.fail(at: 2...4)
+            let charge = try await desk.desk.open(desk.request()).id
+            await desk.until { $0.trouble?.code == "storage_full" }
+            await desk.pass(.seconds(2))
+            await desk.pass(.seconds(2))
+            #expect(!desk.hasAskedRail, "nothing leaves unrecorded")
+            await desk.pass(.seconds(2))
+            await desk.untilRail { $0 == [.pursue(charge)] }
+            #expect(desk.archive.events(of: charge) == [.attemptStarted(attempt: 1, rail: .scan)])
+            await desk.until { $0.trouble == nil }
+        }
+    }
+
+    @Test func aChargeThatNeverBeganCanBeTakenBack() async throws {
+        try await withDesk { desk in
+            desk.archive.fail(at: 2...2)
+            let charge = try await desk.desk.open(desk.request())
+            let cancelled = try await desk.desk.cancel(charge.id, by: .staff(name: "Ada"))
+            #expect(cancelled.charge.state == .cancelled)
+            await desk.untilSleeping(for: .seconds(2))
+            desk.clock.advance(by: .seconds(2))
+            let next = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(next.id)] }
+        }
+    }
+
+    /// The power went between opening and the first attempt, and the storage is full at the start.
+    @Test func aChargeThatARestartFoundUnbegunBeginsOnceTheJournalTakesIt() async throws {
+        let archive = MemoryArchive()
+        archive.fail(at: 2...Int.max)
+        let opened = try await withDesk(archive: archive) { desk in
+            let charge = try await desk.desk.open(desk.request())
+            return charge.id
+        }
+        try await withDesk(archive: archive, awaitReady: false) { desk in
+            await desk.until { $0.phase.charge?.id == opened }
+            #expect(!desk.hasAskedRail)
+            await desk.untilSleeping(for: .seconds(2))
+            archive.fail(at: nil)
+            desk.clock.advance(by: .seconds(2))
+            await desk.untilRail { $0 == [.pursue(opened)] }
+        }
+    }
+
+    @Test func aResultThatChangesIsShownForItsWholeTime() async throws {
+        let rail = ScriptedRail { link in await link.record(.silent(attempt: link.id, reason: "time-out")) }
+        try await withDesk(rail: rail) { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            try await desk.say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+            _ = try await desk.desk.release(charge.id, by: .staff(name: "Ada"))
+            await desk.untilSleeping(for: .seconds(60))
+            desk.clock.advance(by: .seconds(59))
+            try await desk.pay(charge.id, offering: false)
+            await desk.untilSleeping(for: .seconds(20))
+            desk.clock.advance(by: .seconds(19))
+            for _ in 0..<100 { await Task.yield() }  // Whoever slept for the unknown result is awake now.
+            #expect(await desk.desk.snapshot.phase.charge?.charge.state == .succeeded)
+            desk.clock.advance(by: .seconds(1))
+            await desk.until { $0.phase == .idle }
         }
     }
 
@@ -252,6 +344,14 @@ struct DeskUnderTest: Sendable {
     /// Waits until something waits for this much time to pass.
     func untilSleeping(for duration: Duration) async {
         while !clock.hasSleeper(for: duration), !Task.isCancelled { await Task.yield() }
+    }
+
+    var hasAskedRail: Bool { !rail.calls.isEmpty }
+
+    /// Lets time pass once something waits for it.
+    func pass(_ duration: Duration) async {
+        await untilSleeping(for: duration)
+        clock.advance(by: duration)
     }
 
     func say(_ event: Charge.Event, after first: Charge.Event? = nil, of id: ChargeID) async throws {
