@@ -8,15 +8,30 @@ extension PayAmount {
         .fiat(code: money.currency.code, minorUnits: money.minorUnits)
     }
 
-    /// Nil where the authority named no way to write it, or digits that are none.
+    /// Nil where the authority did not say all of how it is written, or named digits that are none: an amount that is
+    /// not shown is better than one that is wrong.
     var tokenAmount: TokenAmount? {
-        guard let display else { return nil }
+        guard let display, let decimals = display.decimals, let symbol = Self.word(display.assetSymbol, limit: 16)
+        else { return nil }
         return TokenAmount(
             digits: value,
-            decimals: display.decimals,
-            symbol: display.assetSymbol,
-            network: display.networkName
+            decimals: decimals,
+            symbol: symbol,
+            network: display.networkName.flatMap { Self.word($0, limit: 32) }
         )
+    }
+
+    /// A name from outside as it may be kept and shown; nil where nothing is left of it.
+    private static func word(_ text: String, limit: Int) -> String? {
+        let word = Reason.clean(text).prefix(limit)
+        return word.isEmpty ? nil : String(word)
+    }
+
+    /// Whether it is an amount of money that is not `money`. Tokens are not compared: what they are worth is not said.
+    func contradicts(_ money: Money) -> Bool {
+        guard unit.hasPrefix("iso4217/") else { return false }
+        let expected = PayAmount.fiat(money)
+        return (unit, value) != (expected.unit, expected.value)
     }
 }
 
@@ -50,7 +65,7 @@ extension Report {
                 .succeeded(
                     Evidence(
                         paymentID: paymentID,
-                        transactionID: result?.transactionID,
+                        transactionID: result?.transactionID.map(Reason.clean),
                         paid: result?.paid?.tokenAmount
                     )
                 )

@@ -69,7 +69,8 @@ public struct PayAmount: Sendable, Hashable {
     public struct Display: Sendable, Hashable {
         public var assetSymbol: String
         public var assetName: String
-        public var decimals: Int
+        /// Nil where the gateway left it out: the digits then say nothing for people.
+        public var decimals: Int?
         public var iconURL: String?
         public var networkName: String?
         public var networkIconURL: String?
@@ -77,7 +78,7 @@ public struct PayAmount: Sendable, Hashable {
         public init(
             assetSymbol: String,
             assetName: String,
-            decimals: Int,
+            decimals: Int?,
             iconURL: String? = nil,
             networkName: String? = nil,
             networkIconURL: String? = nil

@@ -46,7 +46,7 @@ struct WireAmount: WireType {
                 PayAmount.Display(
                     assetSymbol: $0.assetSymbol ?? "",
                     assetName: $0.assetName ?? "",
-                    decimals: $0.decimals ?? 0,
+                    decimals: $0.decimals,
                     iconURL: $0.iconUrl,
                     networkName: $0.networkName,
                     networkIconURL: $0.networkIconUrl
