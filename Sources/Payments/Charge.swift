@@ -99,7 +99,7 @@ public struct Charge: Sendable, Hashable {
         var isOffered = false
         for attempt in open {
             if case .offered(_, let progress) = attempt.phase {
-                if progress.unrecognisedWord != nil { return .unknown }
+                if progress.unrecognisedWord != nil || progress.contradiction != nil { return .unknown }
                 isOffered = true
                 isProcessing = isProcessing || progress.isProcessing
             }
@@ -162,10 +162,10 @@ public struct Charge: Sendable, Hashable {
             actions.append(.alarmPaidTwice(id))
         }
         if before.holdsTerminal, !holdsTerminal { actions.append(.freeTerminal) }
+        if isOpenInBackground, !before.isOpenInBackground { actions.append(.followInBackground) }
         return actions
     }
 }
-        if isOpenInBackground, !before.isOpenInBackground { actions.append(.followInBackground) }
 
 // MARK: - Parts of the decision
 
@@ -223,11 +223,11 @@ extension Charge {
         }
     }
 
+    private var isOpenInBackground: Bool { !holdsTerminal && attempts.contains(where: \.isOpen) }
+
     /// True where staff or another attempt's payment speak against this one.
     private func isUnwanted(_ attempt: Attempt) -> Bool {
         isCancelRequested || attempts.contains { $0.id != attempt.id && $0.isMovingMoney }
-    private var isOpenInBackground: Bool { !holdsTerminal && attempts.contains(where: \.isOpen) }
-
     }
 
     /// Past the deadline, silence to the last question lets the terminal go on; the question stays open.
@@ -347,9 +347,11 @@ extension Attempt {
             return
         }
         switch report {
-        case .processing: (progress.isProcessing, progress.unrecognisedWord) = (true, nil)
-        case .unrecognised(let word): progress.unrecognisedWord = word
-        case .requiresAction, .succeeded, .failed, .expired, .cancelled: progress.unrecognisedWord = nil
+        case .processing: (progress.isProcessing, progress.unrecognisedWord, progress.contradiction) = (true, nil, nil)
+        case .unrecognised(let word): (progress.unrecognisedWord, progress.contradiction) = (word, nil)
+        case .contradictory(let what): (progress.unrecognisedWord, progress.contradiction) = (nil, what)
+        case .requiresAction, .succeeded, .failed, .expired, .cancelled:
+            (progress.unrecognisedWord, progress.contradiction) = (nil, nil)
         }
         phase = .offered(offer, progress)
     }

@@ -230,6 +230,8 @@ extension ChargeDesk {
 
     /// Asks about a payment that the terminal went on without, in growing gaps of 15 seconds to ten minutes.
     private func followInBackground(_ id: ChargeID) async {
+        guard followed.insert(id).inserted else { return }
+        defer { followed.remove(id) }
         var gap = Duration.seconds(15)
         while let charge = charges[id], charge.attempts.contains(where: \.isOpen) {
             do { try await clock.sleep(gap) } catch { return }  // The terminal stops; the next run asks.
@@ -247,5 +249,3 @@ extension ChargeDesk {
         publish()
     }
 }
-        guard followed.insert(id).inserted else { return }
-        defer { followed.remove(id) }

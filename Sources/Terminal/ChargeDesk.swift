@@ -401,6 +401,9 @@ extension ChargeDesk {
         switch event {
         case .silent(_, let reason), .notSent(_, let reason): metadata["reason"] = "\(Reason.clean(reason))"
         case .refused(_, let refusal): metadata["reason"] = "\(Reason.clean(refusal.code))"
+        case .reported(_, .contradictory(let what)):
+            metadata["reason"] = "\(Reason.clean(what))"
+            logger.error("an answer does not fit the charge and is not booked", metadata: metadata)
         default: break
         }
         if before.state != after.state {

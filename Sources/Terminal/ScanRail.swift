@@ -140,10 +140,10 @@ public struct ScanRail: RailDriver {
             guard let found = page.payments.first(where: { $0.reference == attempt.terms.id.compact }) else {
                 return await conclude(.notFound(attempt: attempt.id), attempt)
             }
-            let expected = PayAmount.fiat(attempt.terms.amount)
-            // The list also says how the amount is written, which is no part of how much it is.
-            if let amount = found.amount, (amount.unit, amount.value) != (expected.unit, expected.value) {
-                await attempt.record(.silent(attempt: attempt.id, reason: Self.otherAmount))
+            let facts = PaymentFacts(merchantID: found.merchantID, amount: found.amount)
+            if let what = facts.contradiction(to: found.paymentID.rawValue, of: attempt.terms) {
+                let reason = "the gateway has a payment under this charge's reference that does not fit: \(what)"
+                await attempt.record(.silent(attempt: attempt.id, reason: reason))
                 return false
             }
             // Its link is not known, so nobody can be shown it: it is offered only to be asked about and taken back.
@@ -163,7 +163,8 @@ public struct ScanRail: RailDriver {
         }
         do throws(MerchantError) {
             let answer = try await merchant.status(of: payment, waitingUpTo: wait)
-            await attempt.record(.reported(attempt: attempt.id, report: answer.report(of: offer.paymentID)))
+            let report = answer.report(of: offer.paymentID, for: attempt.terms)
+            await attempt.record(.reported(attempt: attempt.id, report: report))
             return max(answer.pollAfter ?? Self.pace, Self.shortestPace)
         } catch {
             await attempt.record(.silent(attempt: attempt.id, reason: error.summary))

@@ -43,9 +43,43 @@ extension CreatedPayment {
             expiresAt: expiresAtSeconds.map { WallTime(millisecondsSince1970: $0 &* 1000) }
         )
     }
+
+    /// What the answer to the order says of the payment's state. Names no proof.
+    var report: Report {
+        StatusReport(status: status, isFinal: isFinal, pollAfter: nil).report(of: paymentID.rawValue)
+    }
+}
+
+extension Offer {
+    /// The same payment, shown to nobody.
+    var withoutLink: Offer { Offer(paymentID: paymentID, link: nil, expiresAt: expiresAt) }
+}
+
+extension PaymentFacts {
+    /// How they contradict what was asked about; nil where they do not.
+    func contradiction(to paymentID: String, of terms: ChargeTerms) -> String? {
+        if let named = self.paymentID, named != paymentID { return "it is about another payment" }
+        if let reference, reference != terms.id.compact { return "it is about another reference" }
+        if let merchantID, merchantID != terms.merchantID { return "it is about another merchant" }
+        if let amount, amount.contradicts(terms.amount) { return amount.asContradiction }
+        return nil
+    }
+}
+
+extension PayAmount {
+    fileprivate var asContradiction: String { "it names the amount \(value.prefix(24)) of \(unit.prefix(24))" }
 }
 
 extension StatusReport {
+    /// The report about a charge's payment. Where the answer is about something else, no word in it counts.
+    func report(of paymentID: String, for terms: ChargeTerms) -> Report {
+        if let what = facts.contradiction(to: paymentID, of: terms) { return .contradictory(what: what) }
+        if let paid = result?.paid, paid.contradicts(terms.amount) {
+            return .contradictory(what: paid.asContradiction)
+        }
+        return report(of: paymentID)
+    }
+
     /// The report about a payment. An outcome that the gateway's own flag calls not final is held as not recognised.
     func report(of paymentID: String) -> Report {
         guard status.isFinal == isFinal || !status.isFinal else {

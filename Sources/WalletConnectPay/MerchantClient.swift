@@ -105,6 +105,7 @@ public struct MerchantClient: Sendable {
                     paymentID: id,
                     reference: item.referenceId,
                     status: PaymentStatus(word: item.status),
+                    merchantID: item.merchant?.value?.id,
                     amount: item.fiatAmount?.amount,
                     paid: item.tokenAmount?.amount,
                     transactionID: item.transaction?.hash,

@@ -101,6 +101,7 @@ public struct ListedPayment: Sendable, Equatable {
     public let reference: String?
     public let status: PaymentStatus
     public let amount: PayAmount?
+    public let merchantID: String?
     public let paid: PayAmount?
     public let transactionID: String?
     /// RFC 3339.

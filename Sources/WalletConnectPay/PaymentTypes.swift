@@ -111,6 +111,28 @@ public struct PaymentResult: Sendable, Hashable {
     public init(transactionID: String?, paid: PayAmount?) { (self.transactionID, self.paid) = (transactionID, paid) }
 }
 
+/// What an answer says of the payment it is about. The documents promise none of it in a status; each is nil where it
+/// is missing or has another form.
+public struct PaymentFacts: Sendable, Hashable {
+    public var paymentID: String?
+    public var reference: String?
+    public var merchantID: String?
+    /// What was asked for.
+    public var amount: PayAmount?
+
+    public init(
+        paymentID: String? = nil,
+        reference: String? = nil,
+        merchantID: String? = nil,
+        amount: PayAmount? = nil
+    ) {
+        self.paymentID = paymentID
+        self.reference = reference
+        self.merchantID = merchantID
+        self.amount = amount
+    }
+}
+
 /// One answer about a payment's status.
 public struct StatusReport: Sendable, Hashable {
     public var status: PaymentStatus
@@ -121,19 +143,23 @@ public struct StatusReport: Sendable, Hashable {
     public var result: PaymentResult?
     /// Why it failed, where the gateway says so, for example `declined_user`.
     public var failureCode: String?
+    /// To be compared with what was asked about.
+    public var facts: PaymentFacts
 
     public init(
         status: PaymentStatus,
         isFinal: Bool,
         pollAfter: Duration?,
         result: PaymentResult? = nil,
-        failureCode: String? = nil
+        failureCode: String? = nil,
+        facts: PaymentFacts = PaymentFacts()
     ) {
         self.status = status
         self.isFinal = isFinal
         self.pollAfter = pollAfter
         self.result = result
         self.failureCode = failureCode
+        self.facts = facts
     }
 }
 

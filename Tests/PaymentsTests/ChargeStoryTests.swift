@@ -68,6 +68,32 @@ struct ChargeStoryTests {
         #expect(charge.handle(.reported(attempt: 1, report: .requiresAction)) == [.withdraw(1)])
     }
 
+    @Test func aPaymentThatTurnsUpAfterTheEndIsTakenBackAndFollowed() {
+        for ending in [
+            Charge.Event.notFound(attempt: 1), .refused(attempt: 1, refusal: Refusal(code: "forbidden", message: "")),
+        ] {
+            var charge = charge(.sending(attempt: 1), ending)
+            #expect(charge.state == .failed)
+            #expect(charge.handle(.offered(attempt: 1, offer: offer)) == [.withdraw(1), .followInBackground])
+            #expect(charge.isReleased && !charge.holdsTerminal)
+            #expect(charge.handle(.reported(attempt: 1, report: .succeeded(evidence))) == [])
+            #expect(charge.state == .succeeded && charge.isLate)
+        }
+    }
+
+    @Test func anAnswerAboutSomethingElseIsHeldAsUnknownUntilOneFits() {
+        var charge = charge(
+            .sending(attempt: 1),
+            .offered(attempt: 1, offer: offer),
+            .reported(attempt: 1, report: .contradictory(what: "it names the amount 1\u{202E} JPY"))
+        )
+        #expect(charge.state == .unknown && charge.canRelease && charge.evidence == nil)
+        #expect(charge.reason?.code == "contradictory_answer")
+        #expect(charge.reason?.message.contains("it names the amount 1 JPY") == true)
+        #expect(charge.handle(.reported(attempt: 1, report: .succeeded(evidence))) == [.freeTerminal])
+        #expect(charge.state == .succeeded && !charge.isLate)
+    }
+
     @Test func cancelIsARequestAndThePaymentWins() {
         var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
         #expect(charge.handle(.cancelRequested(by: .customer)) == [.withdraw(1)])
