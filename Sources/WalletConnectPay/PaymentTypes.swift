@@ -174,6 +174,14 @@ public struct GatewayRefusal: Sendable, Hashable {
     public init(httpStatus: Int, code: String, message: String) {
         (self.httpStatus, self.code, self.message) = (httpStatus, code, message)
     }
+
+    /// Whether the "no" to an order says that a payment is known under its key, or is being made by an earlier request.
+    /// Source: WalletConnect Pay API 2026-02-19.preview, `ErrorCode`: `idempotency_conflict` with HTTP 409; what is said
+    /// of a payment's state or time can only be said of one that exists.
+    public var saysAPaymentMayExist: Bool {
+        httpStatus == 409 || httpStatus == 410
+            || ["idempotency_conflict", "invalid_state", "payment_expired"].contains(code)
+    }
 }
 
 extension UInt8 {
