@@ -16,6 +16,13 @@ const english = {
     lost: "No connection to the terminal. Reconnecting… A running charge goes on there.",
     back: "Connected to the terminal again.",
   },
+  notice: {
+    label: "Payments that came by themselves",
+    late: "A payment arrived late: {amount}, code {code}, {time}.",
+    paidTwice: "Paid twice: {amount}, code {code}, {time}. Give one payment back.",
+    show: "Show",
+    seen: "Seen",
+  },
   gateway: {
     unknown: "Gateway: not checked yet",
     ready: "Gateway: ready",

@@ -33,6 +33,11 @@ extension Console {
             return try await audited("charge.release", id.rawValue, request) { () throws(ChargeRefusal) in
                 try await desk.release(id, by: Self.staff)
             }
+        case .markSeen(let id):
+            try requireEmptyForm(request)
+            return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
+                try await desk.markSeen(id)
+            }
         case .events: return events(pass)
         }
     }

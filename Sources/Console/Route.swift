@@ -5,7 +5,7 @@ enum Route: Sendable, Equatable {
     case session, claim, signIn, signOut
     case settings, saveSettings, testConnection
     case openCharge, history(before: ChargeID?, limit: Int, state: Charge.State?), currentCharge
-    case charge(ChargeID), cancel(ChargeID), release(ChargeID)
+    case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID)
     case events
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
@@ -29,6 +29,8 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .cancel(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "release":
             self = try Self.only(method, ["POST": .release(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "seen":
+            self = try Self.only(method, ["POST": .markSeen(Self.id(parts[1]))])
         default: throw .notFound
         }
     }
@@ -39,7 +41,7 @@ enum Route: Sendable, Equatable {
         case .session, .claim, .signIn: []  // Open; each looks after itself.
         case .signOut: Set(Role.allCases)
         case .settings, .saveSettings, .testConnection: [.owner]
-        case .openCharge, .cancel, .release, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
+        case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .history: [.owner, .manager, .cashier]
         }
     }
@@ -53,7 +55,9 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .settings, .history, .currentCharge, .charge, .events: false
-        case .claim, .signIn, .signOut, .saveSettings, .testConnection, .openCharge, .cancel, .release: true
+        case .claim, .signIn, .signOut, .saveSettings, .testConnection, .openCharge, .cancel, .release,
+            .markSeen:
+            true
         }
     }
 

@@ -16,6 +16,11 @@ public struct ScreenText: Sendable {
     public var wayNames: Words<Scene.WayToPay>
     public var readiness: Words<Scene.Light.Readiness>
 
+    /// Stands before amount and code of a payment that nobody waited for.
+    public var notices: Words<Scene.Notice.Kind>
+    /// How many more there are. At least 1.
+    public var moreNotices: @Sendable (Int) -> String
+
     public var setupTitle: String
     public var setupScan: String
     public var setupCode: String
@@ -90,6 +95,13 @@ extension ScreenText {
             case .unavailable: "not available"
             }
         },
+        notices: { kind in
+            switch kind {
+            case .late: "Staff: a payment arrived late"
+            case .paidTwice: "Staff: paid twice, give one back"
+            }
+        },
+        moreNotices: { count in "and \(count) more" },
         setupTitle: "Set up this terminal",
         setupScan: "Scan the code or open",
         setupCode: "Claim code",

@@ -16,6 +16,7 @@ enum Job: Sendable {
     case watchDeadline(ChargeID)
     case showResult(ChargeID)
     case followInBackground(ChargeID)
+    case endNotice(PaymentNotice)
 }
 
 extension ChargeDesk {
@@ -104,6 +105,7 @@ extension ChargeDesk {
         case .watchDeadline(let id): await watchDeadline(id)
         case .showResult(let id): await showResult(id)
         case .followInBackground(let id): await followInBackground(id)
+        case .endNotice(let notice): await endNotice(notice)
         }
     }
 
@@ -240,12 +242,14 @@ extension ChargeDesk {
                 await ask(JobKey(charge: id, attempt: attempt.id))
             }
         }
-        if let charge = charges[id], shown != id {
-            if charge.isLate {
-                logger.notice("a payment arrived after its charge was given up", metadata: ["charge": "\(id)"])
-            }
-            forget(id)
-        }
+        if charges[id] != nil, shown != id { forget(id) }
+        publish()
+    }
+
+    /// Takes a notice away once its time is over. A newer one of the same charge stays.
+    private func endNotice(_ notice: PaymentNotice) async {
+        do { try await clock.sleep(resultTimes.notice) } catch { return }  // The terminal stops.
+        notices.removeAll { $0 == notice }
         publish()
     }
 }

@@ -28,6 +28,10 @@ public actor ChargeDesk {
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     private var readableOnScreen: [ChargeID: Bool] = [:]
     var trouble: Reason?
+    /// What staff have still to see, newest first.
+    var notices: [PaymentNotice] = []
+    /// More than these are found in the history only.
+    private static let mostNotices = 20
     private var viewers: [Int: AsyncStream<TerminalSnapshot>.Continuation] = [:]
     private var nextViewer = 0
     private var endings: [JobKey: [AsyncStream<Never>.Continuation]] = [:]
@@ -43,9 +47,15 @@ public actor ChargeDesk {
         public var ended: Duration
         /// Longer: staff must see it.
         public var unknown: Duration
+        /// For a payment that nobody waited for, unless staff say before that they have seen it.
+        public var notice: Duration
 
-        public init(ended: Duration = .seconds(20), unknown: Duration = .seconds(60)) {
-            (self.ended, self.unknown) = (ended, unknown)
+        public init(
+            ended: Duration = .seconds(20),
+            unknown: Duration = .seconds(60),
+            notice: Duration = .seconds(30 * 60)
+        ) {
+            (self.ended, self.unknown, self.notice) = (ended, unknown, notice)
         }
     }
     let resultTimes: ResultTimes
@@ -118,6 +128,16 @@ public actor ChargeDesk {
     /// Lets the terminal go on without an answer. The charge stays open and is asked about in the background.
     public func release(_ id: ChargeID, by actor: Actor) async throws(ChargeRefusal) -> ChargeSnapshot {
         try await change(id, .released(by: actor)) { $0.canRelease || $0.isReleased }
+    }
+
+    /// Takes away what is said of a charge's late or second payment. The history keeps it.
+    public func markSeen(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
+        let charge = try await charge(id)
+        if notices.contains(where: { $0.id == id }) {
+            notices.removeAll { $0.id == id }
+            publish()
+        }
+        return charge
     }
 
     public func charge(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
@@ -205,6 +225,7 @@ public actor ChargeDesk {
             gateway: gateway,
             merchantName: settings?.merchantName,
             trouble: trouble,
+            notices: notices,
             at: clock.wallTime()
         )
     }
@@ -284,6 +305,7 @@ public actor ChargeDesk {
         log(event, charge, next)
         for attempt in next.attempts where !attempt.isOpen { end(JobKey(charge: id, attempt: attempt.id)) }
         for action in actions { perform(action, of: next) }
+        notice(charge, next, at: now)
         if shown == id, !next.holdsTerminal, next.state != charge.state || charge.holdsTerminal {
             jobs.continuation.yield(.showResult(id))
         }
@@ -292,6 +314,32 @@ public actor ChargeDesk {
     }
 
     private let writing = Turnstile()
+
+    /// Says what nobody waits for: a payment of a charge that the terminal went on without, and one too many.
+    private func notice(_ before: Charge, _ after: Charge, at time: WallTime) {
+        let kind: PaymentNotice.Kind
+        if after.surplusAttempts.count > before.surplusAttempts.count {
+            kind = .paidTwice
+        } else if after.isLate, !before.isLate, !before.holdsTerminal {
+            kind = .late
+        } else {
+            return
+        }
+        let notice = PaymentNotice(
+            id: after.id,
+            kind: kind,
+            code: after.terms.code,
+            amountText: format.text(after.terms.amount),
+            at: time
+        )
+        notices.removeAll { $0.id == after.id }
+        notices = Array(([notice] + notices).prefix(Self.mostNotices))
+        jobs.continuation.yield(.endNotice(notice))
+        logger.notice(
+            "a payment that nobody waited for",
+            metadata: ["charge": "\(after.id)", "kind": "\(kind.rawValue)"]
+        )
+    }
 
     private func perform(_ action: Charge.Action, of charge: Charge) {
         switch action {

@@ -117,7 +117,18 @@ public struct ScreenDirector: Sendable {
         case .unreachable, .refused: return .offline(Scene.Offline(merchantName: name))
         }
         return .idle(
-            Scene.Idle(merchantName: name, lights: [Scene.Light(.scan, readiness)], webAddressText: webAddress)
+            Scene.Idle(
+                merchantName: name,
+                lights: [Scene.Light(.scan, readiness)],
+                webAddressText: webAddress,
+                notices: snapshot.notices.map { notice in
+                    Scene.Notice(
+                        notice.kind == .paidTwice ? .paidTwice : .late,
+                        amountText: notice.amountText,
+                        chargeCode: notice.code.rawValue
+                    )
+                }
+            )
         )
     }
 

@@ -661,6 +661,7 @@ ROUTES = {
     "release": ("POST", "/charges/{ended}/release", {}),
     "events": ("GET", "/events", None),
 }
+    "seen": ("POST", "/charges/{ended}/seen", {}),
 CHANGES = [name for name, (method, _, _) in ROUTES.items() if method != "GET"]
 READS = [name for name in ROUTES if name not in CHANGES]
 GUARDED = [name for name in ROUTES if name not in ("session", "claim", "login")]
@@ -938,7 +939,7 @@ CHARGE_ROWS = [pytest.param(name, "404 charge_not_found", id=what) for what, nam
 ]
 
 
-@pytest.mark.parametrize("method, end", [("GET", ""), ("POST", "/cancel"), ("POST", "/release")])
+@pytest.mark.parametrize("method, end", [("GET", ""), ("POST", "/cancel"), ("POST", "/release"), ("POST", "/seen")])
 @pytest.mark.parametrize("name, expected", CHARGE_ROWS)
 def test_there_is_no_such_charge(open_shop, method, end, name, expected):
     open_shop.refuses(expected, method, f"{API}/charges/{name}{end}", None if method == "GET" else {})

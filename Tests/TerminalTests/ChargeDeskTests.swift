@@ -299,6 +299,62 @@ struct ChargeDeskTests {
         }
     }
 
+    // MARK: - Payments that nobody waited for
+
+    @Test func aPaymentThatCameLateStaysUntilStaffHaveSeenIt() async throws {
+        try await withDesk { desk in
+            let late = try await desk.paidLate()
+            let notice = PaymentNotice(
+                id: late.id,
+                kind: .late,
+                code: late.terms.code,
+                amountText: "€12.50",
+                at: desk.clock.terminalClock.wallTime()
+            )
+            await desk.until { $0.phase == .idle && $0.notices == [notice] }
+            // The next customer comes and goes; it still stands there.
+            let next = try await desk.desk.open(desk.request(minorUnits: 990))
+            await desk.until { $0.phase.charge?.id == next.id && $0.notices == [notice] }
+            let seen = try await desk.desk.markSeen(late.id)
+            #expect(seen.charge.isLate)
+            await desk.until { $0.notices.isEmpty }
+            await #expect(throws: ChargeRefusal.notFound) { try await desk.desk.markSeen(.example) }
+        }
+    }
+
+    @Test func aNoticeThatNobodyTakesAwayEndsAfterHalfAnHour() async throws {
+        try await withDesk { desk in
+            _ = try await desk.paidLate()
+            await desk.until { $0.notices.count == 1 }
+            await desk.pass(.seconds(30 * 60))
+            await desk.until { $0.notices.isEmpty }
+        }
+    }
+
+    @Test func aPaymentThatStaffSeeOnTheScreenNeedsNoNotice() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            _ = try await desk.desk.cancel(charge.id, by: .staff(name: "Ada"))
+            try await desk.pay(charge.id, offering: false)
+            let snapshot = await desk.desk.snapshot
+            #expect(snapshot.phase.charge?.charge.isLate == true && snapshot.notices.isEmpty)
+        }
+    }
+
+    @Test func aSecondPaymentIsSaidNotOnlyLogged() async throws {
+        let archive = MemoryArchive()
+        let charge = try await archive.openTwice()
+        let rail = ScriptedRail { link in
+            let evidence = Evidence(paymentID: "pay_\(link.id)", transactionID: nil, paid: nil)
+            await link.record(.reported(attempt: link.id, report: .succeeded(evidence)))
+        }
+        try await withDesk(archive: archive, rail: rail, awaitReady: false) { desk in
+            await desk.until { $0.notices.first?.kind == .paidTwice && $0.notices.first?.id == charge }
+        }
+    }
+
     @Test func everyViewerGetsTheSameTruth() async throws {
         try await withDesk { desk in
             let charge = try await desk.desk.open(desk.request())
@@ -354,6 +410,19 @@ struct DeskUnderTest: Sendable {
         clock.advance(by: duration)
     }
 
+    /// A charge that staff went on without, paid after its result had left the screen.
+    func paidLate() async throws -> Charge {
+        let charge = try await desk.open(request()).charge
+        await untilRail { $0 == [.pursue(charge.id)] }
+        try await offer(charge.id)
+        try await say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+        _ = try await desk.release(charge.id, by: .staff(name: "Ada"))
+        await pass(.seconds(60))
+        await until { $0.phase == .idle }
+        try await pay(charge.id, offering: false)
+        return charge
+    }
+
     func say(_ event: Charge.Event, after first: Charge.Event? = nil, of id: ChargeID) async throws {
         let link = try #require(rail.link(id))
         if let first {
@@ -375,6 +444,45 @@ struct DeskUnderTest: Sendable {
         if offering { try await offer(id) }
         let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
         try await say(.reported(attempt: 1, report: .succeeded(evidence)), of: id)
+    }
+}
+
+extension ChargeID {
+    static var example: ChargeID {
+        var generator = SystemRandomNumberGenerator()
+        return ChargeID(at: WallTime(millisecondsSince1970: 1_790_000_000_000), using: &generator)
+    }
+}
+
+extension MemoryArchive {
+    /// A charge with two attempts that are both offered, as a run before left it.
+    func openTwice() async throws -> ChargeID {
+        var generator = SystemRandomNumberGenerator()
+        let terms = ChargeTerms(
+            id: .example,
+            code: ChargeCode(using: &generator),
+            amount: Money(minorUnits: 1250, currency: .euro),
+            reference: nil,
+            merchantID: "mrch_1",
+            merchantName: "Kiosk",
+            operatorID: "op-1",
+            gatewayURL: "https://gateway.test",
+            openedBy: .staff(name: "Ada"),
+            openedAt: WallTime(millisecondsSince1970: 1_790_000_000_000),
+            timeLimitSeconds: 300
+        )
+        try await open(terms, under: nil)
+        var charge = Charge(terms: terms)
+        for attempt in 1...2 {
+            for event: Charge.Event in [
+                .attemptStarted(attempt: attempt, rail: .scan), .sending(attempt: attempt),
+                .offered(attempt: attempt, offer: Offer(paymentID: "pay_\(attempt)", link: nil, expiresAt: nil)),
+            ] {
+                _ = charge.handle(event)
+                try await append(event, to: charge, at: terms.openedAt)
+            }
+        }
+        return terms.id
     }
 }
 
