@@ -169,7 +169,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TerminalTests",
-            dependencies: ["Terminal", "Payments", "WalletConnectPay", logging],
+            dependencies: ["Terminal", "Payments", "Screen", "WalletConnectPay", logging],
             swiftSettings: swift6
         ),
         .testTarget(
