@@ -90,6 +90,8 @@ const english = {
     chargeLimit: "Largest charge (optional)",
     chargeLimitHelp: "Guards against a slip of the finger. Empty means no limit.",
     chargeLimitError: "Write the amount with digits only, for example {example}.",
+    hourlyLimit: "Largest sum of one hour (optional)",
+    hourlyLimitHelp: "Counts all charges but those that ended unpaid. Empty means no limit.",
     password: "Your password",
     passwordHelp: "Needed because the gateway’s address or key changes.",
     test: "Test connection",

@@ -108,7 +108,9 @@ extension Console {
                 JSON.object([
                     "operatorID": .string(""), "merchantID": .string(""), "merchantName": .string(""),
                     "gatewayURL": .string(""), "gatewayKeySet": .bool(false), "currency": .string(""),
-                    "locale": .string("en-US"), "chargeLimitMinor": .null, "changedAt": .null, "version": .integer(0),
+                    "locale": .string("en-US"), "chargeLimitMinor": .null, "hourlyLimitMinor": .null,
+                    "changedAt": .null,
+                    "version": .integer(0),
                 ]).text
             )
         }
@@ -120,6 +122,7 @@ extension Console {
                 "gatewayKeySet": .bool(stored.gatewayKeySet), "currency": .string(set.currency.code),
                 "locale": .string(set.locale),
                 "chargeLimitMinor": set.limits.maximumMinorUnits.map(JSON.integer) ?? .null,
+                "hourlyLimitMinor": set.limits.maximumPerHourMinorUnits.map(JSON.integer) ?? .null,
                 "changedAt": .time(stored.changedAt), "version": .integer(Int64(stored.version)),
             ]).text
         )
@@ -138,7 +141,8 @@ extension Console {
             gatewayKey: form.optionalText("gatewayKey", limit: 500),
             currency: form.text("currency", limit: 10),
             locale: form.optionalText("locale", limit: 20),
-            chargeLimitMinor: form.integer("chargeLimitMinor")
+            chargeLimitMinor: form.integer("chargeLimitMinor"),
+            hourlyLimitMinor: form.integer("hourlyLimitMinor")
         )
         let password = form.optionalText("password", limit: 1000)
         let version = form.integer("version")

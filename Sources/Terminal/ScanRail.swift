@@ -127,7 +127,9 @@ public struct ScanRail: RailDriver {
         guard await conclude(.offered(attempt: attempt.id, offer: offer), attempt) else { return false }
         if waits { return true }
         // The status also names the proof of a payment that is over. What was said already counts where it does not.
-        if created.status.isFinal, created.isFinal, await question(offer, attempt, waitingUpTo: nil) != nil { return true }
+        if created.status.isFinal, created.isFinal, await question(offer, attempt, waitingUpTo: nil) != nil {
+            return true
+        }
         await attempt.record(.reported(attempt: attempt.id, report: created.report))
         return true
     }

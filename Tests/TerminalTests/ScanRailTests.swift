@@ -222,7 +222,11 @@ struct ScanRailTests {
             try await rail.untilRequests(2)
             let offer = Charge.Event.offered(
                 attempt: 1,
-                offer: Offer(paymentID: "pay_1", link: nil, expiresAt: WallTime(millisecondsSince1970: 1_790_000_300_000))
+                offer: Offer(
+                    paymentID: "pay_1",
+                    link: nil,
+                    expiresAt: WallTime(millisecondsSince1970: 1_790_000_300_000)
+                )
             )
             let events = await rail.ledger.events
             #expect(Array(events.suffix(2)) == [offer, .reported(attempt: 1, report: .processing)])
@@ -327,7 +331,8 @@ struct ScanRailTests {
     }
 
     @Test func aPaymentOfAnotherMerchantIsNotTakenOver() async throws {
-        try await withRail([.silence, .conflict, .list([("pay_9", "$REFERENCE", "1250")], merchant: "mrch_2")]) { rail in
+        try await withRail([.silence, .conflict, .list([("pay_9", "$REFERENCE", "1250")], merchant: "mrch_2")]) {
+            rail in
             try await rail.untilSleeping(for: .seconds(1))
             rail.clock.advance(by: .seconds(1))
             try await rail.untilSleeping(for: .seconds(2), orOver: true)
