@@ -1,7 +1,6 @@
 public import Logging
 import Payments
 public import Screen
-import Synchronization
 
 /// Puts the desk's snapshots on the screen, and counts the customer's seconds down while one is waiting.
 ///
@@ -32,14 +31,14 @@ public struct ScreenDirector: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask {
                 for await snapshot in snapshots {
-                    board.pin(snapshot)
+                    await board.pin(snapshot)
                     continuation.yield()
                 }
                 continuation.finish()
             }
             var pause = Duration.zero
             for await _ in bell {
-                guard let (snapshot, number) = board.take() else { continue }
+                guard let (snapshot, number) = await board.take() else { continue }
                 let isShown = await show(snapshot)
                 pause = isShown ? .zero : min(max(pause * 2, .seconds(1)), Self.longestPause)
                 let waits = [untilNextSecond(snapshot), isShown ? nil : pause].compactMap { $0 }
@@ -47,7 +46,7 @@ public struct ScreenDirector: Sendable {
                 group.addTask {
                     do { try await clock.sleep(wait) } catch { return }  // The terminal stops.
                     // Where something newer was shown meanwhile, that has its own second.
-                    if board.isNewest(number) { continuation.yield() }
+                    if await board.isNewest(number) { continuation.yield() }
                 }
             }
             group.cancelAll()
@@ -58,19 +57,18 @@ public struct ScreenDirector: Sendable {
     private static let longestPause = Duration.seconds(30)
 
     /// The newest snapshot, and how often one was taken from here.
-    private final class Board: Sendable {
-        private let state = Mutex<(snapshot: TerminalSnapshot?, taken: Int)>((nil, 0))
+    private actor Board {
+        private var newest: TerminalSnapshot?
+        private var taken = 0
 
-        func pin(_ snapshot: TerminalSnapshot) { state.withLock { $0.snapshot = snapshot } }
+        func pin(_ snapshot: TerminalSnapshot) { newest = snapshot }
 
         func take() -> (snapshot: TerminalSnapshot, number: Int)? {
-            state.withLock { state in
-                state.taken += 1
-                return state.snapshot.map { ($0, state.taken) }
-            }
+            taken += 1
+            return newest.map { ($0, taken) }
         }
 
-        func isNewest(_ number: Int) -> Bool { state.withLock { $0.taken == number } }
+        func isNewest(_ number: Int) -> Bool { taken == number }
     }
 
     /// True where the screen shows what it should.
