@@ -16,6 +16,9 @@ const PLACES = [
   { name: "settings", icon: "sliders" },
 ];
 
+/** More would leave no room for the keypad; the next one comes up when one was seen. */
+const NOTICES_SHOWN = 2;
+
 /** A payment that nobody waited for: it stays until somebody says that they have seen it. */
 function noticeLine(notice) {
   const seen = h("button", { class: "notice-link", type: "button" }, t("notice.seen"));
@@ -83,7 +86,12 @@ export function makeShell({ onSignOut }) {
       const wanted = JSON.stringify(state.terminal?.notices ?? []);
       if (wanted !== shownNotices) {
         shownNotices = wanted;
-        refill(notices, (state.terminal?.notices ?? []).map(noticeLine));
+        const all = state.terminal?.notices ?? [];
+        const more = all.length - NOTICES_SHOWN;
+        refill(
+          notices, all.slice(0, NOTICES_SHOWN).map(noticeLine),
+          more > 0 ? h("li", { class: "notices-more" }, h("a", { href: "#/history" }, t("notice.more", { count: more }))) : null,
+        );
       }
       const isLost = state.link === "lost";
       if (isLost && !wasLost) refill(banner, icon("plug"), h("span", {}, t("link.lost")));

@@ -56,7 +56,7 @@ extension Composer {
     private func words(of notice: Scene.Notice, more: Int) -> String {
         var words = [
             "\(text.notices(notice.kind)): \(DisplayText.clean(notice.amountText, limit: 32))",
-            "\(text.chargeCode) \(DisplayText.clean(notice.chargeCode, limit: 12))",
+            "\(text.chargeCode)\u{00A0}\(DisplayText.clean(notice.chargeCode, limit: 12))",
         ]
         if more > 0 { words.append(text.moreNotices(more)) }
         return words.joined(separator: " · ")
