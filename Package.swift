@@ -172,7 +172,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TerminalTests",
-            dependencies: ["Terminal", "Journal", "Payments", "WalletConnectPay", logging],
+            dependencies: ["Terminal", "Journal", "Payments", "Screen", "WalletConnectPay", logging],
             swiftSettings: swift6
         ),
         .testTarget(

@@ -138,6 +138,9 @@ export async function cancelCharge(id) { return await change("POST", `/charges/$
 
 export async function releaseCharge(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/release`); }
 
+/** Takes away what is said of a late or second payment. */
+export async function markSeen(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/seen`); }
+
 /** One page of charges, newest first: `{ charges, next }`. */
 export async function charges({ limit, before = null, state = null }) {
   const query = new URLSearchParams({ limit: String(limit) });

@@ -16,6 +16,14 @@ const english = {
     lost: "No connection to the terminal. Reconnecting… A running charge goes on there.",
     back: "Connected to the terminal again.",
   },
+  notice: {
+    label: "Payments that came by themselves",
+    late: "Paid late: {amount}, code {code}, {time}.",
+    paidTwice: "Paid twice: {amount}, code {code}, {time}. Give one payment back.",
+    more: ({ count }) => (count === 1 ? "1 more like this" : `${count} more like these`),
+    show: "Show",
+    seen: "Seen",
+  },
   gateway: {
     unknown: "Gateway: not checked yet",
     ready: "Gateway: ready",
@@ -126,6 +134,8 @@ const english = {
     chargeLimit: "Largest charge (optional)",
     chargeLimitHelp: "Guards against a slip of the finger. Empty means no limit.",
     chargeLimitError: "Write the amount with digits only, for example {example}.",
+    hourlyLimit: "Limit of an hour (optional)",
+    hourlyLimitHelp: "Counts all charges but those that ended unpaid. Empty means no limit.",
     password: "Your password",
     passwordHelp: "Needed because the gateway’s address or key changes.",
     test: "Test connection",

@@ -21,7 +21,7 @@ extension JSON {
         var body: [String: JSON] = [
             "gateway": .string(snapshot.gateway.rawValue), "at": .time(snapshot.at), "charge": .null,
             "checking": .integer(0),
-            "trouble": .reason(snapshot.trouble),
+            "trouble": .reason(snapshot.trouble), "notices": .array(snapshot.notices.map(JSON.notice)),
         ]
         switch snapshot.phase {
         case .starting(let checking):
@@ -36,6 +36,13 @@ extension JSON {
             body["charge"] = .charge(charge)
         }
         return .object(body)
+    }
+
+    static func notice(_ notice: PaymentNotice) -> JSON {
+        .object([
+            "id": .string(notice.id.rawValue), "kind": .string(notice.kind.rawValue),
+            "code": .string(notice.code.rawValue), "amountText": .string(notice.amountText), "at": .time(notice.at),
+        ])
     }
 
     static func charge(_ snapshot: ChargeSnapshot) -> JSON {

@@ -50,6 +50,11 @@ extension Console {
             return try await audited("charge.release", id.rawValue, request) { () throws(ChargeRefusal) in
                 try await desk.release(id, by: Self.staff)
             }
+        case .markSeen(let id):
+            try requireEmptyForm(request)
+            return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
+                try await desk.markSeen(id)
+            }
         case .events: return events(pass)
         }
     }
@@ -168,7 +173,9 @@ extension Console {
                 JSON.object([
                     "operatorID": .string(""), "merchantID": .string(""), "merchantName": .string(""),
                     "gatewayURL": .string(""), "gatewayKeySet": .bool(false), "currency": .string(""),
-                    "locale": .string("en-US"), "chargeLimitMinor": .null, "changedAt": .null, "version": .integer(0),
+                    "locale": .string("en-US"), "chargeLimitMinor": .null, "hourlyLimitMinor": .null,
+                    "changedAt": .null,
+                    "version": .integer(0),
                 ]).text
             )
         }
@@ -180,6 +187,7 @@ extension Console {
                 "gatewayKeySet": .bool(stored.gatewayKeySet), "currency": .string(set.currency.code),
                 "locale": .string(set.locale),
                 "chargeLimitMinor": set.limits.maximumMinorUnits.map(JSON.integer) ?? .null,
+                "hourlyLimitMinor": set.limits.maximumPerHourMinorUnits.map(JSON.integer) ?? .null,
                 "changedAt": .time(stored.changedAt), "version": .integer(Int64(stored.version)),
             ]).text
         )
@@ -198,7 +206,8 @@ extension Console {
             gatewayKey: form.optionalText("gatewayKey", limit: 500),
             currency: form.text("currency", limit: 10),
             locale: form.optionalText("locale", limit: 20),
-            chargeLimitMinor: form.integer("chargeLimitMinor")
+            chargeLimitMinor: form.integer("chargeLimitMinor"),
+            hourlyLimitMinor: form.integer("hourlyLimitMinor")
         )
         let password = form.optionalText("password", limit: 1000)
         let version = form.integer("version")

@@ -7,7 +7,7 @@ enum Route: Sendable, Equatable {
     case sessions, endOtherSessions, endSession(String)
     case settings, saveSettings, testConnection
     case openCharge, history(before: ChargeID?, limit: Int, state: Charge.State?), currentCharge
-    case charge(ChargeID), cancel(ChargeID), release(ChargeID)
+    case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID)
     case events
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
@@ -35,6 +35,8 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .cancel(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "release":
             self = try Self.only(method, ["POST": .release(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "seen":
+            self = try Self.only(method, ["POST": .markSeen(Self.id(parts[1]))])
         default: throw .notFound
         }
     }
@@ -46,7 +48,7 @@ enum Route: Sendable, Equatable {
         case .signOut: Set(Role.allCases)
         case .settings, .saveSettings, .testConnection: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
-        case .openCharge, .cancel, .release, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
+        case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .history: [.owner, .manager, .cashier]
         }
     }
@@ -61,7 +63,8 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events: false
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
-        case .claim, .signIn, .signOut, .saveSettings, .testConnection, .openCharge, .cancel, .release: true
+        case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
+        case .openCharge, .cancel, .release, .markSeen: true
         }
     }
 

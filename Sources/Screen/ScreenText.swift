@@ -16,6 +16,11 @@ public struct ScreenText: Sendable {
     public var wayNames: Words<Scene.WayToPay>
     public var readiness: Words<Scene.Light.Readiness>
 
+    /// Stands before amount and code of a payment that nobody waited for.
+    public var notices: Words<Scene.Notice.Kind>
+    /// How many more there are. At least 1.
+    public var moreNotices: @Sendable (Int) -> String
+
     public var setupTitles: Words<Scene.Setup.Purpose>
     public var setupScan: String
     public var setupCodes: Words<Scene.Setup.Purpose>
@@ -90,6 +95,13 @@ extension ScreenText {
             case .unavailable: "not available"
             }
         },
+        notices: { kind in
+            switch kind {
+            case .late: "Staff: a payment arrived late"
+            case .paidTwice: "Staff: paid twice, give one back"
+            }
+        },
+        moreNotices: { count in "and \(count) more" },
         setupTitles: { purpose in
             switch purpose {
             case .claim: "Set up this terminal"

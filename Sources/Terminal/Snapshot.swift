@@ -74,6 +74,27 @@ public struct ClaimInvitation: Sendable, Equatable {
     }
 }
 
+/// Money that came when nobody at the terminal waited for it. It stands there until staff have seen it.
+public struct PaymentNotice: Sendable, Equatable, Identifiable {
+    public enum Kind: String, Sendable, Equatable {
+        /// Paid after staff had gone on or the charge had ended otherwise.
+        case late
+        /// Paid more than once: one payment is to be given back.
+        case paidTwice
+    }
+
+    /// The charge's.
+    public let id: ChargeID
+    public let kind: Kind
+    public let code: ChargeCode
+    public let amountText: String
+    public let at: WallTime
+
+    public init(id: ChargeID, kind: Kind, code: ChargeCode, amountText: String, at: WallTime) {
+        (self.id, self.kind, self.code, self.amountText, self.at) = (id, kind, code, amountText, at)
+    }
+}
+
 /// The whole terminal at one moment. Screen, page and API show this and nothing else.
 public struct TerminalSnapshot: Sendable, Equatable {
     public enum Phase: Sendable, Equatable {
@@ -94,13 +115,23 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var merchantName: String?
     /// Set while the terminal cannot record: what staff must know.
     public var trouble: Reason?
+    /// What staff have still to see, newest first.
+    public var notices: [PaymentNotice]
     public var at: WallTime
 
-    public init(phase: Phase, gateway: GatewayLight, merchantName: String?, trouble: Reason? = nil, at: WallTime) {
+    public init(
+        phase: Phase,
+        gateway: GatewayLight,
+        merchantName: String?,
+        trouble: Reason? = nil,
+        notices: [PaymentNotice] = [],
+        at: WallTime
+    ) {
         self.phase = phase
         self.gateway = gateway
         self.merchantName = merchantName
         self.trouble = trouble
+        self.notices = notices
         self.at = at
     }
 }

@@ -182,6 +182,7 @@ class FakeEvents:
         self.page = page
         self.charge = None
         self.held = True
+        self.notices = []
         page.add_init_script(self.SCRIPT)
         page.route("**/api/v1/charges/current", lambda route: route.fulfill(json=self.charge) if self.charge and self.held else route.fulfill(status=204))
         page.route("**/api/v1/charges?*", lambda route: route.fulfill(json={"charges": [self.charge] if self.charge else [], "next": None}))
@@ -191,7 +192,7 @@ class FakeEvents:
         self.charge, self.held = charge, held
         event = {
             "phase": phase or ("charging" if charge and held else "idle"), "checking": checking, "gateway": gateway,
-            "charge": charge if held else None, "at": "2026-01-01T12:00:00Z",
+            "charge": charge if held else None, "at": "2026-01-01T12:00:00Z", "notices": self.notices,
         }
         self.page.evaluate(
             """async (data) => {

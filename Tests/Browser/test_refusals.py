@@ -550,6 +550,8 @@ LIMIT = [
     *[(str(limit), limit, "422 limit_out_of_range") for limit in [0, -1, 10**12 + 1, 2**63 - 1, -(2**63)]],
 ]
 
+HOURLY_LIMIT = [*LIMIT, ("below the charge limit", LIMIT_MINOR - 1, "422 limit_below_charge_limit")]
+
 NAME = [
     ("nothing", "", "422 required"), ("spaces only", "  \u00a0\u3000", "422 required"), ("61 long", "a" * 61, "422 too_long"),
     *no_text(200),
@@ -665,6 +667,7 @@ ROUTES = {
     "one charge": ("GET", "/charges/{ended}", None),
     "cancel": ("POST", "/charges/{ended}/cancel", {}),
     "release": ("POST", "/charges/{ended}/release", {}),
+    "seen": ("POST", "/charges/{ended}/seen", {}),
     "events": ("GET", "/events", None),
 }
 CHANGES = [name for name, (method, _, _) in ROUTES.items() if method != "GET"]
@@ -772,7 +775,7 @@ def test_no_charge_before_the_set_up(owner):
 
 SETUP = rows(
     operatorID=IDENTIFIER, merchantID=IDENTIFIER, gatewayKey=[("nothing", "", "422 required"), ("null", None, "422 required"), *KEY],
-    gatewayURL=ADDRESS, chargeLimitMinor=LIMIT, locale=LOCALE, currency=CURRENCY, merchantName=NAME, password=PASSWORD, version=NO_INTEGER,
+    gatewayURL=ADDRESS, chargeLimitMinor=LIMIT, hourlyLimitMinor=HOURLY_LIMIT, locale=LOCALE, currency=CURRENCY, merchantName=NAME, password=PASSWORD, version=NO_INTEGER,
 ) + rows(gatewayURL=ODD_ADDRESS)
 
 
@@ -944,7 +947,7 @@ CHARGE_ROWS = [pytest.param(name, "404 charge_not_found", id=what) for what, nam
 ]
 
 
-@pytest.mark.parametrize("method, end", [("GET", ""), ("POST", "/cancel"), ("POST", "/release")])
+@pytest.mark.parametrize("method, end", [("GET", ""), ("POST", "/cancel"), ("POST", "/release"), ("POST", "/seen")])
 @pytest.mark.parametrize("name, expected", CHARGE_ROWS)
 def test_there_is_no_such_charge(open_shop, method, end, name, expected):
     open_shop.refuses(expected, method, f"{API}/charges/{name}{end}", None if method == "GET" else {})

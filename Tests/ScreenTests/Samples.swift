@@ -78,6 +78,17 @@ enum Sample {
                     webAddressText: "https://till-4f2a.local"
                 )
             ),
+            .idle(
+                .init(
+                    merchantName: name,
+                    lights: [.init(.scan, .ready)],
+                    webAddressText: "https://till-4f2a.local",
+                    notices: [
+                        .init(.paidTwice, amountText: "CHF 1,234,567.50", chargeCode: "K7QM"),
+                        .init(.late, amountText: "€12.50", chargeCode: "M3XW"),
+                    ]
+                )
+            ), .idle(.init(merchantName: name, notices: [.init(.late, amountText: "€12.50", chargeCode: "K7QM")])),
             .processing(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
             .paid(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
             .paid(
