@@ -16,4 +16,14 @@ protocol Keeping: Sendable {
     func audit(_ entry: AuditEntry) async throws(JournalError)
 }
 
-extension Journal: Keeping {}
+extension Journal: Keeping {
+    func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        by actor: Payments.Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange {
+        try await setDocument(name, bytes, expecting: expectation, with: nil, by: actor, at: time)
+    }
+}

@@ -15,7 +15,8 @@
             unsafe pthread_mutex_init(lock, nil)
         }
 
-        func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
+        func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result
+        {
             unsafe pthread_mutex_lock(lock)
             defer { unsafe pthread_mutex_unlock(lock) }
             return try body(&value)
