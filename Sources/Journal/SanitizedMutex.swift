@@ -1,1 +1,1 @@
-../WebServer/SanitizedMutex.swift
+../../Sources/WebServer/SanitizedMutex.swift
