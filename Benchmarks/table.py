@@ -63,7 +63,7 @@ def journal():
 
 
 def web():
-    text = output("Benchmarks/web/run", ".build/bench-web-baseline", BUILD / "till-bench-web", "--rounds", "5", "--seconds", "1",
+    text = output("Benchmarks/web/run", ".build/bench-web-baseline", BUILD / "till-bench-web", "--rounds", "9", "--seconds", "1",
                   check=False)
     row = re.compile(r"^(\S.*?)\s{2,}(\d+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(0\.\d+)?", re.M)
     for name, connections, base, ours, ratio, floor in row.findall(text):
