@@ -57,41 +57,28 @@ public enum PaymentStatus: Sendable, Hashable {
     }
 }
 
+/// As its word, so that a status which is not known here is written as it was read.
+extension PaymentStatus: Codable {
+    public init(from decoder: any Decoder) throws {
+        self.init(word: try decoder.singleValueContainer().decode(String.self))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(word)
+    }
+}
+
 /// An amount as it travels: a unit and digits of any length. Never counted with, so never rounded.
 public struct PayAmount: Sendable, Hashable {
     /// `iso4217/EUR` or `caip19/eip155:8453/erc20:0x…`.
     public var unit: String
     /// Smallest units, decimal digits.
     public var value: String
-    public var display: Display?
+    /// How to write it for people. The gateway gives it to wallets always, to merchants not.
+    public var display: AmountDisplay?
 
-    /// How an amount is written for people.
-    public struct Display: Sendable, Hashable {
-        public var assetSymbol: String
-        public var assetName: String
-        public var decimals: Int
-        public var iconURL: String?
-        public var networkName: String?
-        public var networkIconURL: String?
-
-        public init(
-            assetSymbol: String,
-            assetName: String,
-            decimals: Int,
-            iconURL: String? = nil,
-            networkName: String? = nil,
-            networkIconURL: String? = nil
-        ) {
-            self.assetSymbol = assetSymbol
-            self.assetName = assetName
-            self.decimals = decimals
-            self.iconURL = iconURL
-            self.networkName = networkName
-            self.networkIconURL = networkIconURL
-        }
-    }
-
-    public init(unit: String, value: String, display: Display? = nil) {
+    public init(unit: String, value: String, display: AmountDisplay? = nil) {
         (self.unit, self.value, self.display) = (unit, value, display)
     }
 
@@ -99,6 +86,54 @@ public struct PayAmount: Sendable, Hashable {
     public static func fiat(code: String, minorUnits: Int64) -> PayAmount {
         PayAmount(unit: "iso4217/\(code)", value: String(minorUnits))
     }
+}
+
+/// How an amount is written for people: its value divided by ten to the power of `decimals`, and a symbol.
+///
+/// The texts come from outside: shorten and clean them before they are shown.
+/// Source: WalletConnect Pay API 2026-02-19.preview, `AmountDisplay`.
+public struct AmountDisplay: Sendable, Hashable {
+    /// For example `USDC`.
+    public var assetSymbol: String
+    /// For example `USD Coin`.
+    public var assetName: String
+    /// Digits behind the decimal point, 0 to 77.
+    public var decimals: Int
+    public var iconUrl: String?
+    /// For example `Base`; nil for money that is on no network.
+    public var networkName: String?
+    public var networkIconUrl: String?
+
+    public init(
+        assetSymbol: String,
+        assetName: String,
+        decimals: Int,
+        iconURL: String? = nil,
+        networkName: String? = nil,
+        networkIconURL: String? = nil
+    ) {
+        self.assetSymbol = assetSymbol
+        self.assetName = assetName
+        self.decimals = decimals
+        self.iconUrl = iconURL
+        self.networkName = networkName
+        self.networkIconUrl = networkIconURL
+    }
+}
+
+extension PayAmount {
+    public typealias Display = AmountDisplay
+}
+
+/// Lets code written for the SDK for iOS, where every amount has a display, read `amount.display.assetSymbol` here too.
+extension AmountDisplay? {
+    /// Empty where there is no display.
+    public var assetSymbol: String { self?.assetSymbol ?? "" }
+    /// Empty where there is no display.
+    public var assetName: String { self?.assetName ?? "" }
+    public var iconUrl: String? { self?.iconUrl }
+    public var networkName: String? { self?.networkName }
+    public var networkIconUrl: String? { self?.networkIconUrl }
 }
 
 /// What the gateway gave as proof that a payment succeeded.
