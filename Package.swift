@@ -20,7 +20,9 @@ let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-s
 let package = Package(
     name: "till",
     products: [
-        .library(name: "WalletConnectPay", targets: ["WalletConnectPay"])
+        .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
+        // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
+        .library(name: "WalletConnectPayNet", targets: ["WalletConnectPay", "Net"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
