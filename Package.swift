@@ -112,6 +112,12 @@ let package = Package(
         ),
 
         .executableTarget(
+            name: "till-example-wallet",
+            dependencies: ["Ethereum", "Net", "WalletConnectPay"],
+            swiftSettings: swift6
+        ),
+
+        .executableTarget(
             name: "till-bench-journal",
             dependencies: [
                 "Journal", "Payments", .product(name: "GRDB", package: "GRDB.swift"),
@@ -177,7 +183,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "till", "till-sandbox", "Journal", "Net", "Payments", "Terminal", "WalletConnectPay", asyncHTTPClient,
+                "till", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Terminal",
+                "WalletConnectPay", asyncHTTPClient,
                 logging, subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
