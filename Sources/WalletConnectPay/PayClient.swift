@@ -151,7 +151,8 @@ public struct PayClient: Sendable {
 
     /// Hands the signatures over, one for each action and in their order, and waits until the payment is final.
     ///
-    /// It takes as long as `limit`, and ten seconds more where the gateway falls silent at the end.
+    /// It takes as long as `limit`, and up to twenty seconds more where the gateway falls silent at the end. An end that the
+    /// gateway's own flag calls not final is asked about again.
     /// - Parameters:
     ///   - collectedData: Answers to ``CollectDataAction/fields``; nil after a form, which hands them over itself.
     ///   - limit: How long to wait in all; nil waits for as long as the gateway says it is under way.
@@ -200,7 +201,7 @@ extension PayClient {
 
         var effort = Effort(clock: clock, retries: retries, limit: limit)
         var report = try await confirm(id, request, min(Self.longestPoll, limit ?? Self.longestPoll), &effort)
-        while !report.status.isFinal {
+        while !(report.status.isFinal && report.isFinal) {
             if remaining() == .zero { throw .pollingTimeout(after: started.duration(to: clock.now)) }
             let pause = max(report.pollAfter ?? .seconds(1), Self.shortestPause)
             do { try await clock.sleep(for: min(pause, remaining() ?? pause)) } catch { throw .cancelled }
@@ -313,6 +314,7 @@ extension PayClient {
         _ clock: C
     ) async throws(PayError) -> Answer {
         let started = clock.now
+        var request = request
         var attempt = 0
         while true {
             let body: [UInt8]
@@ -329,6 +331,10 @@ extension PayClient {
                 let elapsed = started.duration(to: clock.now)
                 guard attempt <= effort.retries, effort.limit.map({ elapsed + pause < $0 }) ?? true else { throw error }
                 do { try await clock.sleep(for: pause) } catch { throw .cancelled }
+                if let limit = effort.limit {
+                    let left = max(.zero, limit - started.duration(to: clock.now))
+                    request.timeout = min(request.timeout, left + Self.margin)
+                }
                 continue
             }
             do { return try WalletAnswer.decode(body) } catch {

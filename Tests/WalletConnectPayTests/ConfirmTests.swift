@@ -63,6 +63,15 @@ struct ConfirmTests {
         #expect(result.status == PaymentStatus(word: word) && result.isFinal && result.info == nil)
     }
 
+    @Test func anEndThatTheGatewaysFlagCallsNotFinalIsAskedAboutAgain() async throws {
+        let gateway = ScriptedGateway(
+            .answer(200, #"{"status":"failed","isFinal":false,"pollInMs":500}"#),
+            Answer.status("succeeded")
+        )
+        let result = try await confirm(gateway)
+        #expect(result.status == .succeeded && gateway.requests.count == 2)
+    }
+
     @Test(arguments: [1, 700, 1000, 4500, 60_000] as [Int64])
     func whatIsNotOverInTimeIsNotKnownYet(limit: Int64) async throws {
         let gateway = ScriptedGateway(Answer.status("processing", pollInMs: 1000))
@@ -150,6 +159,7 @@ struct ConfirmTests {
             _ = try await confirm(gateway, clock: clock, retries: 5, maxPollMs: 2500)
         }
         #expect(gateway.requests.count == 2 && clock.now.offset < .milliseconds(2500))
+        #expect(gateway.requests.map(\.timeout) == [.milliseconds(12_500), .milliseconds(11_500)])
     }
 
     @Test(arguments: [400, 401, 404, 409, 410, 422])
