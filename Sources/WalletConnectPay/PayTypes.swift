@@ -18,11 +18,13 @@ public struct PaymentOptionsResponse: Sendable, Hashable {
 ///
 /// Source: WalletConnect Pay API 2026-02-19.preview, `GatewayPaymentInformation`.
 public struct PaymentInfo: Sendable, Hashable {
+    /// By the gateway, when it answered.
     public let status: PaymentStatus
     /// What the merchant asks for.
     public let amount: PayAmount
     /// Unix seconds, by the gateway's clock. For a warning to the customer; only the gateway ends a payment.
     public let expiresAt: Int64
+    /// Who is paid.
     public let merchant: MerchantInfo
     /// Who paid, once somebody did.
     public let buyer: BuyerInfo?
@@ -37,7 +39,9 @@ public struct PaymentInfo: Sendable, Hashable {
 ///
 /// Source: WalletConnect Pay API 2026-02-19.preview, `MerchantInfo`.
 public struct MerchantInfo: Sendable, Hashable {
+    /// As customers know it.
     public let name: String
+    /// A picture; nil where the merchant has none. Loading it tells that host about the customer.
     public let iconUrl: String?
 }
 
@@ -49,6 +53,7 @@ public struct BuyerInfo: Sendable, Hashable {
     public let accountCaip10: String
     /// The wallet's name; empty where the gateway has none.
     public let accountProviderName: String
+    /// The wallet's picture; nil where the gateway has none.
     public let accountProviderIcon: String?
 }
 
@@ -91,8 +96,10 @@ enum PaymentStep: Sendable, Hashable {
 ///
 /// Source: WalletConnect Pay SDK for Swift, `Action`.
 public struct Action: Sendable, Hashable {
+    /// The call to carry out.
     public let walletRpc: WalletRpcAction
 
+    /// A step that carries out this call.
     public init(walletRpc: WalletRpcAction) { self.walletRpc = walletRpc }
 }
 
@@ -107,6 +114,7 @@ public struct WalletRpcAction: Sendable, Hashable {
     /// JSON, exactly as the gateway wrote it. For typed data: an array of the address and the typed data as a string.
     public var params: String
 
+    /// A call of these parts, as they are.
     public init(chainId: String, method: String, params: String) {
         (self.chainId, self.method, self.params) = (chainId, method, params)
     }
@@ -115,6 +123,7 @@ public struct WalletRpcAction: Sendable, Hashable {
     public var chainID: String { chainId }
 }
 
+/// The name that the typed calls use.
 public typealias WalletRPC = WalletRpcAction
 
 /// What the customer has to tell before they may pay: as a form behind a link, as fields, or both.
@@ -135,7 +144,9 @@ public struct CollectDataField: Sendable, Hashable {
     public let id: String
     /// For people. From outside: shorten and clean before it is shown.
     public let name: String
+    /// Whether the payment needs an answer.
     public let required: Bool
+    /// What kind of answer fits.
     public let fieldType: CollectDataFieldType
 }
 
@@ -170,10 +181,12 @@ public enum CollectDataFieldType: Sendable, Hashable, Codable {
         }
     }
 
+    /// Reads its word, known or not.
     public init(from decoder: any Decoder) throws {
         self.init(word: try decoder.singleValueContainer().decode(String.self))
     }
 
+    /// Writes its word, as it was read.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(word)
@@ -184,17 +197,23 @@ public enum CollectDataFieldType: Sendable, Hashable, Codable {
 ///
 /// Source: WalletConnect Pay API 2026-02-19.preview, `CollectDataFieldResult`.
 public struct CollectDataFieldResult: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    /// The question: ``CollectDataField/id``.
     public let id: String
+    /// In the form that the field's kind asks for.
     public let value: String
 
+    /// An answer to the field of that name.
     public init(id: String, value: String) { (self.id, self.value) = (id, value) }
 
+    /// The question without its answer.
     public var description: String { "\(id): …" }
+    /// The question without its answer.
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
 /// How a payment ended. Source: WalletConnect Pay SDK for Swift, `ConfirmPaymentResultResponse`.
 public struct ConfirmPaymentResultResponse: Sendable, Hashable {
+    /// By the gateway.
     public let status: PaymentStatus
     /// Whether that is the gateway's last word.
     public let isFinal: Bool
@@ -208,15 +227,19 @@ public struct ConfirmPaymentResultResponse: Sendable, Hashable {
 public struct PaymentResultInfo: Sendable, Hashable {
     /// A transaction's hash on the option's network.
     public let txId: String
+    /// What the customer paid.
     public let optionAmount: PayAmount
 }
 
 /// What a wallet can pay a payment with, with the payment's name as a type: what ``PayClient/options(link:accounts:)`` gives.
 public struct PaymentOptions: Sendable, Hashable {
+    /// For every further call about it.
     public var paymentID: PaymentID
+    /// Nil where it was not asked for.
     public var info: PaymentInfo?
     /// Empty when the payment is over (``PaymentInfo/status`` says how) or the accounts hold too little.
     public var options: [PaymentOption]
+    /// What some option wants to know of the customer.
     public var collectData: CollectDataAction?
     /// The transfer, when the payment was made already and the gateway says so.
     public var result: PaymentResult?

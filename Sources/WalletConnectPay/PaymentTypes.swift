@@ -2,6 +2,7 @@
 ///
 /// Source: WalletConnect Pay API 2026-02-19.preview, refund schema, `paymentId`.
 public struct PaymentID: Sendable, Hashable, CustomStringConvertible {
+    /// As it travels.
     public let rawValue: String
 
     /// Nil where `rawValue` has another form.
@@ -12,6 +13,7 @@ public struct PaymentID: Sendable, Hashable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
+    /// As it travels.
     public var description: String { rawValue }
 }
 
@@ -23,6 +25,7 @@ public enum PaymentStatus: Sendable, Hashable {
     /// A word that no document of ours knows. Never take it for an outcome.
     case unrecognised(String)
 
+    /// Every word makes a value.
     public init(word: String) {
         self =
             switch word {
@@ -36,6 +39,7 @@ public enum PaymentStatus: Sendable, Hashable {
             }
     }
 
+    /// As it travels.
     public var word: String {
         switch self {
         case .requiresAction: "requires_action"
@@ -59,10 +63,12 @@ public enum PaymentStatus: Sendable, Hashable {
 
 /// As its word, so that a status which is not known here is written as it was read.
 extension PaymentStatus: Codable {
+    /// Reads its word, known or not.
     public init(from decoder: any Decoder) throws {
         self.init(word: try decoder.singleValueContainer().decode(String.self))
     }
 
+    /// Writes its word, as it was read.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(word)
@@ -78,6 +84,7 @@ public struct PayAmount: Sendable, Hashable {
     /// How to write it for people. The gateway gives it to wallets always, to merchants not.
     public var display: AmountDisplay?
 
+    /// An amount of these parts, as they are.
     public init(unit: String, value: String, display: AmountDisplay? = nil) {
         (self.unit, self.value, self.display) = (unit, value, display)
     }
@@ -99,11 +106,14 @@ public struct AmountDisplay: Sendable, Hashable {
     public var assetName: String
     /// Digits behind the decimal point, 0 to 77.
     public var decimals: Int
+    /// The token's picture. Loading it tells that host about the customer.
     public var iconUrl: String?
     /// For example `Base`; nil for money that is on no network.
     public var networkName: String?
+    /// The network's picture. Loading it tells that host about the customer.
     public var networkIconUrl: String?
 
+    /// A display of these parts, as they are.
     public init(
         assetSymbol: String,
         assetName: String,
@@ -122,6 +132,7 @@ public struct AmountDisplay: Sendable, Hashable {
 }
 
 extension PayAmount {
+    /// Its older name.
     public typealias Display = AmountDisplay
 }
 
@@ -131,8 +142,11 @@ extension AmountDisplay? {
     public var assetSymbol: String { self?.assetSymbol ?? "" }
     /// Empty where there is no display.
     public var assetName: String { self?.assetName ?? "" }
+    /// Nil where there is no display, or none in it.
     public var iconUrl: String? { self?.iconUrl }
+    /// Nil where there is no display, or none in it.
     public var networkName: String? { self?.networkName }
+    /// Nil where there is no display, or none in it.
     public var networkIconUrl: String? { self?.networkIconUrl }
 }
 

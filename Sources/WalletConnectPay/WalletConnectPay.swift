@@ -74,6 +74,7 @@ public enum WalletConnectPay {
 
 // MARK: - The module's types, under the name that hides the module
 
+/// Each is the type of that name in the module, whose documentation is there.
 extension WalletConnectPay {
     public typealias Action = WalletConnectPay::Action
     public typealias AmountDisplay = WalletConnectPay::AmountDisplay
@@ -85,6 +86,7 @@ extension WalletConnectPay {
     public typealias ConfigError = WalletConnectPay::ConfigError
     public typealias ConfirmPaymentError = WalletConnectPay::ConfirmPaymentError
     public typealias ConfirmPaymentResultResponse = WalletConnectPay::ConfirmPaymentResultResponse
+    public typealias CreatedPayment = WalletConnectPay::CreatedPayment
     public typealias DataCollection = WalletConnectPay::DataCollection
     public typealias GatewayRefusal = WalletConnectPay::GatewayRefusal
     public typealias GetPaymentOptionsError = WalletConnectPay::GetPaymentOptionsError
@@ -93,6 +95,7 @@ extension WalletConnectPay {
     public typealias HTTPResponse = WalletConnectPay::HTTPResponse
     public typealias HTTPTransport = WalletConnectPay::HTTPTransport
     public typealias LinkHosts = WalletConnectPay::LinkHosts
+    public typealias ListedPayment = WalletConnectPay::ListedPayment
     public typealias MerchantClient = WalletConnectPay::MerchantClient
     public typealias MerchantCredentials = WalletConnectPay::MerchantCredentials
     public typealias MerchantError = WalletConnectPay::MerchantError
@@ -101,12 +104,15 @@ extension WalletConnectPay {
     public typealias PayAmount = WalletConnectPay::PayAmount
     public typealias PayClient = WalletConnectPay::PayClient
     public typealias PayError = WalletConnectPay::PayError
+    public typealias PaymentDetails = WalletConnectPay::PaymentDetails
     public typealias PaymentID = WalletConnectPay::PaymentID
     public typealias PaymentInfo = WalletConnectPay::PaymentInfo
     public typealias PaymentLink = WalletConnectPay::PaymentLink
     public typealias PaymentOption = WalletConnectPay::PaymentOption
     public typealias PaymentOptions = WalletConnectPay::PaymentOptions
     public typealias PaymentOptionsResponse = WalletConnectPay::PaymentOptionsResponse
+    public typealias PaymentPage = WalletConnectPay::PaymentPage
+    public typealias PaymentQuery = WalletConnectPay::PaymentQuery
     public typealias PaymentResult = WalletConnectPay::PaymentResult
     public typealias PaymentResultInfo = WalletConnectPay::PaymentResultInfo
     public typealias PaymentStatus = WalletConnectPay::PaymentStatus
@@ -114,5 +120,6 @@ extension WalletConnectPay {
     public typealias StatusReport = WalletConnectPay::StatusReport
     public typealias TransportError = WalletConnectPay::TransportError
     public typealias WalletCredentials = WalletConnectPay::WalletCredentials
+    public typealias WalletRPC = WalletConnectPay::WalletRPC
     public typealias WalletRpcAction = WalletConnectPay::WalletRpcAction
 }
