@@ -156,7 +156,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SandboxTests",
-            dependencies: ["Sandbox", "StrictJSON", "Ethereum", "Payments", "WalletConnectPay", "WebServer"],
+            dependencies: ["Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "WalletConnectPay", "WebServer"],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),

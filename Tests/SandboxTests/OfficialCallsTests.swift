@@ -1,5 +1,6 @@
 import Ethereum
 import Foundation
+import Net
 import Payments
 import Testing
 import WalletConnectPay
@@ -58,7 +59,7 @@ struct OfficialCallsTests {
         configure(&configuration)
         let server = try GatewayServer(configuration: configuration, port: 0, clock: .system)
         let serving = Task { try await server.run() }
-        let transport = LoopbackTransport()
+        let transport = try HTTPClientTransport(hosts: .only(["127.0.0.1"], allowsLoopbackHTTP: true))
         let shop = Shop(
             merchant: try MerchantClient(
                 baseURL: server.url,
@@ -76,6 +77,7 @@ struct OfficialCallsTests {
         do { result = .success(try await body(shop)) } catch { result = .failure(error) }
         serving.cancel()
         try? await serving.value
+        try await transport.shutdown()
         try result.get()
     }
 

@@ -1,7 +1,7 @@
 import Testing
 import WalletConnectPay
 
-/// The shared client. One test, since there is one of it.
+/// The shared client. One test in the whole process, since there is one of it: `Net`'s way to set it up is shown by a program.
 struct ConfigureTests {
     private func headers(_ gateway: ScriptedGateway) async throws -> [String: String] {
         _ = try await WalletConnectPay.instance.getPaymentOptions(paymentLink: "pay_1", accounts: [])
