@@ -215,6 +215,23 @@ struct ConfirmTests {
         #expect(try await confirm(gateway, retries: 5).status == .succeeded)
     }
 
+    /// The signatures are with the gateway: whatever the next question meets, nobody may say that nothing was paid.
+    @Test(
+        arguments: [
+            .fail(.notSent(reason: "cable")), .fail(.noAnswer(after: .seconds(1))), .answer(429, ""), .answer(500, ""),
+            .answer(404, ""), .answer(400, ""), .answer(200, "{}"),
+        ] as [ScriptedGateway.Turn]
+    )
+    func onceConfirmedItMayHaveBeenPaidWhateverTheNextQuestionMeets(trouble: ScriptedGateway.Turn) async throws {
+        let gateway = ScriptedGateway(Answer.status("processing", pollInMs: 1000), trouble)
+        do {
+            _ = try await confirm(gateway)
+            Issue.record("it ended")
+        } catch let error as ConfirmPaymentError {
+            #expect(error.mayHavePaid, "\(error)")
+        }
+    }
+
     @Test func logLinesNameTheCallAndNothingPersonal() async throws {
         let lines = Mutex<[String]>([])
         let gateway = ScriptedGateway(Answer.status("succeeded"))
