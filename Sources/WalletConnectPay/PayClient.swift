@@ -156,7 +156,8 @@ public struct PayClient: Sendable {
     /// - Parameters:
     ///   - collectedData: Answers to ``CollectDataAction/fields``; nil after a form, which hands them over itself.
     ///   - limit: How long to wait in all; nil waits for as long as the gateway says it is under way.
-    /// - Throws: `refused`, `rateLimited`, `notSent`: nothing was paid. All others: it may have been; ask ``status(of:waits:)``.
+    /// - Throws: `refused`, `rateLimited`, `notSent`: nothing was paid by this call. All others: it may have been; ask
+    ///   ``status(of:waits:)``.
     public func confirm(
         paymentID: PaymentID,
         optionID: String,
@@ -206,11 +207,20 @@ extension PayClient {
             let pause = max(report.pollAfter ?? .seconds(1), Self.shortestPause)
             do { try await clock.sleep(for: min(pause, remaining() ?? pause)) } catch { throw .cancelled }
             let left = remaining()
-            report = try await status(
-                of: id,
-                heldFor: min(Self.longestPoll, left ?? Self.longestPoll),
-                Effort(clock: clock, retries: retries, limit: left)
-            )
+            do throws(PayError) {
+                report = try await status(
+                    of: id,
+                    heldFor: min(Self.longestPoll, left ?? Self.longestPoll),
+                    Effort(clock: clock, retries: retries, limit: left)
+                )
+            } catch {
+                // The signatures are with the gateway: no error from here on may say that nothing was paid.
+                switch error {
+                case .notSent: throw .noAnswer(after: started.duration(to: clock.now))
+                case .refused, .rateLimited: throw .unclear(detail: "confirmed, then \(error.text)")
+                case .invalidLink, .noAnswer, .unclear, .pollingTimeout, .cancelled: throw error
+                }
+            }
         }
         return report
     }

@@ -211,7 +211,7 @@ extension GatewayRefusal {
 
 extension PayError {
     /// One line for a log. Holds no secret.
-    fileprivate var text: String {
+    var text: String {
         switch self {
         case .invalidLink(let refusal): "\(refusal)"
         case .notSent(let reason): reason
