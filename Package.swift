@@ -156,7 +156,10 @@ let package = Package(
         ),
         .testTarget(
             name: "SandboxTests",
-            dependencies: ["Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "WalletConnectPay", "WebServer"],
+            dependencies: [
+                "Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "WalletConnectPay", "WebServer", subprocess,
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),
@@ -177,7 +180,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TerminalTests",
-            dependencies: ["Terminal", "Journal", "Payments", "WalletConnectPay", logging],
+            dependencies: ["Terminal", "Journal", "Payments", "Screen", "WalletConnectPay", logging],
             swiftSettings: swift6
         ),
         .testTarget(

@@ -101,6 +101,25 @@ export async function login(password) {
 
 export async function logout() { await change("POST", "/logout"); }
 
+/** Replaces the password; this browser gets a new token. */
+export async function changePassword(currentPassword, newPassword, signOutOthers) {
+  return keepToken(await change("PUT", "/password", { body: { currentPassword, newPassword, signOutOthers } }));
+}
+
+/** Has the terminal show a code with which a new password can be set. */
+export async function startReset() { await request("POST", "/reset", { isEntrance: true }); }
+
+export async function finishReset(code, password) {
+  return keepToken(await request("PUT", "/reset", { body: { code, password }, isEntrance: true }));
+}
+
+/** Who is signed in: `{ sessions }`. */
+export async function sessions() { return await request("GET", "/sessions"); }
+
+export async function endSession(id) { return await change("DELETE", `/sessions/${encodeURIComponent(id)}`); }
+
+export async function endOtherSessions() { return await change("DELETE", "/sessions"); }
+
 export async function settings() { return await request("GET", "/settings"); }
 
 export async function saveSettings(body) { return await change("PUT", "/settings", { body }); }
@@ -118,6 +137,9 @@ export async function openCharge(body, idempotencyKey) {
 export async function cancelCharge(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/cancel`); }
 
 export async function releaseCharge(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/release`); }
+
+/** Takes away what is said of a late or second payment. */
+export async function markSeen(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/seen`); }
 
 /** One page of charges, newest first: `{ charges, next }`. */
 export async function charges({ limit, before = null, state = null }) {

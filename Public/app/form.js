@@ -49,6 +49,18 @@ export function choiceField(name, { label, help, value, groups }) {
   return wrap(name, select, { label, help, frame: h("div", { class: "select" }, select, icon("right")) });
 }
 
+/** A yes or no. `checked` reads it. */
+export function checkField(name, { label, help, checked }) {
+  const input = h("input", { id: freshID(name), class: "check", type: "checkbox", name, checked });
+  const helpID = `${input.id}-help`;
+  if (help) input.setAttribute("aria-describedby", helpID);
+  const element = h(
+    "div", { class: "check-field" }, input,
+    h("div", {}, h("label", { for: input.id }, label), help ? h("p", { class: "field-help", id: helpID }, help) : null),
+  );
+  return { name, element, control: input, get checked() { return input.checked; } };
+}
+
 /** A secret: hidden until asked to be shown; pasting is welcome. */
 export function secretField(name, { label, help, autocomplete, withStrength = false, attributes = {} }) {
   const input = h("input", {

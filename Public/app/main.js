@@ -10,9 +10,10 @@ import { makeShell } from "./shell.js";
 import { state, subscribe, update } from "./store.js";
 import { t, useLanguage } from "./strings.js";
 import { chargeView } from "./views/charge.js";
-import { claimView, loginView, unreachableView } from "./views/entrance.js";
+import { claimView, loginView, resetView, unreachableView } from "./views/entrance.js";
 import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
+import { securityView } from "./views/security.js";
 import { forgetSettingsDraft, settingsView } from "./views/settings.js";
 
 const RETRY_MILLISECONDS = 3_000;
@@ -23,18 +24,30 @@ let view = null;
 let shown = null;
 let hasEnded = false;
 let loginNote = null;
-let claimCode = takeClaimCode();
+let scanned = takeCode();
 
-/** The code behind the screen's QR. It leaves the address bar and the browser's history at once. */
-function takeClaimCode() {
-  const match = /^#claim=(.+)$/.exec(location.hash);
-  if (!match) return "";
-  history.replaceState(null, "", `${location.pathname}${location.search}`);
-  try {
-    return decodeURIComponent(match[1]).slice(0, 64);
-  } catch {
-    return "";
-  }
+/**
+ * What the screen's QR carries: `{ purpose, code, fingerprint }`, or null. It leaves the address bar and the browser's
+ * history at once.
+ */
+function takeCode() {
+  const found = new URLSearchParams(location.hash.slice(1));
+  const purpose = ["claim", "reset"].find((name) => found.has(name));
+  if (!purpose) return null;
+  history.replaceState(null, "", `${location.pathname}${location.search}${purpose === "reset" ? "#/reset" : ""}`);
+  return { purpose, code: found.get(purpose).slice(0, 64), fingerprint: fingerprintText(found.get("cert") ?? "") };
+}
+
+/** 32 bytes in Base64 for addresses as browsers show a fingerprint, `3F:9A:…`; empty where it is none. */
+function fingerprintText(coded) {
+  if (!/^[\w-]{43}$/.test(coded)) return "";
+  const bytes = atob(coded.replaceAll("-", "+").replaceAll("_", "/"));
+  return [...bytes].map((byte) => byte.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase()).join(":");
+}
+
+/** What was scanned for this purpose. */
+function scannedFor(purpose) {
+  return scanned?.purpose === purpose ? scanned : { code: "", fingerprint: "" };
 }
 
 /** `{ name, id }` of the page in the address. */
@@ -47,7 +60,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: name === "settings" ? name : "charge", id: null };
+  return { name: ["settings", "security", "reset"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -55,6 +68,7 @@ function wanted() {
   const { session } = state;
   if (!session) return "unreachable";
   if (!session.claimed) return "claim";
+  if (place().name === "reset") return "reset";
   if (!session.signedIn) return "login";
   if (!session.setUp) return "setup";
   return place().name;
@@ -72,14 +86,15 @@ function render() {
   view?.end?.();
   shown = name;
   document.title = t("app.name");
-  if (["unreachable", "claim", "login"].includes(name)) renderEntrance(name);
+  if (["unreachable", "claim", "login", "reset"].includes(name)) renderEntrance(name);
   else renderPlace(name);
 }
 
 function renderEntrance(name) {
   shell = null;
   view =
-    name === "claim" ? claimView({ code: claimCode, onDone: entered }) :
+    name === "claim" ? claimView({ ...scannedFor("claim"), onDone: entered }) :
+    name === "reset" ? resetView({ ...scannedFor("reset"), onDone: passwordReset }) :
     name === "login" ? loginView({ hasEnded, note: loginNote, onDone: entered }) :
     unreachableView({ onRetry: begin });
   refill(page, view.element);
@@ -94,10 +109,11 @@ function renderPlace(name) {
   }
   view =
     name === "setup" ? settingsView({ isFirst: true, onSaved: () => settingsSaved(true) }) :
+    name === "security" ? securityView({ onChanged: passwordChanged }) :
     name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, name);
+  shell.show(view.element, name === "security" ? "settings" : name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(`nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
@@ -107,7 +123,7 @@ function renderPlace(name) {
 
 /** Claimed or signed in. */
 async function entered(session, note = null) {
-  claimCode = "";
+  scanned = null;
   hasEnded = false;
   loginNote = note;
   await arrive(session);
@@ -135,11 +151,29 @@ async function settingsSaved(isFirst) {
   toast(t("settings.saved"));
 }
 
+/** A new password with the screen's code: whoever was signed in before is not any more, in this browser neither. */
+async function passwordReset(session) {
+  disconnect();
+  location.hash = "#/charge";
+  await entered(session);
+  toast(t("reset.done"));
+}
+
+/** The terminal gave this browser a new token; its events begin anew with it. */
+function passwordChanged(session) {
+  disconnect();
+  update({ session });
+  connect();
+}
+
 async function signOut() {
+  let note = null;
   try {
     await api.logout();
   } catch (error) {
-    if (error.status !== 401) {
+    if (error.code === "signed_out_until_restart") {
+      note = error.message;
+    } else if (error.status !== 401) {
       // Still signed in: better said than hidden.
       toast(error.message, { isBad: true });
       return;
@@ -150,7 +184,7 @@ async function signOut() {
   forgetAmount();
   forgetSettingsDraft();
   hasEnded = false;
-  loginNote = null;
+  loginNote = note;
   location.hash = "#/charge";
   update({ session: await api.session(), terminal: null, followed: null, recent: null, link: "connecting" });
   render();
@@ -190,11 +224,13 @@ subscribe(() => {
   view?.update();
 });
 addEventListener("hashchange", () => {
-  const scanned = takeClaimCode();
-  if (scanned) {
-    claimCode = scanned;
-    view?.takeCode?.(scanned);
-    return;
+  const found = takeCode();
+  if (found) {
+    scanned = found;
+    if (found.purpose === shown) {
+      view.takeCode(found.code);
+      return;
+    }
   }
   render();
 });

@@ -1,8 +1,12 @@
 // The frame around every page of a signed-in terminal: name, gateway light, ways to go, and the word when the
 // connection is lost.
 
+import { markSeen } from "./api.js";
+import { timeText } from "./charge-words.js";
 import { announce, h, refill } from "./dom.js";
+import { toast } from "./form.js";
 import { icon, mark } from "./icons.js";
+import { chargeAddress } from "./recent.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
 
@@ -12,11 +16,35 @@ const PLACES = [
   { name: "settings", icon: "sliders" },
 ];
 
+/** More would leave no room for the keypad; the next one comes up when one was seen. */
+const NOTICES_SHOWN = 2;
+
+/** A payment that nobody waited for: it stays until somebody says that they have seen it. */
+function noticeLine(notice) {
+  const seen = h("button", { class: "notice-link", type: "button" }, t("notice.seen"));
+  seen.addEventListener("click", async () => {
+    seen.disabled = true;
+    try {
+      await markSeen(notice.id);  // The terminal's next event takes it away.
+    } catch (error) {
+      seen.disabled = false;
+      toast(error.message, { isBad: true });
+    }
+  });
+  const values = { amount: notice.amountText, code: notice.code, time: timeText(notice.at) };
+  return h(
+    "li", { class: "banner" }, icon("alert"),
+    h("span", { class: "grow" }, t(notice.kind === "paidTwice" ? "notice.paidTwice" : "notice.late", values)),
+    h("a", { class: "notice-link", href: chargeAddress(notice) }, t("notice.show")), seen,
+  );
+}
+
 /** The frame. `show(view, name)` puts a view in; `update()` follows the state. */
 export function makeShell({ onSignOut }) {
   const merchant = h("span", { class: "merchant" });
   const gateway = h("span", { class: "gateway" });
   const banner = h("div", { class: "banner", role: "alert" });
+  const notices = h("ul", { class: "notices", "aria-label": t("notice.label"), "aria-live": "polite" });
   const main = h("main", { id: "main", tabindex: "-1" });
   const links = PLACES.map(({ name, icon: picture }) =>
     h("a", { class: "nav-link", href: `#/${name}`, "data-place": name }, icon(picture), h("span", {}, t(`nav.${name}`))));
@@ -28,9 +56,10 @@ export function makeShell({ onSignOut }) {
     gateway,
   );
   const nav = h("nav", { class: "nav", "aria-label": t("nav.label") }, links, signOut);
-  const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, main));
+  const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, notices, main));
   let shownGateway = null;
   let wasLost = false;
+  let shownNotices = "[]";
 
   return {
     element,
@@ -54,6 +83,16 @@ export function makeShell({ onSignOut }) {
         refill(gateway, h("span", { class: "light" }), h("span", {}, t(`gateway.${["ready", "unreachable", "refused"].includes(light) ? light : "unknown"}`)));
       }
       gateway.hidden = !state.session?.setUp || !state.terminal;
+      const wanted = JSON.stringify(state.terminal?.notices ?? []);
+      if (wanted !== shownNotices) {
+        shownNotices = wanted;
+        const all = state.terminal?.notices ?? [];
+        const more = all.length - NOTICES_SHOWN;
+        refill(
+          notices, all.slice(0, NOTICES_SHOWN).map(noticeLine),
+          more > 0 ? h("li", { class: "notices-more" }, h("a", { href: "#/history" }, t("notice.more", { count: more }))) : null,
+        );
+      }
       const isLost = state.link === "lost";
       if (isLost && !wasLost) refill(banner, icon("plug"), h("span", {}, t("link.lost")));
       if (!isLost && wasLost) {

@@ -21,7 +21,7 @@ extension JSON {
         var body: [String: JSON] = [
             "gateway": .string(snapshot.gateway.rawValue), "at": .time(snapshot.at), "charge": .null,
             "checking": .integer(0),
-            "trouble": .reason(snapshot.trouble),
+            "trouble": .reason(snapshot.trouble), "notices": .array(snapshot.notices.map(JSON.notice)),
         ]
         switch snapshot.phase {
         case .starting(let checking):
@@ -29,12 +29,20 @@ extension JSON {
             body["checking"] = .integer(Int64(checking))
         case .unclaimed: body["phase"] = .string("unclaimed")
         case .setup: body["phase"] = .string("setup")
-        case .idle: body["phase"] = .string("idle")
+        // Who may read the code reads it on the screen.
+        case .idle, .resetting: body["phase"] = .string("idle")
         case .charging(let charge):
             body["phase"] = .string("charging")
             body["charge"] = .charge(charge)
         }
         return .object(body)
+    }
+
+    static func notice(_ notice: PaymentNotice) -> JSON {
+        .object([
+            "id": .string(notice.id.rawValue), "kind": .string(notice.kind.rawValue),
+            "code": .string(notice.code.rawValue), "amountText": .string(notice.amountText), "at": .time(notice.at),
+        ])
     }
 
     static func charge(_ snapshot: ChargeSnapshot) -> JSON {

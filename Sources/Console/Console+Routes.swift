@@ -13,7 +13,24 @@ extension Console {
         case .signIn: return try await signIn(request)
         case .signOut:
             try requireEmptyForm(request)
-            return try await signOut(pass, request)
+            return await signOut(pass, request)
+        case .changePassword: return try await changePassword(pass, request)
+        case .startReset:
+            try requireEmptyForm(request)
+            try await entrance.startReset(from: request.peerAddress)
+            return .json(JSON.object(["started": .bool(true)]).text, status: 202)
+        case .finishReset: return try await finishReset(request)
+        case .sessions: return sessionList(pass)
+        case .endSession(let id):
+            try requireEmptyForm(request)
+            try await entrance.endSession(id, from: request.peerAddress)
+            return sessionList(pass)
+        case .endOtherSessions:
+            try requireEmptyForm(request)
+            if let session = pass.session {
+                _ = try await entrance.endOthers(than: session, from: request.peerAddress)
+            }
+            return sessionList(pass)
         case .settings: return await settingsResponse()
         case .saveSettings: return try await saveSettings(request)
         case .testConnection: return try await testConnection(request)
@@ -32,6 +49,11 @@ extension Console {
             try requireEmptyForm(request)
             return try await audited("charge.release", id.rawValue, request) { () throws(ChargeRefusal) in
                 try await desk.release(id, by: Self.staff)
+            }
+        case .markSeen(let id):
+            try requireEmptyForm(request)
+            return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
+                try await desk.markSeen(id)
             }
         case .events: return events(pass)
         }
@@ -63,9 +85,15 @@ extension Console {
         return await signedIn(token, session, status: 200)
     }
 
-    private func signOut(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
-        if let session = pass.session { try await entrance.signOut(session, from: request.peerAddress) }
-        var response = await sessionResponse(nil, nil)
+    private func signOut(_ pass: Gate.Pass, _ request: WebRequest) async -> WebResponse {
+        var response: WebResponse
+        do throws(Problem) {
+            if let session = pass.session { try await entrance.signOut(session, from: request.peerAddress) }
+            response = await sessionResponse(nil, nil)
+        } catch {
+            // Ended it has, whether or not that is stored: the browser forgets it too.
+            response = error.response
+        }
         response.headers.add("Set-Cookie", "\(Gate.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict")
         return response
     }
@@ -82,7 +110,7 @@ extension Console {
         let isIn = session != nil
         return .json(
             JSON.object([
-                "claimed": .bool(await entrance.isClaimed), "signedIn": .bool(isIn),
+                "claimed": .bool(entrance.claimed.value), "signedIn": .bool(isIn),
                 "role": .optional(session?.role.rawValue),
                 "csrfToken": isIn ? .optional(token.map(Sessions.csrfToken(of:))) : .null,
                 "setUp": .bool(stored != nil),
@@ -95,6 +123,48 @@ extension Console {
         )
     }
 
+    private func changePassword(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let current = form.text("currentPassword", limit: 1000)
+        let new = form.text("newPassword", limit: 1000)
+        let endingOthers = form.bool("signOutOthers") ?? true
+        try form.finish()
+        guard let session = pass.session else { throw .notSignedIn }
+        let (token, renewed) = try await entrance.changePassword(
+            from: current,
+            to: new,
+            endingOthers: endingOthers,
+            of: session,
+            from: request.peerAddress
+        )
+        return await signedIn(token, renewed, status: 200)
+    }
+
+    private func finishReset(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let code = form.text("code", limit: 40)
+        let password = form.text("password", limit: 1000)
+        try form.finish()
+        let (token, session) = try await entrance.finishReset(
+            code: code,
+            password: password,
+            from: request.peerAddress
+        )
+        return await signedIn(token, session, status: 200)
+    }
+
+    private func sessionList(_ pass: Gate.Pass) -> WebResponse {
+        let list = sessions.list(at: clock.wallTime()).map { session in
+            JSON.object([
+                "id": .string(session.id), "role": .string(session.role.rawValue),
+                "createdAt": .time(WallTime(millisecondsSince1970: session.createdAt)),
+                "usedAt": .time(WallTime(millisecondsSince1970: session.usedAt)),
+                "current": .bool(session.id == pass.session?.id),
+            ])
+        }
+        return .json(JSON.object(["sessions": .array(list)]).text)
+    }
+
     // MARK: - Settings
 
     private func settingsResponse() async -> WebResponse {
@@ -103,7 +173,9 @@ extension Console {
                 JSON.object([
                     "operatorID": .string(""), "merchantID": .string(""), "merchantName": .string(""),
                     "gatewayURL": .string(""), "gatewayKeySet": .bool(false), "currency": .string(""),
-                    "locale": .string("en-US"), "chargeLimitMinor": .null, "changedAt": .null, "version": .integer(0),
+                    "locale": .string("en-US"), "chargeLimitMinor": .null, "hourlyLimitMinor": .null,
+                    "changedAt": .null,
+                    "version": .integer(0),
                 ]).text
             )
         }
@@ -115,6 +187,7 @@ extension Console {
                 "gatewayKeySet": .bool(stored.gatewayKeySet), "currency": .string(set.currency.code),
                 "locale": .string(set.locale),
                 "chargeLimitMinor": set.limits.maximumMinorUnits.map(JSON.integer) ?? .null,
+                "hourlyLimitMinor": set.limits.maximumPerHourMinorUnits.map(JSON.integer) ?? .null,
                 "changedAt": .time(stored.changedAt), "version": .integer(Int64(stored.version)),
             ]).text
         )
@@ -133,7 +206,8 @@ extension Console {
             gatewayKey: form.optionalText("gatewayKey", limit: 500),
             currency: form.text("currency", limit: 10),
             locale: form.optionalText("locale", limit: 20),
-            chargeLimitMinor: form.integer("chargeLimitMinor")
+            chargeLimitMinor: form.integer("chargeLimitMinor"),
+            hourlyLimitMinor: form.integer("hourlyLimitMinor")
         )
         let password = form.optionalText("password", limit: 1000)
         let version = form.integer("version")

@@ -15,6 +15,7 @@ public struct Console: Sendable {
     let entrance: Entrance
     let sessions: Sessions
     private let gate: Gate
+    private let securityContact: SecurityContact?
     private let server: WebServer
     private let holder: Holder
     private let redirect: WebServer?
@@ -33,6 +34,8 @@ public struct Console: Sendable {
         public var pages: String
         /// Where the certificate and its key are kept.
         public var state: String
+        /// Where to report a vulnerability, as an address with its scheme; nil: nobody is named.
+        public var securityContact: String?
 
         public init(
             address: String,
@@ -40,7 +43,8 @@ public struct Console: Sendable {
             redirectPort: UInt16 = 0,
             names: [String],
             pages: String,
-            state: String
+            state: String,
+            securityContact: String? = nil
         ) {
             self.address = address
             self.port = port
@@ -48,6 +52,7 @@ public struct Console: Sendable {
             self.names = names
             self.pages = pages
             self.state = state
+            self.securityContact = securityContact
         }
     }
 
@@ -62,12 +67,30 @@ public struct Console: Sendable {
         clock: TerminalClock,
         logger: Logger
     ) async throws {
+        try await self.init(
+            configuration: configuration,
+            desk: desk,
+            settings: settings,
+            keeping: journal,
+            clock: clock,
+            logger: logger
+        )
+    }
+
+    init(
+        configuration: Configuration,
+        desk: ChargeDesk,
+        settings: SettingsDesk,
+        keeping journal: any Keeping,
+        clock: TerminalClock,
+        logger: Logger,
+        hashRounds: Int = PasswordHash.usualRounds
+    ) async throws {
         let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"
         let names = (isEverywhere ? [] : [configuration.address]) + configuration.names
         let certificate = try DeviceCertificate.loadOrCreate(in: configuration.state, names: names)
         let files = try StaticFiles(folder: configuration.pages)
         let sessions = Sessions(journal: journal)
-        try await sessions.load()
         let gate = Gate(sessions: sessions)
         let headers = Self.headers
 
@@ -111,19 +134,18 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger,
             address: address,
-            fingerprint: certificate.fingerprint
+            fingerprint: certificate.fingerprint,
+            compactFingerprint: certificate.compactFingerprint,
+            hashRounds: hashRounds
         )
         self.address = address
+        securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
         try await entrance.load()
-        isClaimed = Flag(await entrance.isClaimed)
         holder.set(self)
     }
 
     /// Where the page is, for people: `https://name:port`.
     public let address: String
-
-    /// Whether it is claimed, for the gate, which must not wait. Only ever goes from false to true.
-    private let isClaimed: Flag
 
     /// Serves until cancelled. Once only.
     public func run() async throws {
@@ -132,6 +154,7 @@ public struct Console: Sendable {
             group.addTask { try await server.run() }
             if let redirect { group.addTask { try await redirect.run() } }
             group.addTask { await entrance.keepClaimFresh() }
+            group.addTask { await entrance.keepResetFresh() }
             try await group.waitForAll()
         }
     }
@@ -140,13 +163,16 @@ public struct Console: Sendable {
 
     func handle(_ request: WebRequest, _ files: StaticFiles) -> WebAnswer {
         if request.path == "/healthz", request.method == "GET" { return .now(.json(#"{"status":"ok"}"#)) }
+        if request.path == SecurityContact.path, request.method == "GET", let securityContact {
+            return .now(securityContact.response(at: clock.wallTime()))
+        }
         guard request.path == "/api" || request.path.hasPrefix("/api/") else {
             return .now(files.response(for: request) ?? Problem.notFound.response)
         }
         guard request.path.hasPrefix("/api/v1/") else { return .now(Self.noStore(Problem.notFound.response)) }
         let pass: Gate.Pass
         do throws(Problem) {
-            pass = try gate.check(request, isClaimed: isClaimed.value, now: clock.wallTime())
+            pass = try gate.check(request, isClaimed: entrance.claimed.value, now: clock.wallTime())
         } catch {
             let problem = error
             guard problem.status == 403 || problem.status == 401 else { return .now(Self.noStore(problem.response)) }
@@ -163,11 +189,7 @@ public struct Console: Sendable {
             }
         }
         return .later {
-            do throws(Problem) {
-                let response = try await answer(pass, request)
-                if pass.route == .claim { isClaimed.set() }
-                return Self.noStore(response)
-            } catch {
+            do throws(Problem) { return Self.noStore(try await answer(pass, request)) } catch {
                 return Self.noStore(error.response)
             }
         }

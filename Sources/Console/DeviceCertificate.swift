@@ -12,6 +12,8 @@ struct DeviceCertificate: Sendable {
     let keyPEM: String
     /// SHA-256 of the certificate, in groups as browsers show it.
     let fingerprint: String
+    /// The same in Base64 for addresses: 43 characters.
+    let compactFingerprint: String
 
     /// Longest that browsers accept. Source: CA/Browser Forum Baseline Requirements 6.3.2, as of 2020-09.
     private static let lifetime: TimeInterval = 397 * 86_400
@@ -25,6 +27,7 @@ struct DeviceCertificate: Sendable {
         if let certificatePEM = FileManager.default.contents(atPath: certificatePath)
             .map({ String(decoding: $0, as: UTF8.self) }),
             let keyPEM = FileManager.default.contents(atPath: keyPath).map({ String(decoding: $0, as: UTF8.self) }),
+            // What cannot be read is made anew below: a pair that nobody has seen yet is as good.
             let certificate = try? Certificate(pemEncoded: certificatePEM),
             // A power cut between the two files leaves a pair that does not fit, and a server that would never start.
             let key = try? P256.Signing.PrivateKey(pemRepresentation: keyPEM),
@@ -66,7 +69,12 @@ struct DeviceCertificate: Sendable {
         self.keyPEM = keyPEM
         var serializer = DER.Serializer()
         try serializer.serialize(certificate)
-        fingerprint = SHA256.hash(data: serializer.serializedBytes)
+        let digest = SHA256.hash(data: serializer.serializedBytes)
+        // Source: RFC 4648, section 5, without padding.
+        compactFingerprint = Data(digest).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        fingerprint =
+            digest
             .map { byte in
                 let digits = String(byte, radix: 16, uppercase: true)
                 return digits.count == 1 ? "0" + digits : digits

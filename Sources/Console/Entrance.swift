@@ -7,18 +7,26 @@ import Terminal
 
 /// The way in: claiming, signing in, and what slows guessing down.
 actor Entrance {
-    private let journal: Journal
+    private let journal: any Keeping
     private let desk: ChargeDesk
-    private let sessions: Sessions
-    private let clock: TerminalClock
-    private let logger: Logger
+    let sessions: Sessions
+    let clock: TerminalClock
+    let logger: Logger
     private let address: String
     private let fingerprint: String
+    private let compactFingerprint: String
+    /// Whether there is an owner, for the gate, which must not wait. Set where the owner is stored.
+    nonisolated let claimed = Flag(false)
     private var claim: Claim?
-    private var owner: PasswordHash?
+    var reset: Reset
+    private let resetEnds = AsyncStream.makeStream(of: Duration.self)
+    private var owner: Owner?
+    /// Of the owner's document.
+    private var ownerVersion: Int?
     private var throttle = Throttle()
     private var strangers = AuditBudget()
     /// scrypt takes 64 MiB and 100 ms: one at a time, on a queue of its own.
+    private let hashRounds: Int
     private let hashing = DispatchQueue(label: "till.password")
 
     private static let ownerDocument = "owner"
@@ -28,13 +36,15 @@ actor Entrance {
 
     /// - Parameter address: `https://…` without a path, as the screen shows it.
     init(
-        journal: Journal,
+        journal: any Keeping,
         desk: ChargeDesk,
         sessions: Sessions,
         clock: TerminalClock,
         logger: Logger,
         address: String,
-        fingerprint: String
+        fingerprint: String,
+        compactFingerprint: String = "",
+        hashRounds: Int = PasswordHash.usualRounds
     ) {
         self.journal = journal
         self.desk = desk
@@ -43,19 +53,26 @@ actor Entrance {
         self.logger = logger
         self.address = address
         self.fingerprint = fingerprint
+        self.compactFingerprint = compactFingerprint
+        self.hashRounds = hashRounds
+        reset = Reset(switchedOnAt: clock.elapsed())
     }
 
-    var isClaimed: Bool { owner != nil }
-
+    /// Takes up who owns the terminal and who is signed in.
     func load() async throws(JournalError) {
         if let stored = try await journal.document(Self.ownerDocument) {
-            do { owner = try JSONDecoder().decode(PasswordHash.self, from: Data(stored.bytes)) } catch {
+            do { owner = try JSONDecoder().decode(Owner.self, from: Data(stored.bytes)) } catch {
                 throw .corrupt(detail: "the owner's password cannot be read")
             }
+            ownerVersion = stored.version
+            claimed.set()
         }
+        try await sessions.load(from: owner?.sessionsFrom)
         if let stored = try await journal.document(Self.throttleDocument) {
             // Counts that cannot be read start anew: guessing is slowed down again after three tries.
-            throttle = (try? JSONDecoder().decode(Throttle.self, from: Data(stored.bytes))) ?? Throttle()
+            do { throttle = try JSONDecoder().decode(Throttle.self, from: Data(stored.bytes)) } catch {
+                logger.error("failed tries before the start cannot be read", metadata: ["error": "\(error)"])
+            }
         }
         if owner == nil { claim = Claim(at: clock.elapsed()) }
         await desk.setClaim(invitation)
@@ -70,13 +87,35 @@ actor Entrance {
     }
 
     private var invitation: ClaimInvitation? {
-        claim.map {
-            ClaimInvitation(
-                url: "\(address)/#claim=\($0.grouped)",
-                address: address,
-                code: $0.grouped,
-                fingerprint: fingerprint
-            )
+        if let code = claim?.grouped { return invitation(.claim, code) }
+        if let code = reset.code { return invitation(.reset, code) }
+        return nil
+    }
+
+    private func invitation(_ purpose: ClaimInvitation.Purpose, _ code: String) -> ClaimInvitation {
+        let name = purpose == .claim ? "claim" : "reset"
+        // Browsers never send what stands behind the #.
+        return ClaimInvitation(
+            purpose: purpose,
+            url: "\(address)/#\(name)=\(code)" + (compactFingerprint.isEmpty ? "" : "&cert=\(compactFingerprint)"),
+            address: address,
+            code: code,
+            fingerprint: fingerprint
+        )
+    }
+
+    /// Puts the code that there is now on the screen, or takes it off.
+    func showCode() async {
+        await desk.setClaim(invitation)
+        if let end = reset.expiresAt { resetEnds.continuation.yield(end) }
+    }
+
+    /// Takes each reset's code off the screen when its time is over, until cancelled.
+    func keepResetFresh() async {
+        // A later code ends later: one after the other is early enough.
+        for await end in resetEnds.stream {
+            do { try await clock.sleep(max(.zero, end - clock.elapsed())) } catch { return }
+            if reset.expire(at: clock.elapsed()) { await showCode() }
         }
     }
 
@@ -104,29 +143,52 @@ actor Entrance {
             )
         }
         let hash = try await hash(password)
+        guard try await store(Owner(password: hash), replacing: nil) else { throw Self.alreadyClaimed }
+        claim = nil
+        await desk.setClaim(nil)
+        await audit("claim", "ok", "the terminal has an owner", by: Self.ownerActor, from: peer)
+        do throws(JournalError) { return try await sessions.begin(.owner, at: clock.wallTime()) } catch {
+            logger.error("the new owner is not signed in", metadata: ["error": "\(error)"])
+            throw Problem(
+                503,
+                "claimed_not_signed_in",
+                "The terminal is yours and your password is set, but you could not be signed in.",
+                "Sign in with the password you chose."
+            )
+        }
+    }
+
+    /// Makes `new` the owner where the stored one still is `version`; nil: where there is none yet.
+    /// - Returns: False where somebody else was faster. Nothing was changed then.
+    func store(_ new: Owner, replacing version: Int?) async throws(Problem) -> Bool {
         do throws(JournalError) {
-            let bytes = try encode(hash)
             let change = try await journal.setDocument(
                 Self.ownerDocument,
-                bytes,
-                expecting: nil,
+                try encode(new),
+                expecting: .version(version),
                 by: Self.ownerActor,
                 at: clock.wallTime()
             )
-            guard case .stored = change else { throw JournalError.inUse(detail: "claimed") }
-            owner = hash
-            claim = nil
-            await desk.setClaim(nil)
-            await audit("claim", "ok", "the terminal has an owner", by: Self.ownerActor, from: peer)
-            return try await sessions.begin(.owner, at: clock.wallTime())
-        } catch {
-            if case .inUse(detail: "claimed") = error { throw Self.alreadyClaimed }
-            throw Problem(503, error.reason)
-        }
+            guard case .stored(let stored) = change else { return false }
+            (owner, ownerVersion) = (new, stored)
+            claimed.set()
+            return true
+        } catch { throw Problem(503, error.reason) }
+    }
+
+    /// Who owns the terminal now, and what a change of it has to build on.
+    var known: (owner: Owner, version: Int)? {
+        guard let owner, let ownerVersion else { return nil }
+        return (owner, ownerVersion)
     }
 
     func signIn(password: String, from peer: String) async throws(Problem) -> (token: String, session: Session) {
         try await check(password: password, what: "login", by: .stranger, from: peer)
+        if reset.code != nil {
+            // The password has come back to mind.
+            reset.forgive()
+            await showCode()
+        }
         do throws(JournalError) {
             return try await sessions.begin(.owner, at: clock.wallTime())
         } catch { throw Problem(503, error.reason) }
@@ -144,19 +206,32 @@ actor Entrance {
         }
         // Counted before it is checked: tries at the same moment must not all see the same count.
         throttle.fail(account: Self.account, source: peer, at: now)
-        guard try await matches(owner, password) else {
+        guard try await matches(owner.password, password) else {
             await storeThrottle()
             await audit(what, "refused", "wrong password", by: who, from: peer)
             throw Problem(401, "password_wrong", "This is not the password.", "Type it again; mind capitals.")
         }
-        throttle.succeed(account: Self.account, source: peer)
-        await storeThrottle()
+        await forgive(from: peer)
         await audit(what, "ok", "", by: Self.ownerActor, from: peer)
     }
 
+    /// The owner is in: earlier wrong tries from there do not count any more.
+    func forgive(from peer: String) async {
+        throttle.succeed(account: Self.account, source: peer)
+        await storeThrottle()
+    }
+
+    /// - Throws: ``Problem`` where the end is not stored. The session has ended all the same.
     func signOut(_ session: Session, from peer: String) async throws(Problem) {
         do throws(JournalError) { try await sessions.end(session, at: clock.wallTime()) } catch {
-            throw Problem(503, error.reason)
+            logger.error("a sign-out is not stored", metadata: ["error": "\(error)"])
+            await audit("logout", "not stored", "", by: Self.ownerActor, from: peer)
+            throw Problem(
+                503,
+                "signed_out_until_restart",
+                "You are signed out, but the terminal could not store it. After a restart your old sign-in would count again.",
+                "Sign in and out once more when the terminal can store again."
+            )
         }
         await audit("logout", "ok", "", by: Self.ownerActor, from: peer)
     }
@@ -164,15 +239,17 @@ actor Entrance {
     /// Who did what, when, from where, and whether it was allowed. Never a password, code or key.
     ///
     /// What strangers do is written within a budget and counted beyond it: nobody on the network can fill the storage.
+    /// - Parameter always: For what a stranger can do a few times only.
     func audit(
         _ what: String,
         _ result: String,
         _ detail: String,
         by who: Payments.Actor,
-        from peer: String
+        from peer: String,
+        always: Bool = false
     ) async {
         var detail = detail
-        if who == .stranger {
+        if who == .stranger, !always {
             guard let unwritten = strangers.take(at: clock.elapsed()) else { return }
             if unwritten > 0 { detail += " (and \(unwritten) more since the last entry)" }
         }
@@ -209,8 +286,11 @@ actor Entrance {
         }
     }
 
-    private func hash(_ password: String) async throws(Problem) -> PasswordHash {
-        do { return try await onHashingQueue { try PasswordHash(password) } } catch { throw Self.hashingFailed }
+    func hash(_ password: String) async throws(Problem) -> PasswordHash {
+        let rounds = hashRounds
+        do { return try await onHashingQueue { try PasswordHash(password, rounds: rounds) } } catch {
+            throw Self.hashingFailed
+        }
     }
 
     private func matches(_ hash: PasswordHash, _ password: String) async throws(Problem) -> Bool {

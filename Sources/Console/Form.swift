@@ -88,6 +88,21 @@ struct Form: Sendable {
         return nil
     }
 
+    /// True or false; nil where it is missing or null.
+    mutating func bool(_ name: String) -> Bool? {
+        switch members.removeValue(forKey: Array(name.utf8)) {
+        case nil, .null: return nil
+        case .bool(let value): return value
+        default:
+            errors[name] = Payments.Reason(
+                code: "wrong_type",
+                message: "This must be true or false.",
+                action: "Send it without quotes."
+            )
+            return nil
+        }
+    }
+
     /// - Throws: ``Problem`` where a field had the wrong form, or one was sent that nobody asked for.
     mutating func finish() throws(Problem) {
         for name in members.keys {

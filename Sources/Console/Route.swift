@@ -3,9 +3,11 @@ import Payments
 /// What the console answers, one case an address. Everything else is "not found".
 enum Route: Sendable, Equatable {
     case session, claim, signIn, signOut
+    case changePassword, startReset, finishReset
+    case sessions, endOtherSessions, endSession(String)
     case settings, saveSettings, testConnection
     case openCharge, history(before: ChargeID?, limit: Int, state: Charge.State?), currentCharge
-    case charge(ChargeID), cancel(ChargeID), release(ChargeID)
+    case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID)
     case events
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
@@ -17,6 +19,10 @@ enum Route: Sendable, Equatable {
         case ("claim", 1): self = try Self.only(method, ["POST": .claim])
         case ("login", 1): self = try Self.only(method, ["POST": .signIn])
         case ("logout", 1): self = try Self.only(method, ["POST": .signOut])
+        case ("password", 1): self = try Self.only(method, ["PUT": .changePassword])
+        case ("reset", 1): self = try Self.only(method, ["POST": .startReset, "PUT": .finishReset])
+        case ("sessions", 1): self = try Self.only(method, ["GET": .sessions, "DELETE": .endOtherSessions])
+        case ("sessions", 2): self = try Self.only(method, ["DELETE": .endSession(parts[1])])
         case ("settings", 1): self = try Self.only(method, ["GET": .settings, "PUT": .saveSettings])
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
@@ -29,6 +35,8 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .cancel(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "release":
             self = try Self.only(method, ["POST": .release(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "seen":
+            self = try Self.only(method, ["POST": .markSeen(Self.id(parts[1]))])
         default: throw .notFound
         }
     }
@@ -36,10 +44,11 @@ enum Route: Sendable, Equatable {
     /// Who may use it. Not listed is not allowed.
     var roles: Set<Role> {
         switch self {
-        case .session, .claim, .signIn: []  // Open; each looks after itself.
+        case .session, .claim, .signIn, .startReset, .finishReset: []  // Open; each looks after itself.
         case .signOut: Set(Role.allCases)
         case .settings, .saveSettings, .testConnection: [.owner]
-        case .openCharge, .cancel, .release, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
+        case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
+        case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .history: [.owner, .manager, .cashier]
         }
     }
@@ -48,12 +57,14 @@ enum Route: Sendable, Equatable {
     var isOpen: Bool { self == .session || isEntrance }
 
     /// Whether it is the way in, which cannot carry a token yet.
-    var isEntrance: Bool { self == .claim || self == .signIn }
+    var isEntrance: Bool { [.claim, .signIn, .startReset, .finishReset].contains(self) }
 
     var changesState: Bool {
         switch self {
-        case .session, .settings, .history, .currentCharge, .charge, .events: false
-        case .claim, .signIn, .signOut, .saveSettings, .testConnection, .openCharge, .cancel, .release: true
+        case .session, .sessions, .settings, .history, .currentCharge, .charge, .events: false
+        case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
+        case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
+        case .openCharge, .cancel, .release, .markSeen: true
         }
     }
 

@@ -23,7 +23,12 @@ struct StartupCheck {
         configuration.readonly = true
         let file = try DatabaseQueue(path: path, configuration: configuration)
         defer { try? file.close() }  // Nothing was written through it.
-        self = try file.read { db in try StartupCheck(db, migrator) }
+        do { self = try file.read { db in try StartupCheck(db, migrator) } } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_ERROR
+        {
+            // The statements are ours and right: it is the tables that they do not fit.
+            throw JournalError.corrupt(detail: "the tables are not as they were made: \(error.message ?? "")")
+        }
         guard wantsRebuild else { return }
         try file.read { db in
             try Self.require(Chain.events.check(db))

@@ -25,6 +25,8 @@ public struct Attempt: Sendable, Hashable, Identifiable {
         public internal(set) var isProcessing = false
         /// A status word that no document of ours knows, until a known one follows.
         public internal(set) var unrecognisedWord: String?
+        /// What an answer says of the payment that cannot be about this charge, until an answer fits.
+        public internal(set) var contradiction: String?
     }
 
     public let id: ID
@@ -119,11 +121,13 @@ public enum Report: Sendable, Hashable, Codable {
     case cancelled
     /// A status word that our documents do not know. Held as unknown, never guessed.
     case unrecognised(word: String)
+    /// An answer about another payment, amount, currency or merchant than was asked about. No word in it counts.
+    case contradictory(what: String)
 
     /// The last word in it, where it is one.
     var ending: Ending? {
         switch self {
-        case .requiresAction, .processing, .unrecognised: nil
+        case .requiresAction, .processing, .unrecognised, .contradictory: nil
         case .succeeded(let evidence): .succeeded(evidence)
         case .failed(let code): .failed(code: code)
         case .expired: .expired

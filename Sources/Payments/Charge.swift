@@ -61,8 +61,10 @@ public struct Charge: Sendable, Hashable {
         case withdraw(Attempt.ID)
         /// One question to the authority, now.
         case ask(Attempt.ID)
-        /// The screen is free for the next charge. An open payment is asked about in the background from here on.
+        /// The screen is free for the next charge.
         case freeTerminal
+        /// A payment is open that the terminal does not wait for: ask about it in the background until it has ended.
+        case followInBackground
         /// Somebody must look: the customer paid more than once for one charge.
         case alarmPaidTwice(Attempt.ID)
     }
@@ -97,7 +99,7 @@ public struct Charge: Sendable, Hashable {
         var isOffered = false
         for attempt in open {
             if case .offered(_, let progress) = attempt.phase {
-                if progress.unrecognisedWord != nil { return .unknown }
+                if progress.unrecognisedWord != nil || progress.contradiction != nil { return .unknown }
                 isOffered = true
                 isProcessing = isProcessing || progress.isProcessing
             }
@@ -116,6 +118,9 @@ public struct Charge: Sendable, Hashable {
     public var surplusAttempts: [Attempt] { attempts.filter { $0.ending?.evidence != nil && $0.id != paidAttempt } }
 
     public var evidence: Evidence? { paidAttempt.flatMap(attempt)?.ending?.evidence }
+
+    /// Whether a further attempt can begin.
+    public var canStart: Bool { holdsTerminal && !isCancelRequested && !isPastDeadline }
 
     /// Whether staff can still ask to take the charge back.
     public var canCancel: Bool { !state.isFinal && !isCancelRequested && state != .processing && !isReleased }
@@ -157,6 +162,7 @@ public struct Charge: Sendable, Hashable {
             actions.append(.alarmPaidTwice(id))
         }
         if before.holdsTerminal, !holdsTerminal { actions.append(.freeTerminal) }
+        if isOpenInBackground, !before.isOpenInBackground { actions.append(.followInBackground) }
         return actions
     }
 }
@@ -175,7 +181,7 @@ extension Charge {
     }
 
     private mutating func start(_ id: Attempt.ID, _ rail: Rail) -> [Action] {
-        guard holdsTerminal, !isCancelRequested, !isPastDeadline, attempt(id) == nil else { return [] }
+        guard canStart, attempt(id) == nil else { return [] }
         attempts.append(Attempt(id: id, rail: rail))
         return [.pursue(id)]
     }
@@ -216,6 +222,8 @@ extension Charge {
             return becameUnwanted || isNews && (isUnwanted(attempt) || isOverdue) ? .withdraw(attempt.id) : nil
         }
     }
+
+    private var isOpenInBackground: Bool { !holdsTerminal && attempts.contains(where: \.isOpen) }
 
     /// True where staff or another attempt's payment speak against this one.
     private func isUnwanted(_ attempt: Attempt) -> Bool {
@@ -339,9 +347,11 @@ extension Attempt {
             return
         }
         switch report {
-        case .processing: (progress.isProcessing, progress.unrecognisedWord) = (true, nil)
-        case .unrecognised(let word): progress.unrecognisedWord = word
-        case .requiresAction, .succeeded, .failed, .expired, .cancelled: progress.unrecognisedWord = nil
+        case .processing: (progress.isProcessing, progress.unrecognisedWord, progress.contradiction) = (true, nil, nil)
+        case .unrecognised(let word): (progress.unrecognisedWord, progress.contradiction) = (word, nil)
+        case .contradictory(let what): (progress.unrecognisedWord, progress.contradiction) = (nil, what)
+        case .requiresAction, .succeeded, .failed, .expired, .cancelled:
+            (progress.unrecognisedWord, progress.contradiction) = (nil, nil)
         }
         phase = .offered(offer, progress)
     }

@@ -68,11 +68,19 @@ extension Charge {
 
     private var unknownReason: Reason {
         for attempt in attempts {
-            if case .offered(_, let progress) = attempt.phase, let word = progress.unrecognisedWord {
+            guard case .offered(_, let progress) = attempt.phase else { continue }
+            if let word = progress.unrecognisedWord {
                 return Reason(
                     code: "unrecognised_status",
                     message: "The gateway answered with a word this terminal does not know: “\(Reason.clean(word))”.",
                     action: "Do not charge again. Check the payment at the gateway; update the terminal."
+                )
+            }
+            if let what = progress.contradiction {
+                return Reason(
+                    code: "contradictory_answer",
+                    message: "The gateway’s answer does not fit this charge: \(Reason.clean(what)). It is not booked.",
+                    action: "Do not charge again. Check the payment at the gateway."
                 )
             }
         }

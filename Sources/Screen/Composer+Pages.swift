@@ -44,7 +44,22 @@ extension Composer {
                 .text(text.welcome, Style(7.5, atLeast: 5, palette.quiet)),
             ]
         }
+        if let notice = idle.notices.first {
+            let style = Style(4.6, atLeast: 3.4, Palette.noteText, .bold, lines: 4)
+            items += [
+                .gap(4), .note(words(of: notice, more: idle.notices.count - 1), style, ground: Palette.noteGround),
+            ]
+        }
         return elements + Stack(items: items + [.space], alignment: .centre).compose(in: middle, page: page)
+    }
+
+    private func words(of notice: Scene.Notice, more: Int) -> String {
+        var words = [
+            "\(text.notices(notice.kind)): \(DisplayText.clean(notice.amountText, limit: 32))",
+            "\(text.chargeCode)\u{00A0}\(DisplayText.clean(notice.chargeCode, limit: 12))",
+        ]
+        if more > 0 { words.append(text.moreNotices(more)) }
+        return words.joined(separator: " · ")
     }
 
     /// The lights and the staff page's address, at the bottom of the idle page.
@@ -130,7 +145,9 @@ extension Composer {
     func setup(_ setup: Scene.Setup, _ page: Page, _ room: Room) -> [Drawing.Element] {
         let palette = page.palette
         let label = Style(4.4, atLeast: 3.4, palette.quiet, lines: 2)
-        let title: [Stack.Item] = [.text(text.setupTitle, Style(8.5, atLeast: 5, palette.text, .bold, lines: 2))]
+        let title: [Stack.Item] = [
+            .text(text.setupTitles(setup.purpose), Style(8.5, atLeast: 5, palette.text, .bold, lines: 2))
+        ]
         let address: [Stack.Item] = [
             .text(text.setupScan, label), .gap(0.6),
             .text(
@@ -139,7 +156,7 @@ extension Composer {
             ),
         ]
         let code: [Stack.Item] = [
-            .text(text.setupCode, label), .gap(0.4),
+            .text(text.setupCodes(setup.purpose), label), .gap(0.4),
             .text(
                 DisplayText.clean(setup.claimCode, limit: 24),
                 Style(13, atLeast: 5, Palette.lightReady, .bold, isMonospaced: true)

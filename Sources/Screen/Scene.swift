@@ -22,17 +22,35 @@ public enum Scene: Sendable, Equatable {
         public var clockText: String?
         /// Where staff reach the terminal's page, as text to read and never as a QR code: `https://till.local`.
         public var webAddressText: String?
+        /// What staff have still to see, the most important first. One is shown; the others are counted.
+        public var notices: [Notice]
 
         public init(
             merchantName: String,
             lights: [Light] = [],
             clockText: String? = nil,
-            webAddressText: String? = nil
+            webAddressText: String? = nil,
+            notices: [Notice] = []
         ) {
             self.merchantName = merchantName
             self.lights = lights
             self.clockText = clockText
             self.webAddressText = webAddressText
+            self.notices = notices
+        }
+    }
+
+    /// A payment that came when nobody waited for it.
+    public struct Notice: Sendable, Equatable {
+        public enum Kind: Sendable, Equatable, CaseIterable { case late, paidTwice }
+
+        public var kind: Kind
+        /// Amount and currency, ready to read.
+        public var amountText: String
+        public var chargeCode: String
+
+        public init(_ kind: Kind, amountText: String, chargeCode: String) {
+            (self.kind, self.amountText, self.chargeCode) = (kind, amountText, chargeCode)
         }
     }
 
@@ -51,6 +69,10 @@ public enum Scene: Sendable, Equatable {
 
     /// Not claimed or not set up yet: how the owner takes the terminal over.
     public struct Setup: Sendable, Equatable {
+        /// What the code is for.
+        public enum Purpose: Sendable, Equatable { case claim, reset }
+
+        public var purpose: Purpose
         /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts.
         public var claimAddress: String
         /// The same address for people to type.
@@ -60,7 +82,14 @@ public enum Scene: Sendable, Equatable {
         /// between them wrap best: `3F9A 12C4 …`.
         public var fingerprintText: String
 
-        public init(claimAddress: String, addressText: String, claimCode: String, fingerprintText: String) {
+        public init(
+            purpose: Purpose = .claim,
+            claimAddress: String,
+            addressText: String,
+            claimCode: String,
+            fingerprintText: String
+        ) {
+            self.purpose = purpose
             self.claimAddress = claimAddress
             self.addressText = addressText
             self.claimCode = claimCode

@@ -16,9 +16,14 @@ public struct ScreenText: Sendable {
     public var wayNames: Words<Scene.WayToPay>
     public var readiness: Words<Scene.Light.Readiness>
 
-    public var setupTitle: String
+    /// Stands before amount and code of a payment that nobody waited for.
+    public var notices: Words<Scene.Notice.Kind>
+    /// How many more there are. At least 1.
+    public var moreNotices: @Sendable (Int) -> String
+
+    public var setupTitles: Words<Scene.Setup.Purpose>
     public var setupScan: String
-    public var setupCode: String
+    public var setupCodes: Words<Scene.Setup.Purpose>
     public var setupFingerprint: String
 
     /// What the customer does for each way to pay, as an instruction.
@@ -90,9 +95,26 @@ extension ScreenText {
             case .unavailable: "not available"
             }
         },
-        setupTitle: "Set up this terminal",
+        notices: { kind in
+            switch kind {
+            case .late: "Staff: a payment arrived late"
+            case .paidTwice: "Staff: paid twice, give one back"
+            }
+        },
+        moreNotices: { count in "and \(count) more" },
+        setupTitles: { purpose in
+            switch purpose {
+            case .claim: "Set up this terminal"
+            case .reset: "New owner password"
+            }
+        },
         setupScan: "Scan the code or open",
-        setupCode: "Claim code",
+        setupCodes: { purpose in
+            switch purpose {
+            case .claim: "Claim code"
+            case .reset: "Reset code, for the owner only"
+            }
+        },
         setupFingerprint: "Certificate fingerprint",
         wayInstructions: { way in
             switch way {

@@ -8,12 +8,15 @@ struct JobKey: Hashable, Sendable {
 }
 
 enum Job: Sendable {
+    /// Begin attempts that the journal could not take at first.
+    case start(ChargeID, [Rail])
     case pursue(JobKey)
     case withdraw(JobKey)
     case ask(JobKey)
     case watchDeadline(ChargeID)
     case showResult(ChargeID)
     case followInBackground(ChargeID)
+    case endNotice(PaymentNotice)
 }
 
 extension ChargeDesk {
@@ -60,10 +63,11 @@ extension ChargeDesk {
             guard let charge = charges[earlier.id] else { continue }
             if charge.holdsTerminal {
                 jobs.continuation.yield(.watchDeadline(charge.id))
+                if charge.attempts.isEmpty { jobs.continuation.yield(.start(charge.id, railsInOrder)) }
                 for attempt in charge.attempts where attempt.isOpen {
                     jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt.id)))
                 }
-            } else if earlier.isReleased, charge.attempts.contains(where: \.isOpen) {
+            } else if !earlier.holdsTerminal, charge.attempts.contains(where: \.isOpen) {
                 jobs.continuation.yield(.followInBackground(charge.id))
             } else if shown != charge.id, !charge.attempts.contains(where: \.isOpen) {
                 forget(charge.id)
@@ -81,9 +85,8 @@ extension ChargeDesk {
         guard var charge = await apply(.resumed, to: id) else { return }
         if charge.attempts.isEmpty {
             // It stopped between opening and the first attempt: nothing has left, so it can simply begin.
-            for (index, rail) in drivers.keys.sorted(by: { $0.rawValue < $1.rawValue }).enumerated() {
-                charge = await apply(.attemptStarted(attempt: index + 1, rail: rail), to: id) ?? charge
-            }
+            _ = await start(railsInOrder, of: id)
+            charge = charges[id] ?? charge
         }
         if let deadline = deadlines[id], deadline <= clock.elapsed() {
             charge = await apply(.deadlineReached, to: id) ?? charge
@@ -95,13 +98,35 @@ extension ChargeDesk {
 
     private func perform(_ job: Job) async {
         switch job {
+        case .start(let id, let rails): await keepStarting(rails, of: id)
         case .pursue(let key): await once(key) { await $0.pursue($1) }
         case .withdraw(let key): await withdraw(key)
         case .ask(let key): await ask(key)
         case .watchDeadline(let id): await watchDeadline(id)
         case .showResult(let id): await showResult(id)
         case .followInBackground(let id): await followInBackground(id)
+        case .endNotice(let notice): await endNotice(notice)
         }
+    }
+
+    var railsInOrder: [Rail] { drivers.keys.sorted { $0.rawValue < $1.rawValue } }
+
+    /// Begins one attempt on each rail; nothing leaves for one that is not recorded. False where one still has to begin.
+    func start(_ rails: [Rail], of id: ChargeID) async -> Bool {
+        for (index, rail) in rails.enumerated() {
+            guard let charge = charges[id], charge.canStart else { return true }
+            guard charge.attempt(index + 1) == nil else { continue }
+            let after = await apply(.attemptStarted(attempt: index + 1, rail: rail), to: id)
+            if let after, after.attempt(index + 1) == nil, after.canStart { return false }
+        }
+        return true
+    }
+
+    /// Tries again until the journal takes it: a charge without an attempt would stand on the screen till its time is over.
+    private func keepStarting(_ rails: [Rail], of id: ChargeID) async {
+        repeat {
+            do { try await clock.sleep(.seconds(2)) } catch { return }  // The terminal stops; the next run begins it.
+        } while await !start(rails, of: id)
     }
 
     /// Runs a rail's work for an attempt until it returns or the attempt is over; never twice at once.
@@ -192,12 +217,14 @@ extension ChargeDesk {
 
     private func showResult(_ id: ChargeID) async {
         guard let charge = charges[id] else { return }
+        results += 1
+        let result = results
         do {
             try await clock.sleep(charge.state.isFinal ? resultTimes.ended : resultTimes.unknown)
         } catch {
             return  // The terminal stops.
         }
-        guard shown == id, let charge = charges[id], !charge.holdsTerminal else { return }
+        guard shown == id, result == results, let charge = charges[id], !charge.holdsTerminal else { return }
         shown = nil
         if !charge.attempts.contains(where: \.isOpen) { forget(id) }
         publish()
@@ -205,6 +232,8 @@ extension ChargeDesk {
 
     /// Asks about a payment that the terminal went on without, in growing gaps of 15 seconds to ten minutes.
     private func followInBackground(_ id: ChargeID) async {
+        guard followed.insert(id).inserted else { return }
+        defer { followed.remove(id) }
         var gap = Duration.seconds(15)
         while let charge = charges[id], charge.attempts.contains(where: \.isOpen) {
             do { try await clock.sleep(gap) } catch { return }  // The terminal stops; the next run asks.
@@ -213,12 +242,14 @@ extension ChargeDesk {
                 await ask(JobKey(charge: id, attempt: attempt.id))
             }
         }
-        if let charge = charges[id], shown != id {
-            if charge.isLate {
-                logger.notice("a payment arrived after its charge was given up", metadata: ["charge": "\(id)"])
-            }
-            forget(id)
-        }
+        if charges[id] != nil, shown != id { forget(id) }
+        publish()
+    }
+
+    /// Takes a notice away once its time is over. A newer one of the same charge stays.
+    private func endNotice(_ notice: PaymentNotice) async {
+        do { try await clock.sleep(resultTimes.notice) } catch { return }  // The terminal stops.
+        notices.removeAll { $0 == notice }
         publish()
     }
 }

@@ -28,10 +28,18 @@ public actor ChargeDesk {
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     private var readableOnScreen: [ChargeID: Bool] = [:]
     var trouble: Reason?
+    /// What staff have still to see, newest first.
+    var notices: [PaymentNotice] = []
+    /// More than these are found in the history only.
+    private static let mostNotices = 20
     private var viewers: [Int: AsyncStream<TerminalSnapshot>.Continuation] = [:]
     private var nextViewer = 0
     private var endings: [JobKey: [AsyncStream<Never>.Continuation]] = [:]
     var running: Set<JobKey> = []
+    /// Charges whose open payments are asked about in the background.
+    var followed: Set<ChargeID> = []
+    /// Counts the results that came to the screen, so that only the newest one's time clears it.
+    var results = 0
     private let turn = Turnstile()
 
     /// How long a result stays on the screen before it is idle again.
@@ -39,9 +47,15 @@ public actor ChargeDesk {
         public var ended: Duration
         /// Longer: staff must see it.
         public var unknown: Duration
+        /// For a payment that nobody waited for, unless staff say before that they have seen it.
+        public var notice: Duration
 
-        public init(ended: Duration = .seconds(20), unknown: Duration = .seconds(60)) {
-            (self.ended, self.unknown) = (ended, unknown)
+        public init(
+            ended: Duration = .seconds(20),
+            unknown: Duration = .seconds(60),
+            notice: Duration = .seconds(30 * 60)
+        ) {
+            (self.ended, self.unknown, self.notice) = (ended, unknown, notice)
         }
     }
     let resultTimes: ResultTimes
@@ -99,9 +113,8 @@ public actor ChargeDesk {
             "charge opened",
             metadata: ["charge": "\(terms.id)", "amount": "\(settings.format.text(terms.amount))"]
         )
-        for (index, rail) in drivers.keys.sorted(by: { $0.rawValue < $1.rawValue }).enumerated() {
-            await apply(.attemptStarted(attempt: index + 1, rail: rail), to: terms.id)
-        }
+        let rails = railsInOrder
+        if await !start(rails, of: terms.id) { jobs.continuation.yield(.start(terms.id, rails)) }
         jobs.continuation.yield(.watchDeadline(terms.id))
         publish()
         return try snapshot(of: terms.id)
@@ -115,6 +128,16 @@ public actor ChargeDesk {
     /// Lets the terminal go on without an answer. The charge stays open and is asked about in the background.
     public func release(_ id: ChargeID, by actor: Actor) async throws(ChargeRefusal) -> ChargeSnapshot {
         try await change(id, .released(by: actor)) { $0.canRelease || $0.isReleased }
+    }
+
+    /// Takes away what is said of a charge's late or second payment. The history keeps it.
+    public func markSeen(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
+        let charge = try await charge(id)
+        if notices.contains(where: { $0.id == id }) {
+            notices.removeAll { $0.id == id }
+            publish()
+        }
+        return charge
     }
 
     public func charge(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
@@ -166,7 +189,7 @@ public actor ChargeDesk {
         publish()
     }
 
-    /// Shows how to claim the terminal; nil once it is claimed.
+    /// Shows how to claim the terminal or to set a new password; nil once it is done. Charges come first.
     public func setClaim(_ invitation: ClaimInvitation?) {
         self.invitation = invitation
         publish()
@@ -202,6 +225,7 @@ public actor ChargeDesk {
             gateway: gateway,
             merchantName: settings?.merchantName,
             trouble: trouble,
+            notices: notices,
             at: clock.wallTime()
         )
     }
@@ -226,7 +250,7 @@ public actor ChargeDesk {
     private var phase: TerminalSnapshot.Phase {
         if let checking { return .starting(checking: checking) }
         if let shown, let snapshot = try? snapshot(of: shown) { return .charging(snapshot) }
-        if let invitation { return .unclaimed(invitation) }
+        if let invitation { return invitation.purpose == .claim ? .unclaimed(invitation) : .resetting(invitation) }
         return settings == nil ? .setup : .idle
     }
 
@@ -256,6 +280,13 @@ public actor ChargeDesk {
     /// could not take it; the rails come back with the authority's word until it can.
     @discardableResult
     func apply(_ event: Charge.Event, to id: ChargeID) async -> Charge? {
+        do throws(JournalError) { return try await record(event, of: id) } catch { return charges[id] }
+    }
+
+    /// As ``apply(_:to:)``, for those who must know.
+    /// - Returns: Nil where the desk has no such charge.
+    /// - Throws: ``JournalError``: it has not happened.
+    private func record(_ event: Charge.Event, of id: ChargeID) async throws(JournalError) -> Charge? {
         await writing.enter()
         defer { writing.leave() }
         guard let charge = charges[id] else { return nil }
@@ -266,7 +297,7 @@ public actor ChargeDesk {
         let now = clock.wallTime()
         do throws(JournalError) { try await archive.append(event, to: next, at: now) } catch {
             note(error)
-            return charge
+            throw error
         }
         trouble = nil
         charges[id] = next
@@ -274,11 +305,41 @@ public actor ChargeDesk {
         log(event, charge, next)
         for attempt in next.attempts where !attempt.isOpen { end(JobKey(charge: id, attempt: attempt.id)) }
         for action in actions { perform(action, of: next) }
+        notice(charge, next, at: now)
+        if shown == id, !next.holdsTerminal, next.state != charge.state || charge.holdsTerminal {
+            jobs.continuation.yield(.showResult(id))
+        }
         publish()
         return next
     }
 
     private let writing = Turnstile()
+
+    /// Says what nobody waits for: a payment of a charge that the terminal went on without, and one too many.
+    private func notice(_ before: Charge, _ after: Charge, at time: WallTime) {
+        let kind: PaymentNotice.Kind
+        if after.surplusAttempts.count > before.surplusAttempts.count {
+            kind = .paidTwice
+        } else if after.isLate, !before.isLate, !before.holdsTerminal {
+            kind = .late
+        } else {
+            return
+        }
+        let notice = PaymentNotice(
+            id: after.id,
+            kind: kind,
+            code: after.terms.code,
+            amountText: format.text(after.terms.amount),
+            at: time
+        )
+        notices.removeAll { $0.id == after.id }
+        notices = Array(([notice] + notices).prefix(Self.mostNotices))
+        jobs.continuation.yield(.endNotice(notice))
+        logger.notice(
+            "a payment that nobody waited for",
+            metadata: ["charge": "\(after.id)", "kind": "\(kind.rawValue)"]
+        )
+    }
 
     private func perform(_ action: Charge.Action, of charge: Charge) {
         switch action {
@@ -288,8 +349,7 @@ public actor ChargeDesk {
         case .freeTerminal:
             end(JobKey(charge: charge.id, attempt: nil))
             for attempt in charge.attempts { end(JobKey(charge: charge.id, attempt: attempt.id)) }
-            if shown == charge.id { jobs.continuation.yield(.showResult(charge.id)) }
-            if charge.attempts.contains(where: \.isOpen) { jobs.continuation.yield(.followInBackground(charge.id)) }
+        case .followInBackground: jobs.continuation.yield(.followInBackground(charge.id))
         case .alarmPaidTwice(let attempt):
             logger.critical(
                 "paid more than once: give the later payment back",
@@ -380,12 +440,8 @@ extension ChargeDesk {
     ) async throws(ChargeRefusal) -> ChargeSnapshot {
         guard let charge = charges[id] else { throw .tooLate(try await self.charge(id).charge.state) }
         guard allowed(charge) else { throw .tooLate(charge.state) }
-        let troubled = trouble
-        let after = await apply(event, to: id)
-        if after == charge, let trouble, trouble != troubled {
-            throw .journal(.unavailable(detail: trouble.message))
-        }
-        return try snapshot(of: id)
+        do throws(JournalError) { _ = try await record(event, of: id) } catch { throw .journal(error) }
+        return try await self.charge(id)
     }
 
     private func log(_ event: Charge.Event, _ before: Charge, _ after: Charge) {
@@ -393,6 +449,9 @@ extension ChargeDesk {
         switch event {
         case .silent(_, let reason), .notSent(_, let reason): metadata["reason"] = "\(Reason.clean(reason))"
         case .refused(_, let refusal): metadata["reason"] = "\(Reason.clean(refusal.code))"
+        case .reported(_, .contradictory(let what)):
+            metadata["reason"] = "\(Reason.clean(what))"
+            logger.error("an answer does not fit the charge and is not booked", metadata: metadata)
         default: break
         }
         if before.state != after.state {

@@ -19,6 +19,8 @@ public struct ScanRail: RailDriver {
     private static let pace = Duration.seconds(2)
     /// Between questions where the gateway names no pause at all and does not hold them either.
     private static let shortestPace = Duration.milliseconds(500)
+    /// How long past its deadline an order may still be on its way. Longer than any request is waited for.
+    private static let grace = Duration.seconds(30)
 
     public init(merchant: MerchantClient, gatewayURL: String, merchantID: String, clock: TerminalClock) {
         (self.merchant, self.gatewayURL, self.merchantID, self.clock) = (merchant, gatewayURL, merchantID, clock)
@@ -84,6 +86,8 @@ public struct ScanRail: RailDriver {
             await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere))
             return false
         }
+        let overdue = attempt.terms.deadline.duration(to: clock.wallTime())
+        if overdue >= .zero { return await leaveUnmade(attempt, overdue: overdue) }
         guard case .sending(let afterSilence)? = await attempt.record(.sending(attempt: attempt.id))?.phase else {
             return false  // Not in the journal, so it must not leave; or the attempt has ended meanwhile.
         }
@@ -98,10 +102,36 @@ public struct ScanRail: RailDriver {
                 payment,
                 idempotencyKey: terms.idempotencyKey(attempt: attempt.id)
             )
-            return await conclude(.offered(attempt: attempt.id, offer: created.offer), attempt)
+            return await take(created, attempt)
         } catch {
             return await settle(error, afterSilence: afterSilence, attempt)
         }
+    }
+
+    /// An order whose time is over is not sent again: the gateway would refuse it, or make a payment nobody waits for.
+    /// What an earlier one made is looked up.
+    private func leaveUnmade(_ attempt: AttemptLink, overdue: Duration) async -> Bool {
+        switch await attempt.current()?.phase {
+        case .idle:
+            await attempt.record(.silent(attempt: attempt.id, reason: Self.overdue))
+            return false
+        case .sending, .unanswered: return await lookUp(attempt, believesNothing: overdue >= Self.grace)
+        case .offered, .ended, nil: return true
+        }
+    }
+
+    /// Records the payment the gateway made, or had made already. Only the code of one that waits is ever shown.
+    private func take(_ created: CreatedPayment, _ attempt: AttemptLink) async -> Bool {
+        let waits = created.report == .requiresAction
+        let offer = waits ? created.offer : created.offer.withoutLink
+        guard await conclude(.offered(attempt: attempt.id, offer: offer), attempt) else { return false }
+        if waits { return true }
+        // The status also names the proof of a payment that is over. What was said already counts where it does not.
+        if created.status.isFinal, created.isFinal, await question(offer, attempt, waitingUpTo: nil) != nil {
+            return true
+        }
+        await attempt.record(.reported(attempt: attempt.id, report: created.report))
+        return true
     }
 
     private func settle(_ error: MerchantError, afterSilence: Bool, _ attempt: AttemptLink) async -> Bool {
@@ -118,10 +148,13 @@ public struct ScanRail: RailDriver {
         case .noAnswer, .unclear:
             await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
             return false
+        case .refused(let refusal) where refusal.saysAPaymentMayExist:
+            await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+            return await lookUp(attempt, believesNothing: false)
         case .refused(let refusal):
             let isSettled = await conclude(.refused(attempt: attempt.id, refusal: Refusal(refusal)), attempt)
             // After silence a refusal proves nothing about the request before it: look the payment up by our reference.
-            return afterSilence ? await lookUp(attempt) : isSettled
+            return afterSilence ? await lookUp(attempt, believesNothing: true) : isSettled
         }
     }
 
@@ -134,16 +167,20 @@ public struct ScanRail: RailDriver {
         }
     }
 
-    private func lookUp(_ attempt: AttemptLink) async -> Bool {
+    /// Looks for a payment under our reference.
+    /// - Parameter believesNothing: Whether an empty list means that no payment exists.
+    private func lookUp(_ attempt: AttemptLink, believesNothing: Bool) async -> Bool {
         do throws(MerchantError) {
             let page = try await merchant.payments(PaymentQuery(reference: attempt.terms.id.compact, limit: 2))
             guard let found = page.payments.first(where: { $0.reference == attempt.terms.id.compact }) else {
-                return await conclude(.notFound(attempt: attempt.id), attempt)
+                if believesNothing { return await conclude(.notFound(attempt: attempt.id), attempt) }
+                await attempt.record(.silent(attempt: attempt.id, reason: Self.notListed))
+                return false
             }
-            let expected = PayAmount.fiat(attempt.terms.amount)
-            // The list also says how the amount is written, which is no part of how much it is.
-            if let amount = found.amount, (amount.unit, amount.value) != (expected.unit, expected.value) {
-                await attempt.record(.silent(attempt: attempt.id, reason: Self.otherAmount))
+            let facts = PaymentFacts(merchantID: found.merchantID, amount: found.amount)
+            if let what = facts.contradiction(to: found.paymentID.rawValue, of: attempt.terms) {
+                let reason = "the gateway has a payment under this charge's reference that does not fit: \(what)"
+                await attempt.record(.silent(attempt: attempt.id, reason: reason))
                 return false
             }
             // Its link is not known, so nobody can be shown it: it is offered only to be asked about and taken back.
@@ -163,7 +200,8 @@ public struct ScanRail: RailDriver {
         }
         do throws(MerchantError) {
             let answer = try await merchant.status(of: payment, waitingUpTo: wait)
-            await attempt.record(.reported(attempt: attempt.id, report: answer.report(of: offer.paymentID)))
+            let report = answer.report(of: offer.paymentID, for: attempt.terms)
+            await attempt.record(.reported(attempt: attempt.id, report: report))
             return max(answer.pollAfter ?? Self.pace, Self.shortestPace)
         } catch {
             await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
@@ -196,7 +234,8 @@ public struct ScanRail: RailDriver {
         terms.gatewayURL == gatewayURL && terms.merchantID == merchantID
     }
 
-    private static let otherAmount = "the gateway has a payment of another amount under this charge's reference"
+    private static let notListed = "the gateway lists no payment, but one may still be made"
+    private static let overdue = "the time to pay is over, so that no payment is made any more"
     private static let elsewhere = "the settings name another gateway or merchant than the one this payment was made at"
 }
 

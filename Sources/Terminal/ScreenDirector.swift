@@ -4,7 +4,7 @@ public import Screen
 
 /// Puts the desk's snapshots on the screen, and counts the customer's seconds down while one is waiting.
 ///
-/// Wakes only for news and, while a charge waits for its customer, once a second.
+/// Wakes only for news, once a second while a charge waits for its customer, and to try again on a screen that failed.
 public struct ScreenDirector: Sendable {
     private let desk: ChargeDesk
     private let display: Display
@@ -21,56 +21,71 @@ public struct ScreenDirector: Sendable {
         self.logger = logger
     }
 
-    private enum News {
-        case snapshot(TerminalSnapshot)
-        /// A second has passed for the snapshot of that number.
-        case tick(Int)
-    }
-
     /// Shows what the desk says until cancelled.
     public func run() async {
-        let (news, continuation) = AsyncStream.makeStream(of: News.self)
+        // It carries nothing: a ring that is still to be answered stands for every later one, and the newest snapshot
+        // lies on the desk of whoever answers.
+        let (bell, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let board = Board()
         let snapshots = await desk.snapshots()
         await withDiscardingTaskGroup { group in
             group.addTask {
-                for await snapshot in snapshots { continuation.yield(.snapshot(snapshot)) }
+                for await snapshot in snapshots {
+                    await board.pin(snapshot)
+                    continuation.yield()
+                }
                 continuation.finish()
             }
-            var latest: TerminalSnapshot?
-            var number = 0
-            for await item in news {
-                switch item {
-                case .snapshot(let snapshot):
-                    latest = snapshot
-                    number += 1
-                case .tick(let ticked):
-                    guard ticked == number else { continue }  // Of a snapshot that is not on the screen any more.
-                }
-                guard let latest else { continue }
-                await show(latest)
-                guard let wait = untilNextSecond(latest) else { continue }
-                let current = number
+            var pause = Duration.zero
+            for await _ in bell {
+                guard let (snapshot, number) = await board.take() else { continue }
+                let isShown = await show(snapshot)
+                pause = isShown ? .zero : min(max(pause * 2, .seconds(1)), Self.longestPause)
+                let waits = [untilNextSecond(snapshot), isShown ? nil : pause].compactMap { $0 }
+                guard let wait = waits.min() else { continue }
                 group.addTask {
                     do { try await clock.sleep(wait) } catch { return }  // The terminal stops.
-                    continuation.yield(.tick(current))
+                    // Where something newer was shown meanwhile, that has its own second.
+                    if await board.isNewest(number) { continuation.yield() }
                 }
             }
             group.cancelAll()
         }
     }
 
-    private func show(_ snapshot: TerminalSnapshot) async {
+    /// Between tries on a screen that does not take what it should show.
+    private static let longestPause = Duration.seconds(30)
+
+    /// The newest snapshot, and how often one was taken from here.
+    private actor Board {
+        private var newest: TerminalSnapshot?
+        private var taken = 0
+
+        func pin(_ snapshot: TerminalSnapshot) { newest = snapshot }
+
+        func take() -> (snapshot: TerminalSnapshot, number: Int)? {
+            taken += 1
+            return newest.map { ($0, taken) }
+        }
+
+        func isNewest(_ number: Int) -> Bool { taken == number }
+    }
+
+    /// True where the screen shows what it should.
+    private func show(_ snapshot: TerminalSnapshot) async -> Bool {
         let scene = scene(of: snapshot)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
             if case .charge = scene, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: shown.qrVerified || shown.linkIsText)
             }
+            return true
         } catch {
             logger.error("the screen does not show what it should", metadata: ["error": "\(error)"])
             if case .charge = scene, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: false)
             }
+            return false
         }
     }
 
@@ -90,9 +105,10 @@ public struct ScreenDirector: Sendable {
     func scene(of snapshot: TerminalSnapshot) -> Scene {
         switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
-        case .unclaimed(let invitation):
+        case .unclaimed(let invitation), .resetting(let invitation):
             .setup(
                 Scene.Setup(
+                    purpose: invitation.purpose == .claim ? .claim : .reset,
                     claimAddress: invitation.url,
                     addressText: invitation.address,
                     claimCode: invitation.code,
@@ -117,7 +133,18 @@ public struct ScreenDirector: Sendable {
         case .unreachable, .refused: return .offline(Scene.Offline(merchantName: name))
         }
         return .idle(
-            Scene.Idle(merchantName: name, lights: [Scene.Light(.scan, readiness)], webAddressText: webAddress)
+            Scene.Idle(
+                merchantName: name,
+                lights: [Scene.Light(.scan, readiness)],
+                webAddressText: webAddress,
+                notices: snapshot.notices.map { notice in
+                    Scene.Notice(
+                        notice.kind == .paidTwice ? .paidTwice : .late,
+                        amountText: notice.amountText,
+                        chargeCode: notice.code.rawValue
+                    )
+                }
+            )
         )
     }
 
@@ -127,6 +154,9 @@ public struct ScreenDirector: Sendable {
         switch charge.state {
         case .created:
             // No link yet. Nothing of an earlier charge may stay; what is wrong, if anything, is said.
+            if let trouble = terminal.trouble {
+                return .offline(Scene.Offline(merchantName: name, detail: trouble.message))
+            }
             return charge.isUnresolved
                 ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
                 : .idle(Scene.Idle(merchantName: name))

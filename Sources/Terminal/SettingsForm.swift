@@ -12,6 +12,8 @@ public struct SettingsForm: Sendable, Equatable {
     public var locale: String?
     /// Largest amount of one charge in minor units; nil for none.
     public var chargeLimitMinor: Int64?
+    /// Largest sum of the charges opened within one hour in minor units; nil for none. Not below `chargeLimitMinor`.
+    public var hourlyLimitMinor: Int64?
 
     public init(
         operatorID: String,
@@ -21,7 +23,8 @@ public struct SettingsForm: Sendable, Equatable {
         gatewayKey: String? = nil,
         currency: String,
         locale: String? = nil,
-        chargeLimitMinor: Int64? = nil
+        chargeLimitMinor: Int64? = nil,
+        hourlyLimitMinor: Int64? = nil
     ) {
         self.operatorID = operatorID
         self.merchantID = merchantID
@@ -31,6 +34,7 @@ public struct SettingsForm: Sendable, Equatable {
         self.currency = currency
         self.locale = locale
         self.chargeLimitMinor = chargeLimitMinor
+        self.hourlyLimitMinor = hourlyLimitMinor
     }
 }
 
@@ -77,6 +81,19 @@ extension SettingsForm {
                 action: "Enter the largest amount one charge may have, or leave it empty."
             )
         }
+        if let hourlyLimitMinor, !(1...1_000_000_000_000).contains(hourlyLimitMinor) {
+            errors["hourlyLimitMinor"] = Reason(
+                code: "limit_out_of_range",
+                message: "The limit must be more than zero and below ten thousand million.",
+                action: "Enter the largest sum of one hour, or leave it empty."
+            )
+        } else if let hourlyLimitMinor, let chargeLimitMinor, hourlyLimitMinor < chargeLimitMinor {
+            errors["hourlyLimitMinor"] = Reason(
+                code: "limit_below_charge_limit",
+                message: "The limit of one hour is below the largest charge, which could then never be made.",
+                action: "Enter at least the largest charge, or leave it empty."
+            )
+        }
         guard errors.isEmpty, let currency else { throw FormErrors(errors) }
         return MerchantSettings(
             operatorID: operatorID,
@@ -85,7 +102,7 @@ extension SettingsForm {
             gatewayURL: gatewayURL,
             currency: currency,
             locale: locale,
-            limits: ChargeLimits(maximumMinorUnits: chargeLimitMinor)
+            limits: ChargeLimits(maximumMinorUnits: chargeLimitMinor, maximumPerHourMinorUnits: hourlyLimitMinor)
         )
     }
 

@@ -51,7 +51,16 @@ public enum GatewayLight: String, Sendable, Codable {
 
 /// What the owner needs to take the terminal over, for its screen only.
 public struct ClaimInvitation: Sendable, Equatable {
-    /// Opens the claim page; carries the code in its fragment, which browsers do not send.
+    /// What the code is for.
+    public enum Purpose: Sendable, Equatable {
+        /// To become the owner of a terminal that has none.
+        case claim
+        /// To set a new password. Charging goes on meanwhile.
+        case reset
+    }
+
+    public let purpose: Purpose
+    /// Opens the page for it; carries the code in its fragment, which browsers do not send.
     public let url: String
     /// The address alone, to type.
     public let address: String
@@ -59,8 +68,30 @@ public struct ClaimInvitation: Sendable, Equatable {
     /// SHA-256 of the terminal's certificate, to compare with the browser's warning.
     public let fingerprint: String
 
-    public init(url: String, address: String, code: String, fingerprint: String) {
+    public init(purpose: Purpose = .claim, url: String, address: String, code: String, fingerprint: String) {
+        self.purpose = purpose
         (self.url, self.address, self.code, self.fingerprint) = (url, address, code, fingerprint)
+    }
+}
+
+/// Money that came when nobody at the terminal waited for it. It stands there until staff have seen it.
+public struct PaymentNotice: Sendable, Equatable, Identifiable {
+    public enum Kind: String, Sendable, Equatable {
+        /// Paid after staff had gone on or the charge had ended otherwise.
+        case late
+        /// Paid more than once: one payment is to be given back.
+        case paidTwice
+    }
+
+    /// The charge's.
+    public let id: ChargeID
+    public let kind: Kind
+    public let code: ChargeCode
+    public let amountText: String
+    public let at: WallTime
+
+    public init(id: ChargeID, kind: Kind, code: ChargeCode, amountText: String, at: WallTime) {
+        (self.id, self.kind, self.code, self.amountText, self.at) = (id, kind, code, amountText, at)
     }
 }
 
@@ -73,6 +104,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
         /// Claimed, but it does not know who is paid.
         case setup
         case idle
+        /// As idle or before the set-up, with a code for the owner on the screen. A charge takes its place.
+        case resetting(ClaimInvitation)
         /// A charge, until it ended and its result was shown.
         case charging(ChargeSnapshot)
     }
@@ -82,13 +115,23 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var merchantName: String?
     /// Set while the terminal cannot record: what staff must know.
     public var trouble: Reason?
+    /// What staff have still to see, newest first.
+    public var notices: [PaymentNotice]
     public var at: WallTime
 
-    public init(phase: Phase, gateway: GatewayLight, merchantName: String?, trouble: Reason? = nil, at: WallTime) {
+    public init(
+        phase: Phase,
+        gateway: GatewayLight,
+        merchantName: String?,
+        trouble: Reason? = nil,
+        notices: [PaymentNotice] = [],
+        at: WallTime
+    ) {
         self.phase = phase
         self.gateway = gateway
         self.merchantName = merchantName
         self.trouble = trouble
+        self.notices = notices
         self.at = at
     }
 }

@@ -8,15 +8,30 @@ extension PayAmount {
         .fiat(code: money.currency.code, minorUnits: money.minorUnits)
     }
 
-    /// Nil where the authority named no way to write it, or digits that are none.
+    /// Nil where the authority did not say all of how it is written, or named digits that are none: an amount that is
+    /// not shown is better than one that is wrong.
     var tokenAmount: TokenAmount? {
-        guard let display else { return nil }
+        guard let display, let decimals = display.decimals, let symbol = Self.word(display.assetSymbol, limit: 16)
+        else { return nil }
         return TokenAmount(
             digits: value,
-            decimals: display.decimals,
-            symbol: display.assetSymbol,
-            network: display.networkName
+            decimals: decimals,
+            symbol: symbol,
+            network: display.networkName.flatMap { Self.word($0, limit: 32) }
         )
+    }
+
+    /// A name from outside as it may be kept and shown; nil where nothing is left of it.
+    private static func word(_ text: String, limit: Int) -> String? {
+        let word = Reason.clean(text).prefix(limit)
+        return word.isEmpty ? nil : String(word)
+    }
+
+    /// Whether it is an amount of money that is not `money`. Tokens are not compared: what they are worth is not said.
+    func contradicts(_ money: Money) -> Bool {
+        guard unit.hasPrefix("iso4217/") else { return false }
+        let expected = PayAmount.fiat(money)
+        return (unit, value) != (expected.unit, expected.value)
     }
 }
 
@@ -28,9 +43,43 @@ extension CreatedPayment {
             expiresAt: expiresAtSeconds.map { WallTime(millisecondsSince1970: $0 &* 1000) }
         )
     }
+
+    /// What the answer to the order says of the payment's state. Names no proof.
+    var report: Report {
+        StatusReport(status: status, isFinal: isFinal, pollAfter: nil).report(of: paymentID.rawValue)
+    }
+}
+
+extension Offer {
+    /// The same payment, shown to nobody.
+    var withoutLink: Offer { Offer(paymentID: paymentID, link: nil, expiresAt: expiresAt) }
+}
+
+extension PaymentFacts {
+    /// How they contradict what was asked about; nil where they do not.
+    func contradiction(to paymentID: String, of terms: ChargeTerms) -> String? {
+        if let named = self.paymentID, named != paymentID { return "it is about another payment" }
+        if let reference, reference != terms.id.compact { return "it is about another reference" }
+        if let merchantID, merchantID != terms.merchantID { return "it is about another merchant" }
+        if let amount, amount.contradicts(terms.amount) { return amount.asContradiction }
+        return nil
+    }
+}
+
+extension PayAmount {
+    fileprivate var asContradiction: String { "it names the amount \(value.prefix(24)) of \(unit.prefix(24))" }
 }
 
 extension StatusReport {
+    /// The report about a charge's payment. Where the answer is about something else, no word in it counts.
+    func report(of paymentID: String, for terms: ChargeTerms) -> Report {
+        if let what = facts.contradiction(to: paymentID, of: terms) { return .contradictory(what: what) }
+        if let paid = result?.paid, paid.contradicts(terms.amount) {
+            return .contradictory(what: paid.asContradiction)
+        }
+        return report(of: paymentID)
+    }
+
     /// The report about a payment. An outcome that the gateway's own flag calls not final is held as not recognised.
     func report(of paymentID: String) -> Report {
         guard status.isFinal == isFinal || !status.isFinal else {
@@ -50,7 +99,7 @@ extension Report {
                 .succeeded(
                     Evidence(
                         paymentID: paymentID,
-                        transactionID: result?.transactionID,
+                        transactionID: result?.transactionID.map(Reason.clean),
                         paid: result?.paid?.tokenAmount
                     )
                 )

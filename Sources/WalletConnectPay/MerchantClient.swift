@@ -57,9 +57,11 @@ public struct MerchantClient: Sendable {
         guard links.allow(answer.gatewayUrl) else {
             throw .unclear(detail: "payment \(id) has a link to a host that is not on the list")
         }
+        let status = PaymentStatus(word: answer.status)
         return CreatedPayment(
             paymentID: id,
-            status: PaymentStatus(word: answer.status),
+            status: status,
+            isFinal: answer.isFinal ?? status.isFinal,
             expiresAtSeconds: answer.expiresAt,
             pollAfter: answer.pollInMs.map { .milliseconds(min(max($0, 0), 60_000)) },
             link: answer.gatewayUrl
@@ -103,6 +105,7 @@ public struct MerchantClient: Sendable {
                 guard let id = PaymentID(item.paymentId) else { return nil }
                 return ListedPayment(
                     paymentID: id,
+                    merchantID: item.merchant?.value?.id,
                     reference: item.referenceId,
                     status: PaymentStatus(word: item.status),
                     amount: item.fiatAmount?.amount,

@@ -31,7 +31,10 @@ public struct NewPayment: Sendable, Equatable {
 /// A payment that the gateway made.
 public struct CreatedPayment: Sendable, Equatable {
     public let paymentID: PaymentID
+    /// Other than "waits for the customer" where the order was a repetition and the payment has gone on meanwhile.
     public let status: PaymentStatus
+    /// The gateway's own flag, as in ``StatusReport/isFinal``.
+    public let isFinal: Bool
     /// Unix seconds, by the gateway's clock.
     public let expiresAtSeconds: Int64?
     public let pollAfter: Duration?
@@ -98,6 +101,7 @@ public struct PaymentPage: Sendable, Equatable {
 
 public struct ListedPayment: Sendable, Equatable {
     public let paymentID: PaymentID
+    public let merchantID: String?
     public let reference: String?
     public let status: PaymentStatus
     public let amount: PayAmount?

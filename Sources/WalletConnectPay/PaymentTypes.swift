@@ -104,8 +104,8 @@ public struct AmountDisplay: Sendable, Hashable {
     public var assetSymbol: String
     /// For example `USD Coin`.
     public var assetName: String
-    /// Digits behind the decimal point, 0 to 77.
-    public var decimals: Int
+    /// Digits behind the decimal point, 0 to 77. Nil where the gateway left it out: the digits then say nothing for people.
+    public var decimals: Int?
     /// The token's picture. Loading it tells that host about the customer.
     public var iconUrl: String?
     /// For example `Base`; nil for money that is on no network.
@@ -117,7 +117,7 @@ public struct AmountDisplay: Sendable, Hashable {
     public init(
         assetSymbol: String,
         assetName: String,
-        decimals: Int,
+        decimals: Int?,
         iconURL: String? = nil,
         networkName: String? = nil,
         networkIconURL: String? = nil
@@ -159,6 +159,28 @@ public struct PaymentResult: Sendable, Hashable {
     public init(transactionID: String?, paid: PayAmount?) { (self.transactionID, self.paid) = (transactionID, paid) }
 }
 
+/// What an answer says of the payment it is about. The documents promise none of it in a status; each is nil where it
+/// is missing or has another form.
+public struct PaymentFacts: Sendable, Hashable {
+    public var paymentID: String?
+    public var reference: String?
+    public var merchantID: String?
+    /// What was asked for.
+    public var amount: PayAmount?
+
+    public init(
+        paymentID: String? = nil,
+        reference: String? = nil,
+        merchantID: String? = nil,
+        amount: PayAmount? = nil
+    ) {
+        self.paymentID = paymentID
+        self.reference = reference
+        self.merchantID = merchantID
+        self.amount = amount
+    }
+}
+
 /// One answer about a payment's status.
 public struct StatusReport: Sendable, Hashable {
     public var status: PaymentStatus
@@ -169,19 +191,23 @@ public struct StatusReport: Sendable, Hashable {
     public var result: PaymentResult?
     /// Why it failed, where the gateway says so, for example `declined_user`.
     public var failureCode: String?
+    /// To be compared with what was asked about.
+    public var facts: PaymentFacts
 
     public init(
         status: PaymentStatus,
         isFinal: Bool,
         pollAfter: Duration?,
         result: PaymentResult? = nil,
-        failureCode: String? = nil
+        failureCode: String? = nil,
+        facts: PaymentFacts = PaymentFacts()
     ) {
         self.status = status
         self.isFinal = isFinal
         self.pollAfter = pollAfter
         self.result = result
         self.failureCode = failureCode
+        self.facts = facts
     }
 }
 
@@ -195,6 +221,14 @@ public struct GatewayRefusal: Sendable, Hashable {
 
     public init(httpStatus: Int, code: String, message: String) {
         (self.httpStatus, self.code, self.message) = (httpStatus, code, message)
+    }
+
+    /// Whether the "no" to an order says that a payment is known under its key, or is being made by an earlier request.
+    /// Source: WalletConnect Pay API 2026-02-19.preview, `ErrorCode`: `idempotency_conflict` with HTTP 409; what is said
+    /// of a payment's state or time can only be said of one that exists.
+    public var saysAPaymentMayExist: Bool {
+        httpStatus == 409 || httpStatus == 410
+            || ["idempotency_conflict", "invalid_state", "payment_expired"].contains(code)
     }
 }
 

@@ -105,6 +105,7 @@ extension WalletConnectPay {
     public typealias PayClient = WalletConnectPay::PayClient
     public typealias PayError = WalletConnectPay::PayError
     public typealias PaymentDetails = WalletConnectPay::PaymentDetails
+    public typealias PaymentFacts = WalletConnectPay::PaymentFacts
     public typealias PaymentID = WalletConnectPay::PaymentID
     public typealias PaymentInfo = WalletConnectPay::PaymentInfo
     public typealias PaymentLink = WalletConnectPay::PaymentLink

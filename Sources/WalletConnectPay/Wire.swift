@@ -16,6 +16,15 @@ extension WireType {
     }
 }
 
+/// A value that is only looked at where it has the documented form. Another form must not make the answer unreadable.
+struct Lenient<Value: Codable>: Codable {
+    var value: Value?
+
+    init(from decoder: any Decoder) throws { value = try? Value(from: decoder) }
+
+    func encode(to encoder: any Encoder) throws { try value?.encode(to: encoder) }
+}
+
 /// `{"code","message"}`, flat.
 struct WireError: WireType {
     var code: String?
@@ -46,7 +55,7 @@ struct WireAmount: WireType {
                 PayAmount.Display(
                     assetSymbol: $0.assetSymbol ?? "",
                     assetName: $0.assetName ?? "",
-                    decimals: $0.decimals ?? 0,
+                    decimals: $0.decimals,
                     iconURL: $0.iconUrl,
                     networkName: $0.networkName,
                     networkIconURL: $0.networkIconUrl
@@ -78,6 +87,11 @@ struct WireStatus: WireType {
     var pollInMs: Int64?
     var info: WireResult?
     var failureCode: String?
+    // What a status is not documented to carry, compared where it does.
+    var paymentId: Lenient<String>?
+    var referenceId: Lenient<String>?
+    var merchant: Lenient<WireMerchant>?
+    var amount: Lenient<WireAmount>?
 
     var report: StatusReport {
         let status = PaymentStatus(word: status)
@@ -86,10 +100,18 @@ struct WireStatus: WireType {
             isFinal: isFinal ?? status.isFinal,
             pollAfter: pollInMs.map { .milliseconds(min(max($0, 0), 60_000)) },
             result: info?.result,
-            failureCode: failureCode
+            failureCode: failureCode,
+            facts: PaymentFacts(
+                paymentID: paymentId?.value,
+                reference: referenceId?.value,
+                merchantID: merchant?.value?.id,
+                amount: amount?.value?.amount
+            )
         )
     }
 }
+
+struct WireMerchant: WireType { var id: String? }
 
 struct WireResult: WireType {
     var txId: String?
@@ -121,6 +143,7 @@ struct WireList: WireType {
 
     struct Item: WireType {
         var paymentId: String
+        var merchant: Lenient<WireMerchant>?
         var referenceId: String?
         var status: String
         var fiatAmount: WireAmount?

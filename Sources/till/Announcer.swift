@@ -33,6 +33,8 @@ struct Announcer: Sendable {
             case .starting(let checking): (line.event, line.checking) = ("starting", checking)
             case .unclaimed(let invitation):
                 (line.event, line.url, line.code) = ("claim", invitation.url, invitation.code)
+            case .resetting(let invitation):
+                (line.event, line.url, line.code) = ("reset", invitation.url, invitation.code)
             case .setup: line.event = "setup"
             case .idle: break
             case .charging(let charge):

@@ -10,6 +10,7 @@ struct Configuration: Sendable, Equatable {
     var webPort: UInt16 = 8443
     var redirectPort: UInt16 = 0
     var webNames = ["till.local"]
+    var securityContact = ""
     var pages = "/usr/share/till/public"
     var sink = Sink.framebuffer
     var screenPath = "/dev/fb0"
@@ -51,6 +52,8 @@ extension Configuration {
             try web.number("port", into: &webPort, "a port from 0 to 65535", 0...65535)
             try web.number("redirectPort", into: &redirectPort, "a port from 0 to 65535", 0...65535)
             try web.list("names", into: &webNames, "host names or addresses, 20 at most", Self.isHostName)
+            let contact = "empty, or an address that begins with mailto:, https:// or tel:"
+            try web.text("securityContact", into: &securityContact, contact, Self.isContact)
             try web.text("pages", into: &pages, "an absolute path") { $0.hasPrefix("/") }
         }
         try reader.section("screen") { screen throws(ConfigurationError) in
@@ -73,6 +76,13 @@ extension Configuration {
             try log.text("level", into: &logLevel, levels.joined(separator: ", "), levels.contains)
         }
         try reader.finish()
+    }
+
+    /// One line of `security.txt`: a URI without anything that could begin another line. Source: RFC 9116, 2.5.3.
+    private static func isContact(_ text: String) -> Bool {
+        guard !text.isEmpty else { return true }
+        return ["mailto:", "https://", "tel:"].contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
+            && text.utf8.count <= 200 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
     private static func isAddress(_ text: String) -> Bool {

@@ -192,7 +192,8 @@ extension Configuration {
             redirectPort: redirectPort,
             names: webNames,
             pages: pages,
-            state: state
+            state: state,
+            securityContact: securityContact.isEmpty ? nil : securityContact
         )
     }
 }

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shlex
 import subprocess
+import time
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -28,6 +29,8 @@ class Shop:
     wallet_command: list[str]
     #: Where the terminal keeps its files and its log; None where a terminal elsewhere is tested.
     state: pathlib.Path | None = None
+    #: Where the terminal announces what its screen shows; None where a terminal elsewhere is tested.
+    announced: pathlib.Path | None = None
     #: What opens the sandbox gateway's own doors.
     control_token: str | None = None
 
@@ -54,8 +57,18 @@ class Shop:
             merchant_id=fact("merchantID", "TILL_MERCHANT_ID"),
             wallet_command=shlex.split(wallet) if isinstance(wallet, str) else list(wallet),
             state=pathlib.Path(facts["state"]) if "state" in facts else None,
+            announced=pathlib.Path(facts["state"]) / "terminal.json" if "state" in facts else None,
             control_token=facts.get("controlToken"),
         )
+
+    def on_screen(self, event: str) -> dict:
+        """What the terminal's screen shows, once it is of this kind: what became of a charge stays there for a while."""
+        for _ in range(800):
+            said = json.loads(self.announced.read_text().splitlines()[-1])
+            if said["event"] == event:
+                return said
+            time.sleep(0.05)
+        raise AssertionError(f"the screen shows {said['event']} and not {event}")
 
     def pay(self, link: str) -> None:
         """The customer pays: runs the wallet with the charge's link as its last argument."""
@@ -169,6 +182,7 @@ class FakeEvents:
         self.page = page
         self.charge = None
         self.held = True
+        self.notices = []
         page.add_init_script(self.SCRIPT)
         page.route("**/api/v1/charges/current", lambda route: route.fulfill(json=self.charge) if self.charge and self.held else route.fulfill(status=204))
         page.route("**/api/v1/charges?*", lambda route: route.fulfill(json={"charges": [self.charge] if self.charge else [], "next": None}))
@@ -178,7 +192,7 @@ class FakeEvents:
         self.charge, self.held = charge, held
         event = {
             "phase": phase or ("charging" if charge and held else "idle"), "checking": checking, "gateway": gateway,
-            "charge": charge if held else None, "at": "2026-01-01T12:00:00Z",
+            "charge": charge if held else None, "at": "2026-01-01T12:00:00Z", "notices": self.notices,
         }
         self.page.evaluate(
             """async (data) => {

@@ -550,6 +550,8 @@ LIMIT = [
     *[(str(limit), limit, "422 limit_out_of_range") for limit in [0, -1, 10**12 + 1, 2**63 - 1, -(2**63)]],
 ]
 
+HOURLY_LIMIT = [*LIMIT, ("below the charge limit", LIMIT_MINOR - 1, "422 limit_below_charge_limit")]
+
 NAME = [
     ("nothing", "", "422 required"), ("spaces only", "  \u00a0\u3000", "422 required"), ("61 long", "a" * 61, "422 too_long"),
     *no_text(200),
@@ -650,6 +652,12 @@ ROUTES = {
     "claim": ("POST", "/claim", {"code": "AAAA-AAAA", "password": f"{CANARY} of a stranger"}),
     "login": ("POST", "/login", {"password": f"{CANARY} wrong"}),
     "logout": ("POST", "/logout", {}),
+    "password": ("PUT", "/password", {"currentPassword": f"{CANARY} current", "newPassword": f"{CANARY} new"}),
+    "reset": ("POST", "/reset", {}),
+    "new password": ("PUT", "/reset", {"code": "AAAA-AAAA", "password": f"{CANARY} of a stranger"}),
+    "sessions": ("GET", "/sessions", None),
+    "end others": ("DELETE", "/sessions", {}),
+    "end one": ("DELETE", "/sessions/000000000000", {}),
     "settings": ("GET", "/settings", None),
     "save": ("PUT", "/settings", {"operatorID": "operator-1"}),
     "test": ("POST", "/settings/test-connection", {"merchantID": "merchant-1"}),
@@ -659,11 +667,12 @@ ROUTES = {
     "one charge": ("GET", "/charges/{ended}", None),
     "cancel": ("POST", "/charges/{ended}/cancel", {}),
     "release": ("POST", "/charges/{ended}/release", {}),
+    "seen": ("POST", "/charges/{ended}/seen", {}),
     "events": ("GET", "/events", None),
 }
 CHANGES = [name for name, (method, _, _) in ROUTES.items() if method != "GET"]
 READS = [name for name in ROUTES if name not in CHANGES]
-GUARDED = [name for name in ROUTES if name not in ("session", "claim", "login")]
+GUARDED = [name for name in ROUTES if name not in ("session", "claim", "login", "reset", "new password")]
 
 
 def route(name: str, owner: Owner) -> tuple[str, str, dict | None]:
@@ -676,7 +685,7 @@ def route(name: str, owner: Owner) -> tuple[str, str, dict | None]:
 # An unclaimed terminal
 
 
-@pytest.mark.parametrize("name", GUARDED + ["login"])
+@pytest.mark.parametrize("name", GUARDED + ["login", "reset", "new password"])
 def test_an_unclaimed_terminal_does_nothing(terminal, name):
     method, path, body = ROUTES[name]
     check_refused(terminal.ask(method, API + path.format(ended=NO_CHARGE), body), "403 not_claimed")
@@ -766,7 +775,7 @@ def test_no_charge_before_the_set_up(owner):
 
 SETUP = rows(
     operatorID=IDENTIFIER, merchantID=IDENTIFIER, gatewayKey=[("nothing", "", "422 required"), ("null", None, "422 required"), *KEY],
-    gatewayURL=ADDRESS, chargeLimitMinor=LIMIT, locale=LOCALE, currency=CURRENCY, merchantName=NAME, password=PASSWORD, version=NO_INTEGER,
+    gatewayURL=ADDRESS, chargeLimitMinor=LIMIT, hourlyLimitMinor=HOURLY_LIMIT, locale=LOCALE, currency=CURRENCY, merchantName=NAME, password=PASSWORD, version=NO_INTEGER,
 ) + rows(gatewayURL=ODD_ADDRESS)
 
 
@@ -938,7 +947,7 @@ CHARGE_ROWS = [pytest.param(name, "404 charge_not_found", id=what) for what, nam
 ]
 
 
-@pytest.mark.parametrize("method, end", [("GET", ""), ("POST", "/cancel"), ("POST", "/release")])
+@pytest.mark.parametrize("method, end", [("GET", ""), ("POST", "/cancel"), ("POST", "/release"), ("POST", "/seen")])
 @pytest.mark.parametrize("name, expected", CHARGE_ROWS)
 def test_there_is_no_such_charge(open_shop, method, end, name, expected):
     open_shop.refuses(expected, method, f"{API}/charges/{name}{end}", None if method == "GET" else {})
@@ -1504,6 +1513,37 @@ def test_no_secret_is_in_any_answer_log_or_file(open_shop, spare, shop):
         text = log.read_bytes()
         found += [f"a claim code in {log.name}" for code in (shop.claim_code, spare.code) if code.encode() in text]
     assert not found, "\n".join(sorted(set(found)))
+
+
+@pytest.mark.parametrize(
+    "field, value, expected",
+    rows(
+        currentPassword=[*PASSWORD, ("wrong", f"{CANARY} wrong", "422 password_wrong"), ("nothing", "", "422 password_wrong")],
+        newPassword=[
+            *PASSWORD, ("short", "kite", "422 password_too_short"), ("null", None, "422 password_too_short"),
+            ("the 3000th guess", "usmc0311", "422 password_too_common"),
+        ],
+        signOutOthers=[("a word", "yes", "422 wrong_type"), ("a number", 1, "422 wrong_type")],
+    ),
+)
+def test_a_bad_change_of_password_is_refused_at_its_field(open_shop, field, value, expected):
+    body = {"currentPassword": open_shop.password, "newPassword": f"{OWNER_PASSWORD} new", "signOutOthers": False} | {field: value}
+    source = f"127.0.4.{next(SOURCES)}"
+    check_refused(open_shop.ask("PUT", f"{API}/password", body, source=source), expected, field)
+    assert open_shop.terminal.sign_in(open_shop.password).cookie, "the password is what it was"
+
+
+SOURCES = itertools.count(1)
+
+
+def test_a_reset_without_a_code_on_the_screen_is_refused(open_shop):
+    body = {"code": "AAAA-AAAA", "password": f"{OWNER_PASSWORD} stolen"}
+    check_refused(open_shop.ask("PUT", f"{API}/reset", body, session=None), "409 reset_not_running")
+
+
+def test_a_session_that_is_not_there_cannot_be_ended(open_shop):
+    for name in ("000000000000", open_shop.session.cookie[:12], "%2e%2e"):
+        check_refused(open_shop.ask("DELETE", f"{API}/sessions/{name}"), "404 session_not_found or 400 bad_address")
 
 
 def test_bad_input_is_no_trouble_of_the_terminal(open_shop, shop):

@@ -5,14 +5,17 @@ Needs a fresh terminal (see `Shop.from_environment`). `python test_shop.py` runs
 names a folder for pictures.
 """
 
+import hashlib
 import pathlib
 import re
+import ssl
 import sys
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, small_targets
+from shopfloor import OWNER_PASSWORD, PHONE, small_targets
 from steps import (
     cancel_charge, charges, current_charge, error_of, new_charge, open_charge, open_or_keep_keypad, panel, setup_field, sign_out,
     type_amount, within_reach,
@@ -69,6 +72,31 @@ def test_a_wrong_claim_code_is_refused_in_words(page, shop, eyes):
     expect(code).to_have_value(wrong)
     expect(page.get_by_label("Owner password")).to_have_value(OWNER_PASSWORD)
     eyes.look(page, "claim-wrong-code")
+
+
+def test_a_password_can_be_pasted(page, context, shop):
+    """Password keepers paste; so do people who have it in another window."""
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=shop.url)
+    password = page.get_by_label("Owner password")
+    password.fill("")
+    page.evaluate("(text) => navigator.clipboard.writeText(text)", OWNER_PASSWORD)
+    password.focus()
+    page.keyboard.press("Control+V")
+    expect(password).to_have_value(OWNER_PASSWORD)
+
+
+def test_the_fingerprint_behind_the_screens_qr_is_shown_to_compare(page, shop, eyes):
+    """The QR code carries it beside the code; the page says it as browsers do."""
+    pem = ssl.get_server_certificate(tuple(urlsplit(shop.url).netloc.split(":")))
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest().upper()
+    said = shop.on_screen("claim")
+    page.goto("about:blank")
+    page.goto(said["url"].replace(urlsplit(said["url"]).netloc, urlsplit(shop.url).netloc))
+    page.get_by_text("Did your browser warn").click()
+    expect(page.locator(".fingerprint code")).to_have_text(":".join(re.findall("..", digest)))
+    expect(page.get_by_label("Claim code")).to_have_value(said["code"])
+    assert "cert" not in page.url and said["code"] not in page.url
+    eyes.look(page, "claim-fingerprint")
 
 
 def test_the_code_behind_the_screens_qr_claims_and_leaves_the_address(page, context, shop, eyes):
@@ -361,6 +389,117 @@ def test_a_throttled_sign_in_says_how_long_to_wait(page, eyes):
     page.get_by_label("Password", exact=True).fill(OWNER_PASSWORD)
     button.click()
     expect(page.get_by_role("navigation")).to_be_visible()
+
+
+NEW_PASSWORD = "seven other words: lantern"
+
+
+def sign_in(page, password):
+    page.goto("/")
+    page.get_by_label("Password", exact=True).fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("navigation")).to_be_visible()
+
+
+@pytest.fixture
+def second(context, shop, watch):
+    """The same owner in a second browser."""
+    other = context.browser.new_context(ignore_https_errors=True, viewport=PHONE, locale="en-US", base_url=shop.url)
+    watch.over(other)
+    page = other.new_page()
+    sign_in(page, OWNER_PASSWORD)
+    yield page
+    other.close()
+
+
+def test_the_owner_sees_who_is_signed_in_and_ends_it(page, second, eyes):
+    page.goto("/#/settings")
+    page.get_by_role("link", name="Password and sign-ins").click()
+    expect(page.get_by_role("heading", name="Password and sign-ins")).to_be_focused()
+    rows = page.locator(".session")
+    expect(rows).not_to_have_count(1)
+    expect(rows.first).to_contain_text("This browser")
+    assert small_targets(page) == []
+    eyes.look(page, "security")
+    newest = rows.nth(1)
+    expect(newest).to_contain_text("Another browser")
+    count = rows.count()
+    newest.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(count - 1)
+    expect(page.get_by_role("heading", name="Where you are signed in")).to_be_focused()
+    expect(page.locator("#announce-calm")).to_contain_text("signed out")
+    second.evaluate("location.hash = '#/history'")
+    expect(second.get_by_role("heading", name="Sign in")).to_be_visible()
+    if count > 2:
+        page.get_by_role("button", name="Sign out everywhere else").click()
+    expect(rows).to_have_count(1)
+    expect(page.get_by_role("button", name="Sign out everywhere else")).to_have_count(0)
+
+
+def test_a_new_password_is_refused_at_its_field_and_then_taken(page, second, eyes):
+    page.goto("/#/security")
+    current, new = page.get_by_label("Current password", exact=True), page.get_by_label("New password", exact=True)
+    change = page.get_by_role("button", name="Change password")
+    change.click()
+    assert error_of(page, current) and error_of(page, new)
+    expect(current).to_be_focused()
+    current.fill("not the password")
+    new.fill("Password123")
+    change.click()
+    expect(new).to_be_focused()
+    assert "first that anybody would try" in error_of(page, new)
+    new.fill(NEW_PASSWORD)
+    change.click()
+    expect(current).to_be_focused()
+    assert "not the password" in error_of(page, current)
+    eyes.look(page, "security-wrong")
+    cookie = page.context.cookies()
+    current.fill(OWNER_PASSWORD)
+    expect(page.get_by_label("Sign out everywhere else")).to_be_checked()
+    change.click()
+    expect(page.locator(".toast")).to_contain_text("Everybody else is signed out")
+    expect(current).to_have_value("")
+    expect(page.locator(".session")).to_have_count(1)
+    assert page.context.cookies() != cookie, "the browser has a new token"
+    second.evaluate("location.hash = '#/history'")
+    expect(second.get_by_role("heading", name="Sign in")).to_be_visible()
+    # The page goes on with its new token: a change of anything, and the terminal's events.
+    open_charge(page, "1.50")
+    cancel_charge(page)
+    new_charge(page)
+
+
+def test_who_forgot_the_password_reads_a_code_off_the_screen(page, shop, eyes):
+    sign_out(page)
+    page.get_by_role("link", name="Forgot the password?").click()
+    show = page.get_by_role("button", name="Show a code on the screen")
+    expect(show).to_be_focused()
+    assert small_targets(page) == []
+    eyes.look(page, "reset")
+    page.keyboard.press("Enter")
+    code = page.get_by_label("Reset code")
+    expect(code).to_be_focused()
+    said = shop.on_screen("reset")
+    assert re.fullmatch(r"[A-Z2-9]{4}-[A-Z2-9]{4}", said["code"])
+    assert said["code"] not in page.content()
+    code.fill("AAAA-AAAA")
+    page.get_by_label("New password").fill(OWNER_PASSWORD)
+    page.get_by_role("button", name="Set the new password").click()
+    expect(code).to_be_focused()
+    assert "not the code" in error_of(page, code)
+    eyes.look(page, "reset-wrong-code")
+    # As the screen's QR code opens it.
+    page.goto("about:blank")
+    page.goto(f"/#{said['url'].partition('#')[2]}")
+    expect(page.get_by_label("Reset code")).to_have_value(said["code"])
+    assert said["code"] not in page.url
+    expect(page.get_by_label("New password")).to_be_focused()
+    page.keyboard.type(OWNER_PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("navigation")).to_be_visible()
+    expect(page.locator(".toast")).to_contain_text("Everybody else is signed out")
+    shop.on_screen("idle")
 
 
 def test_signing_out_leaves_nothing_behind(page):

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from shopfloor import OWNER_PASSWORD, FakeEvents, sample_charge
-from steps import panel, within_reach
+from steps import error_of, panel, setup_field, within_reach
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +126,70 @@ def test_older_charges_come_on_request(signed_in):
     expect(page.locator(".list a.row")).to_have_count(40)
     expect(page.locator(".list a.row").nth(25)).to_be_focused()
     expect(page.get_by_role("button", name="Show older charges")).to_be_hidden()
+    page.close()
+
+
+def test_a_payment_that_came_by_itself_stays_until_it_was_seen(signed_in, eyes):
+    page = signed_in.new_page()
+    terminal = FakeEvents(page)
+    late = sample_charge(state="succeeded", late=True, evidence=EVIDENCE, reason=REASON)
+    other = "01941f29-7c00-7000-8000-000000000002"
+    terminal.notices = [
+        {"id": other, "kind": "paidTwice", "code": "M3XW", "amountText": "€99.00", "at": "2026-01-01T12:00:00Z"},
+        {"id": late["id"], "kind": "late", "code": "K7QA", "amountText": "€12.50", "at": "2026-01-01T11:58:00Z"},
+        {"id": other[:-1] + "3", "kind": "late", "code": "P9ZT", "amountText": "€3.00", "at": "2026-01-01T11:50:00Z"},
+    ]
+    asked = []
+
+    def seen(route):
+        asked.append(route.request.method)
+        terminal.notices = [notice for notice in terminal.notices if notice["id"] != late["id"]]
+        route.fulfill(json=late)
+        terminal.say(None)
+
+    page.route("**/api/v1/charges/*/seen", seen)
+    page.goto("/#/charge")
+    terminal.say(None)
+    notices = page.get_by_role("list", name="Payments that came by themselves").get_by_role("listitem")
+    expect(notices).to_have_count(3)
+    expect(notices.nth(0)).to_contain_text("Paid twice: €99.00, code M3XW")
+    expect(notices.nth(1)).to_contain_text("Paid late: €12.50, code K7QA")
+    expect(notices.nth(2)).to_have_text("1 more like this")
+    eyes.look(page, "notices")
+    terminal.say(sample_charge())  # The next customer is at the counter: it stands there still.
+    expect(notices.nth(1)).to_contain_text("K7QA")
+    terminal.say(None)
+    expect(notices.nth(1).get_by_role("link", name="Show")).to_have_attribute("href", f"#/history/{late['id']}")
+    notices.nth(1).get_by_role("button", name="Seen").click()
+    expect(notices).to_have_count(2)
+    expect(notices.nth(1)).to_contain_text("P9ZT")
+    assert asked == ["POST"]
+    page.close()
+
+
+def test_the_limit_of_an_hour_is_set_beside_the_limit_of_a_charge(signed_in, eyes):
+    page = signed_in.new_page()
+    page.goto("/#/settings")
+
+    def save(charge, hour):
+        setup_field(page, "chargeLimitMinor").fill(charge)
+        setup_field(page, "hourlyLimitMinor").fill(hour)
+        page.get_by_role("button", name="Save changes").click()
+
+    save("50", "ten")
+    assert "digits only" in error_of(page, setup_field(page, "hourlyLimitMinor"))
+    save("50", "49.99")
+    expect(page.get_by_text("below the largest charge")).to_be_visible()
+    assert "below the largest charge" in error_of(page, setup_field(page, "hourlyLimitMinor"))
+    eyes.look(page, "settings-limits")
+    save("50", "1000")
+    expect(page.locator(".toast")).to_contain_text("Saved.")
+    page.reload()
+    expect(setup_field(page, "hourlyLimitMinor")).to_have_value("1000.00")
+    save("", "")
+    expect(page.locator(".toast")).to_contain_text("Saved.")
+    page.reload()
+    expect(setup_field(page, "hourlyLimitMinor")).to_have_value("")
     page.close()
 
 

@@ -23,6 +23,19 @@ struct AuditBudgetTests {
         #expect(budget.take(at: .seconds(40)) == 1, "the five seconds left over count")
     }
 
+    @Test func inADayAThousandAndNoMore() {
+        var budget = AuditBudget()
+        var (written, said) = (0, 0)
+        for tenth in 0..<8640 {
+            guard let unwritten = budget.take(at: .seconds(10 * tenth)) else { continue }
+            (written, said) = (written + 1, said + unwritten)
+        }
+        #expect(written == 1000)
+        let tomorrow = Duration.seconds(24 * 3600)
+        #expect(budget.take(at: tomorrow) == 8640 - 1000 - said, "what was left out is said the next day")
+        #expect(budget.take(at: tomorrow) == 0)
+    }
+
     @Test func aQuietTimeEarnsThirtyAndNoMore() {
         var budget = AuditBudget()
         for _ in 0..<35 { _ = budget.take(at: .seconds(1000)) }
@@ -138,8 +151,7 @@ struct AuditTests {
         }
 
         let second = try await entrance(journal, clock)
-        let isClaimed = await second.entrance.isClaimed
-        #expect(isClaimed && second.code == nil)
+        #expect(second.entrance.claimed.value && second.code == nil)
         // Even the right password waits; from elsewhere it does not.
         let right = { @Sendable (entrance: Entrance, peer: String) async -> Int? in
             await self.status { try await entrance.signIn(password: Self.password, from: peer) }
@@ -178,7 +190,6 @@ struct AuditTests {
     private func entrance(_ journal: Journal, _ clock: StillClock) async throws -> (entrance: Entrance, code: String?) {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let sessions = Sessions(journal: journal)
-        try await sessions.load()
         let desk = ChargeDesk(archive: journal, clock: clock.terminalClock, logger: logger)
         let entrance = Entrance(
             journal: journal,
@@ -187,7 +198,8 @@ struct AuditTests {
             clock: clock.terminalClock,
             logger: logger,
             address: "https://till.local",
-            fingerprint: ""
+            fingerprint: "",
+            hashRounds: 1 << 10
         )
         try await entrance.load()
         return (entrance, await desk.invitation?.code)
@@ -198,119 +210,5 @@ struct AuditTests {
         {"operatorID":"op-1","merchantID":"mrch_1","merchantName":"Kiosk","gatewayURL":"\(gatewayURL)",
          "gatewayKey":"wcp_canary","currency":"EUR","chargeLimitMinor":5000}
         """
-    }
-
-    // MARK: - The console under test
-
-    /// A browser on the terminal's page.
-    private final class Page {
-        let console: Console
-        let journal: Journal
-        let clock: StillClock
-        private let desk: ChargeDesk
-        private let files: StaticFiles
-        private(set) var token: String?
-        private var sales = 0
-
-        init(_ console: Console, _ journal: Journal, _ clock: StillClock, _ desk: ChargeDesk, _ files: StaticFiles) {
-            (self.console, self.journal, self.clock, self.desk, self.files) = (console, journal, clock, desk, files)
-        }
-
-        /// Sends it as the page does and returns the answer's status. Keeps the session that it gets.
-        func send(_ method: String, _ path: String, _ body: String, csrf: String? = nil) async throws -> Int {
-            sales += 1
-            var headers: WebHeaders = [
-                "Host": "till.local", "Origin": "https://till.local", "Content-Type": "application/json",
-                "Idempotency-Key": "sale-\(sales)",
-            ]
-            if let token {
-                headers.add("Cookie", "\(Gate.cookie)=\(token)")
-                headers.add("X-CSRF-Token", csrf ?? Sessions.csrfToken(of: token))
-            }
-            let request = try #require(
-                WebRequest(
-                    method: method,
-                    target: "/api/v1/\(path)",
-                    headers: headers,
-                    body: Array(body.utf8),
-                    peerAddress: AuditTests.peer
-                )
-            )
-            let response =
-                switch console.handle(request, files) {
-                case .now(let response): response
-                case .later(let work): await work()
-                }
-            if let cookie = response.headers["Set-Cookie"] {
-                let value = cookie.dropFirst(Gate.cookie.count + 1).prefix { $0 != ";" }
-                token = value.isEmpty ? nil : String(value)
-            }
-            return response.status
-        }
-
-        func claimCode() async throws -> String {
-            let invitation = await desk.invitation
-            return try #require(invitation?.code)
-        }
-
-        /// Waits until the terminal takes charges.
-        func untilReady() async {
-            for await snapshot in await desk.snapshots() where snapshot.phase == .idle { return }
-        }
-
-        /// Oldest first.
-        func rows() async throws -> [AuditEntry] {
-            try await journal.auditEntries(before: nil, limit: 1000).reversed().map(\.entry)
-        }
-    }
-
-    /// A gateway that no request reaches.
-    private struct NoNetwork: HTTPTransport {
-        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            throw .notSent(reason: "no network")
-        }
-    }
-
-    private func withConsole(_ body: (Page) async throws -> Void) async throws {
-        let folder = try TemporaryFolder()
-        try Data("<!doctype html>".utf8).write(to: URL(fileURLWithPath: folder.path + "/index.html"))
-        let (journal, clock) = (try folder.openJournal(), StillClock())
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let desk = ChargeDesk(archive: journal, clock: clock.terminalClock, logger: logger)
-        let settings = SettingsDesk(
-            journal: journal,
-            desk: desk,
-            gateways: GatewayPolicy(allowsLoopbackHTTP: false),
-            clock: clock.terminalClock,
-            logger: logger
-        ) { settings, key in
-            try MerchantClient(
-                baseURL: settings.gatewayURL,
-                credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
-                transport: NoNetwork()
-            )
-        }
-        let configuration = Console.Configuration(
-            address: "127.0.0.1",
-            port: 0,
-            names: ["till.local"],
-            pages: folder.path,
-            state: folder.path
-        )
-        let console = try await Console(
-            configuration: configuration,
-            desk: desk,
-            settings: settings,
-            journal: journal,
-            clock: clock.terminalClock,
-            logger: logger
-        )
-        let files = try StaticFiles(folder: folder.path)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await console.run() }
-            group.addTask { try await desk.run() }
-            try await body(Page(console, journal, clock, desk, files))
-            group.cancelAll()
-        }
     }
 }

@@ -117,6 +117,12 @@ struct CertificateTests {
 
     @Test func itsFingerprintIsWhatOpenSSLSays() async throws {
         let certificate = try load()
+        let compact = certificate.compactFingerprint
+        let coded = compact.replacing("-", with: "+").replacing("_", with: "/") + "="
+        let bytes = try #require(Data(base64Encoded: coded))
+        let digits = bytes.map { String(UInt16($0) + 256, radix: 16, uppercase: true).dropFirst() }
+        #expect(compact.utf8.count == 43 && digits.joined(separator: ":") == certificate.fingerprint)
+        #expect(compact.utf8.allSatisfy { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") })
         let said = try await openssl("x509", "-in", certificatePath, "-noout", "-fingerprint", "-sha256")
         #expect(
             said.contains("=\(certificate.fingerprint)\n") && certificate.fingerprint.count == 32 * 3 - 1,

@@ -69,6 +69,17 @@ struct EntranceTests {
         #expect(PasswordRule.objection(to: password)?.reason.code == code)
     }
 
+    /// Source: OWASP ASVS 5.0, 6.2.4: the top 3000 at least.
+    @Test func noneOfTheThreeThousandMostCommonPasswordsIsTaken() {
+        #expect(CommonPasswords.all.count >= 2990, "a few differ in capitals only")
+        for password in CommonPasswords.all {
+            for typed in [password, password.uppercased(), password.prefix(1).uppercased() + password.dropFirst()] {
+                #expect(PasswordRule.objection(to: typed)?.reason.code == "password_too_common", "\(typed)")
+            }
+        }
+        #expect(CommonPasswords.all.isSuperset(of: ["password", "usmc0311", "greyhoun", "qwertyuiop"]))
+    }
+
     @Test(arguments: [
         "correct horse battery", "пароль для кассы", "12 elefanten!", String(repeating: "ab c", count: 32),
     ])

@@ -134,4 +134,40 @@ struct SessionsTests {
         let alive = ([newest] + tokens).filter { next.session(of: $0, at: now) != nil }
         #expect(alive.count == Sessions.most && alive.contains(newest) && alive.contains(tokens[0]))
     }
+
+    @Test func aSlowWriteNeverBringsBackWhatEndedMeanwhile() async throws {
+        let storage = FailingStorage(journal)
+        let sessions = Sessions(journal: storage)
+        let (token, session) = try await sessions.begin(.owner, at: start)
+        let (arrived, release) = storage.holdNextWrite()
+        async let slow = sessions.begin(.owner, at: start)
+        for await _ in arrived {}
+        try await sessions.end(session, at: start)
+        release.finish()
+        let other = try await slow.token
+        let next = try await reloaded()
+        #expect(next.session(of: token, at: start) == nil, "signed out stays signed out")
+        #expect(next.session(of: other, at: start) != nil)
+    }
+
+    @Test func aSignInThatCouldNotBeStoredLeavesNobodySignedIn() async throws {
+        let storage = FailingStorage(journal)
+        let sessions = Sessions(journal: storage)
+        storage.fail("sessions")
+        await #expect(throws: JournalError.self) { try await sessions.begin(.owner, at: start) }
+        storage.fail()
+        _ = try await sessions.begin(.owner, at: start)
+        let document = try #require(try await journal.document("sessions"))
+        #expect(try JSONDecoder().decode([Session].self, from: Data(document.bytes)).count == 1)
+    }
+
+    @Test func itsNameTellsNothingOfItsToken() async throws {
+        let sessions = Sessions(journal: journal)
+        let (token, session) = try await sessions.begin(.owner, at: start)
+        let (_, other) = try await sessions.begin(.owner, at: start)
+        let hash = session.tokenHash.map { String(UInt16($0) + 256, radix: 16).dropFirst() }.joined()
+        #expect(session.id.utf8.count == 12 && session.id != other.id)
+        #expect(!hash.contains(session.id) && !token.contains(session.id))
+        #expect(try await reloaded().session(of: token, at: start)?.id == session.id, "the same after a restart")
+    }
 }

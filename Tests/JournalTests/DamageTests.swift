@@ -58,6 +58,21 @@ struct DamageTests {
         #expect(named > 0)
     }
 
+    @Test func aChangedColumnNameIsDamageAndNoRiddle() async throws {
+        let journal = try folder.open()
+        try await journal.fill(charges: 1)
+        try journal.close()
+        try folder.change(folder.database) { data in
+            var changed = 0
+            while let name = data.range(of: Data("identifier".utf8)) {
+                data.replaceSubrange(name, with: Data("identifies".utf8))
+                changed += 1
+            }
+            #expect(changed > 0)
+        }
+        #expect(try await told(folder, charges: 1) == nil)
+    }
+
     /// SQLite would take such a log up to the changed byte and drop the rest without a word.
     @Test func aChangedByteInTheLogIsNamedOrCostsNoMoreThanTheLastChange() async throws {
         let journal = try folder.open()

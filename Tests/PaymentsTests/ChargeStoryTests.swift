@@ -36,7 +36,7 @@ struct ChargeStoryTests {
         var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
         #expect(charge.handle(.deadlineReached) == [.ask(1)])
         #expect(charge.state == .requiresAction, "the local clock ends nothing")
-        #expect(charge.handle(.silent(attempt: 1, reason: "time-out")) == [.freeTerminal])
+        #expect(charge.handle(.silent(attempt: 1, reason: "time-out")) == [.freeTerminal, .followInBackground])
         #expect(charge.state == .unknown)
         _ = charge.handle(.reported(attempt: 1, report: .succeeded(evidence)))
         #expect(charge.state == .succeeded && charge.isLate && charge.reason?.code == "paid_late")
@@ -66,6 +66,32 @@ struct ChargeStoryTests {
             .released(by: .staff(name: "Ada"))
         )
         #expect(charge.handle(.reported(attempt: 1, report: .requiresAction)) == [.withdraw(1)])
+    }
+
+    @Test func aPaymentThatTurnsUpAfterTheEndIsTakenBackAndFollowed() {
+        for ending in [
+            Charge.Event.notFound(attempt: 1), .refused(attempt: 1, refusal: Refusal(code: "forbidden", message: "")),
+        ] {
+            var charge = charge(.sending(attempt: 1), ending)
+            #expect(charge.state == .failed)
+            #expect(charge.handle(.offered(attempt: 1, offer: offer)) == [.withdraw(1), .followInBackground])
+            #expect(charge.isReleased && !charge.holdsTerminal)
+            #expect(charge.handle(.reported(attempt: 1, report: .succeeded(evidence))) == [])
+            #expect(charge.state == .succeeded && charge.isLate)
+        }
+    }
+
+    @Test func anAnswerAboutSomethingElseIsHeldAsUnknownUntilOneFits() {
+        var charge = charge(
+            .sending(attempt: 1),
+            .offered(attempt: 1, offer: offer),
+            .reported(attempt: 1, report: .contradictory(what: "it names the amount 1\u{202E} JPY"))
+        )
+        #expect(charge.state == .unknown && charge.canRelease && charge.evidence == nil)
+        #expect(charge.reason?.code == "contradictory_answer")
+        #expect(charge.reason?.message.contains("it names the amount 1 JPY") == true)
+        #expect(charge.handle(.reported(attempt: 1, report: .succeeded(evidence))) == [.freeTerminal])
+        #expect(charge.state == .succeeded && !charge.isLate)
     }
 
     @Test func cancelIsARequestAndThePaymentWins() {

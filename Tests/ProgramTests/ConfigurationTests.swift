@@ -9,6 +9,8 @@ struct ConfigurationTests {
         ("web: { port: 70000 }", ["web.port", "70000", "0 to 65535"]),
         ("web: { prot: 8443 }", ["web.prot", "8443", "no such key"]),
         ("web: { address: everywhere }", ["web.address", "everywhere", "IPv4"]),
+        ("web: { securityContact: security@till.test }", ["web.securityContact", "security@till.test", "mailto:"]),
+        (#"web: { securityContact: "mailto:a\nExpires: b" }"#, ["web.securityContact", "mailto:"]),
         ("screen: { sink: hologram }", ["screen.sink", "hologram", "framebuffer, png, terminal, none"]),
         ("screen: { rotation: 45 }", ["screen.rotation", "45", "0, 90, 180 or 270"]),
         ("screen: { width: wide }", ["screen.width", "wide", "320 to 7680"]),

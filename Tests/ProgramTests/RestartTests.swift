@@ -1,3 +1,5 @@
+import Subprocess
+import SystemPackage
 import Testing
 
 /// The terminal killed, for real, at each stage of a payment, and started again: the charge always ends true.
@@ -47,6 +49,49 @@ struct RestartTests {
                 let session = try await terminal.signIn()
                 #expect(try await terminal.state(of: id, session).state == "succeeded")
             }
+        }
+    }
+
+    /// Any instant is a right one to die; these are spread over a charge from its request to the code on the screen. Whoever
+    /// asked for it asks again under the same key, as the page does.
+    @Test func killedAtAnyInstantItMakesOnePaymentThatEndsTrue() async throws {
+        let instants = [0, 2, 5, 10, 20, 35, 50, 70, 100, 140, 200, 300].map { Duration.milliseconds($0) }
+        try await withShop(gateway: ["--settle-after", "0"]) { shop in
+            let session = try await shop.withTerminal { terminal in
+                let session = try await terminal.claim()
+                try await terminal.setUp(session)
+                return session
+            }
+            for (number, instant) in instants.enumerated() {
+                // The payment is made at once and the answer comes late: some of the instants fall between.
+                try await shop.fault(["endpoint": "create", "effect": "delay=150", "times": "1"])
+                try await shop.withTerminal { terminal in
+                    _ = try await terminal.running.first { $0.event == "idle" }
+                    // Nobody may be left to answer.
+                    async let answer = try? terminal.charge(session, key: "key-\(number)")
+                    try await Task.sleep(for: instant)
+                    try terminal.running.kill()
+                    _ = await answer
+                }
+                try await shop.withTerminal { terminal in
+                    _ = try await terminal.running.first { $0.event == "idle" || $0.event == "charge" }
+                    let answer = try await terminal.charge(session, key: "key-\(number)")
+                    #expect(answer.status == 201, "\(String(decoding: answer.body, as: UTF8.self))")
+                    let charge: Shop.Terminal.Charge = try answer.json()
+                    let link = try #require(try await terminal.reaches("requiresAction", charge.id).link)
+                    #expect(try await shop.pay(link))
+                    let paid = try await terminal.reaches("succeeded", charge.id)
+                    #expect(paid.late != true)
+                }
+                #expect(try await shop.paymentCount() == number + 1, "killed after \(instant)")
+            }
+            let result = try await run(
+                .path(Programs.directory.appending("till")),
+                arguments: ["verify-journal", "--state", "\(shop.folder)/terminal"],
+                output: .string(limit: 4096),
+                error: .string(limit: 4096)
+            )
+            #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
         }
     }
 }

@@ -16,7 +16,10 @@ enum Sample {
         while link.count < 600 { link += filler }
         return String(link.prefix(600))
     }()
-    static let links = [shortestLink, usualLink, longestLink]
+    /// What an owner scans: the claim's code and the certificate's fingerprint.
+    static let claimAddress =
+        "https://192.168.100.144:8443/#claim=K7QM-2XRD&cert=n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"
+    static let links = [shortestLink, usualLink, claimAddress, longestLink]
 
     static let sizes = [(480, 320), (800, 480), (1920, 1080), (1080, 1920)].map { PixelSize(width: $0.0, height: $0.1) }
     static let allSizes = sizes + [PixelSize(width: 3840, height: 2160), PixelSize(width: 720, height: 720)]
@@ -48,9 +51,10 @@ enum Sample {
         )
     }
 
-    static func setup(_ address: String = "https://192.168.1.44/claim#K7QM-2XRD") -> Scene {
+    static func setup(_ address: String = claimAddress, purpose: Scene.Setup.Purpose = .claim) -> Scene {
         .setup(
             .init(
+                purpose: purpose,
                 claimAddress: address,
                 addressText: "https://192.168.1.44",
                 claimCode: "K7QM-2XRD",
@@ -74,6 +78,17 @@ enum Sample {
                     webAddressText: "https://till-4f2a.local"
                 )
             ),
+            .idle(
+                .init(
+                    merchantName: name,
+                    lights: [.init(.scan, .ready)],
+                    webAddressText: "https://till-4f2a.local",
+                    notices: [
+                        .init(.paidTwice, amountText: "CHF 1,234,567.50", chargeCode: "K7QM"),
+                        .init(.late, amountText: "€12.50", chargeCode: "M3XW"),
+                    ]
+                )
+            ), .idle(.init(merchantName: name, notices: [.init(.late, amountText: "€12.50", chargeCode: "K7QM")])),
             .processing(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
             .paid(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
             .paid(

@@ -55,7 +55,10 @@ struct SceneTests {
                 }
             }
         }
-        for (text, _) in texts(page(Sample.setup(), size).0) { #expect(!text.isCut, "\(text.spec.text) \(size)") }
+        for purpose in [Scene.Setup.Purpose.claim, .reset] {
+            let scene = Sample.setup(purpose: purpose)
+            for (text, _) in texts(page(scene, size).0) { #expect(!text.isCut, "\(text.spec.text) \(size)") }
+        }
     }
 
     /// Capital letters of a 200th of the distance can be read: 10 mm at 2 m. The smallest panel for a counter, 7 inches

@@ -4,6 +4,7 @@ import Terminal
 import Testing
 
 /// The desk with a scripted authority, an archive in memory and time that stands still.
+@Suite(.timeLimit(.minutes(1)))
 struct ChargeDeskTests {
     @Test func theJournalKnowsBeforeTheRailDoes() async throws {
         try await withDesk { desk in
@@ -178,10 +179,11 @@ struct ChargeDeskTests {
                 #expect(desk.archive.allCharges.isEmpty)
                 return
             }
-            guard write != 2 else {
-                // The attempt could not be recorded: nothing may leave, and nothing has.
+            if write == 2 {
+                // The attempt could not be recorded: nothing may leave before it is.
                 #expect(desk.rail.calls.isEmpty)
-                return
+                await desk.untilSleeping(for: .seconds(2))
+                desk.clock.advance(by: .seconds(2))
             }
             await desk.untilRail { $0 == [.pursue(charge.id)] }
             let link = try #require(desk.rail.link(charge.id))
@@ -204,6 +206,152 @@ struct ChargeDeskTests {
             let recorded = try #require(desk.archive.allCharges.first)
             #expect(recorded == live.charge, "what is shown is what is recorded")
             await desk.until { $0.trouble == nil }
+        }
+    }
+
+    /// The storage is full already when staff ask, so that nothing changes that could be noticed.
+    @Test func whatTheJournalDidNotTakeIsNotAnsweredAsDone() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            try await desk.say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+            desk.archive.fail(at: 1...Int.max)
+            for _ in 0..<2 {
+                await #expect(throws: ChargeRefusal.journal(.diskFull)) {
+                    try await desk.desk.cancel(charge.id, by: .staff(name: "Ada"))
+                }
+                await #expect(throws: ChargeRefusal.journal(.diskFull)) {
+                    try await desk.desk.release(charge.id, by: .staff(name: "Ada"))
+                }
+            }
+            let after = try await desk.desk.charge(charge.id).charge
+            #expect(!after.isCancelRequested && !after.isReleased && after.holdsTerminal)
+            desk.archive.fail(at: nil)
+            let released = try await desk.desk.release(charge.id, by: .staff(name: "Ada"))
+            #expect(released.charge.isReleased)
+        }
+    }
+
+    @Test func anAttemptThatTheJournalDidNotTakeStartsOnceItDoes() async throws {
+        try await withDesk { desk in
+            desk.archive.fail(at: 2...4)
+            let charge = try await desk.desk.open(desk.request()).id
+            await desk.until { $0.trouble?.code == "storage_full" }
+            await desk.pass(.seconds(2))
+            await desk.pass(.seconds(2))
+            #expect(!desk.hasAskedRail, "nothing leaves unrecorded")
+            await desk.pass(.seconds(2))
+            await desk.untilRail { $0 == [.pursue(charge)] }
+            #expect(desk.archive.events(of: charge) == [.attemptStarted(attempt: 1, rail: .scan)])
+            await desk.until { $0.trouble == nil }
+        }
+    }
+
+    @Test func aChargeThatNeverBeganCanBeTakenBack() async throws {
+        try await withDesk { desk in
+            desk.archive.fail(at: 2...2)
+            let charge = try await desk.desk.open(desk.request())
+            let cancelled = try await desk.desk.cancel(charge.id, by: .staff(name: "Ada"))
+            #expect(cancelled.charge.state == .cancelled)
+            await desk.untilSleeping(for: .seconds(2))
+            desk.clock.advance(by: .seconds(2))
+            let next = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(next.id)] }
+        }
+    }
+
+    /// The power went between opening and the first attempt, and the storage is full at the start.
+    @Test func aChargeThatARestartFoundUnbegunBeginsOnceTheJournalTakesIt() async throws {
+        let archive = MemoryArchive()
+        archive.fail(at: 2...Int.max)
+        let opened = try await withDesk(archive: archive) { desk in
+            let charge = try await desk.desk.open(desk.request())
+            return charge.id
+        }
+        try await withDesk(archive: archive, awaitReady: false) { desk in
+            await desk.until { $0.phase.charge?.id == opened }
+            #expect(!desk.hasAskedRail)
+            await desk.untilSleeping(for: .seconds(2))
+            archive.fail(at: nil)
+            desk.clock.advance(by: .seconds(2))
+            await desk.untilRail { $0 == [.pursue(opened)] }
+        }
+    }
+
+    @Test func aResultThatChangesIsShownForItsWholeTime() async throws {
+        let rail = ScriptedRail { link in await link.record(.silent(attempt: link.id, reason: "time-out")) }
+        try await withDesk(rail: rail) { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            try await desk.say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+            _ = try await desk.desk.release(charge.id, by: .staff(name: "Ada"))
+            await desk.untilSleeping(for: .seconds(60))
+            desk.clock.advance(by: .seconds(59))
+            try await desk.pay(charge.id, offering: false)
+            await desk.untilSleeping(for: .seconds(20))
+            desk.clock.advance(by: .seconds(19))
+            for _ in 0..<100 { await Task.yield() }  // Whoever slept for the unknown result is awake now.
+            #expect(await desk.desk.snapshot.phase.charge?.charge.state == .succeeded)
+            desk.clock.advance(by: .seconds(1))
+            await desk.until { $0.phase == .idle }
+        }
+    }
+
+    // MARK: - Payments that nobody waited for
+
+    @Test func aPaymentThatCameLateStaysUntilStaffHaveSeenIt() async throws {
+        try await withDesk { desk in
+            let late = try await desk.paidLate()
+            let notice = PaymentNotice(
+                id: late.id,
+                kind: .late,
+                code: late.terms.code,
+                amountText: "€12.50",
+                at: desk.clock.terminalClock.wallTime()
+            )
+            await desk.until { $0.phase == .idle && $0.notices == [notice] }
+            // The next customer comes and goes; it still stands there.
+            let next = try await desk.desk.open(desk.request(minorUnits: 990))
+            await desk.until { $0.phase.charge?.id == next.id && $0.notices == [notice] }
+            let seen = try await desk.desk.markSeen(late.id)
+            #expect(seen.charge.isLate)
+            await desk.until { $0.notices.isEmpty }
+            await #expect(throws: ChargeRefusal.notFound) { try await desk.desk.markSeen(.example) }
+        }
+    }
+
+    @Test func aNoticeThatNobodyTakesAwayEndsAfterHalfAnHour() async throws {
+        try await withDesk { desk in
+            _ = try await desk.paidLate()
+            await desk.until { $0.notices.count == 1 }
+            await desk.pass(.seconds(30 * 60))
+            await desk.until { $0.notices.isEmpty }
+        }
+    }
+
+    @Test func aPaymentThatStaffSeeOnTheScreenNeedsNoNotice() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            _ = try await desk.desk.cancel(charge.id, by: .staff(name: "Ada"))
+            try await desk.pay(charge.id, offering: false)
+            let snapshot = await desk.desk.snapshot
+            #expect(snapshot.phase.charge?.charge.isLate == true && snapshot.notices.isEmpty)
+        }
+    }
+
+    @Test func aSecondPaymentIsSaidNotOnlyLogged() async throws {
+        let archive = MemoryArchive()
+        let charge = try await archive.openTwice()
+        let rail = ScriptedRail { link in
+            let evidence = Evidence(paymentID: "pay_\(link.id)", transactionID: nil, paid: nil)
+            await link.record(.reported(attempt: link.id, report: .succeeded(evidence)))
+        }
+        try await withDesk(archive: archive, rail: rail, awaitReady: false) { desk in
+            await desk.until { $0.notices.first?.kind == .paidTwice && $0.notices.first?.id == charge }
         }
     }
 
@@ -254,6 +402,27 @@ struct DeskUnderTest: Sendable {
         while !clock.hasSleeper(for: duration), !Task.isCancelled { await Task.yield() }
     }
 
+    var hasAskedRail: Bool { !rail.calls.isEmpty }
+
+    /// Lets time pass once something waits for it.
+    func pass(_ duration: Duration) async {
+        await untilSleeping(for: duration)
+        clock.advance(by: duration)
+    }
+
+    /// A charge that staff went on without, paid after its result had left the screen.
+    func paidLate() async throws -> Charge {
+        let charge = try await desk.open(request()).charge
+        await untilRail { $0 == [.pursue(charge.id)] }
+        try await offer(charge.id)
+        try await say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+        _ = try await desk.release(charge.id, by: .staff(name: "Ada"))
+        await pass(.seconds(60))
+        await until { $0.phase == .idle }
+        try await pay(charge.id, offering: false)
+        return charge
+    }
+
     func say(_ event: Charge.Event, after first: Charge.Event? = nil, of id: ChargeID) async throws {
         let link = try #require(rail.link(id))
         if let first {
@@ -275,6 +444,45 @@ struct DeskUnderTest: Sendable {
         if offering { try await offer(id) }
         let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
         try await say(.reported(attempt: 1, report: .succeeded(evidence)), of: id)
+    }
+}
+
+extension ChargeID {
+    static var example: ChargeID {
+        var generator = SystemRandomNumberGenerator()
+        return ChargeID(at: WallTime(millisecondsSince1970: 1_790_000_000_000), using: &generator)
+    }
+}
+
+extension MemoryArchive {
+    /// A charge with two attempts that are both offered, as a run before left it.
+    func openTwice() async throws -> ChargeID {
+        var generator = SystemRandomNumberGenerator()
+        let terms = ChargeTerms(
+            id: .example,
+            code: ChargeCode(using: &generator),
+            amount: Money(minorUnits: 1250, currency: .euro),
+            reference: nil,
+            merchantID: "mrch_1",
+            merchantName: "Kiosk",
+            operatorID: "op-1",
+            gatewayURL: "https://gateway.test",
+            openedBy: .staff(name: "Ada"),
+            openedAt: WallTime(millisecondsSince1970: 1_790_000_000_000),
+            timeLimitSeconds: 300
+        )
+        try await open(terms, under: nil)
+        var charge = Charge(terms: terms)
+        for attempt in 1...2 {
+            for event: Charge.Event in [
+                .attemptStarted(attempt: attempt, rail: .scan), .sending(attempt: attempt),
+                .offered(attempt: attempt, offer: Offer(paymentID: "pay_\(attempt)", link: nil, expiresAt: nil)),
+            ] {
+                _ = charge.handle(event)
+                try await append(event, to: charge, at: terms.openedAt)
+            }
+        }
+        return terms.id
     }
 }
 

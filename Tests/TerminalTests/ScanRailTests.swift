@@ -134,11 +134,209 @@ struct ScanRailTests {
 
     @Test(arguments: [Answer.list([]), .list([("pay_8", "X$REFERENCE", "1250")])])
     func anOrderThatNobodyKnowsIsNotFound(list: Answer) async throws {
-        try await withRail([.silence, .conflict, list]) { rail in
+        try await withRail([.silence, .refusal, list]) { rail in
             try await rail.untilSleeping(for: .seconds(1))
             rail.clock.advance(by: .seconds(1))
             try await rail.untilOver()
             #expect(await rail.link.current()?.ending == .notFound)
+        }
+    }
+
+    /// Each of these says that something is known under the key: an empty list then does not say that nothing is.
+    @Test(
+        arguments: [
+            Answer.conflict, .status(409, #"{"code":"idempotency_conflict","message":"no"}"#), .status(410, ""),
+            .status(400, #"{"code":"invalid_state","message":"no"}"#),
+            .status(400, #"{"code":"payment_expired","message":"no"}"#),
+        ],
+        [true, false]
+    )
+    func aConflictLeavesOpenWhetherAPaymentExists(answer: Answer, isAfterSilence: Bool) async throws {
+        try await withRail((isAfterSilence ? [.silence] : []) + [answer, .list([]), .created]) { rail in
+            if isAfterSilence {
+                try await rail.untilSleeping(for: .seconds(1))
+                rail.clock.advance(by: .seconds(1))
+            }
+            let gap = isAfterSilence ? 2 : 1
+            try await rail.untilSleeping(for: .seconds(gap), orOver: true)
+            let attempt = await rail.link.current()
+            #expect(attempt?.phase == .unanswered && attempt?.isSilent == true && attempt?.mayHoldMoney == true)
+            rail.clock.advance(by: .seconds(gap))
+            try await rail.untilRequests(isAfterSilence ? 5 : 4, orOver: true)
+            #expect(await rail.link.current()?.offer?.paymentID == "pay_1")
+        }
+    }
+
+    @Test func aConflictOfTheFirstOrderFindsThePaymentThatCausedIt() async throws {
+        try await withRail([.conflict, .list([("pay_9", "$REFERENCE", "1250")])]) { rail in
+            try await rail.untilRequests(3, orOver: true)
+            #expect(await rail.link.current()?.offer == Offer(paymentID: "pay_9", link: nil, expiresAt: nil))
+        }
+    }
+
+    // MARK: - The time to pay is over
+
+    @Test func nothingIsOrderedOnceTheTimeToPayIsOver() async throws {
+        try await withRail([.created], pursues: false) { rail in
+            rail.clock.advance(by: .seconds(300))
+            try await withThrowingTaskGroup { group in
+                group.addTask { await rail.rail.pursue(rail.link) }
+                try await rail.untilSleeping(for: .seconds(1), orRequests: 1)
+                group.cancelAll()
+            }
+            #expect(rail.gateway.requests.isEmpty)
+            let attempt = await rail.link.current()
+            #expect(attempt?.phase == .idle && attempt?.isSilent == true)
+        }
+    }
+
+    /// Repeated now, the order would be refused, or make a payment that nobody waits for.
+    @Test func anOverdueOrderIsLookedUpAndNotRepeated() async throws {
+        try await withRail([.silence, .list([]), .list([])]) { rail in
+            try await rail.untilSleeping(for: .seconds(1))
+            rail.clock.advance(by: .seconds(300))
+            try await rail.untilSleeping(for: .seconds(2), orOver: true)
+            #expect(rail.gateway.requests.map(\.method) == [.post, .get])
+            #expect(await rail.link.current()?.phase == .unanswered, "the order may still be on its way")
+            rail.clock.advance(by: .seconds(30))
+            try await rail.untilOver()
+            #expect(rail.gateway.requests.map(\.method) == [.post, .get, .get])
+            #expect(await rail.link.current()?.ending == .notFound)
+        }
+    }
+
+    @Test func anOverdueOrderThatMadeAPaymentIsFound() async throws {
+        try await withRail([.silence, .list([("pay_9", "$REFERENCE", "1250")]), .succeeded]) { rail in
+            try await rail.untilSleeping(for: .seconds(1))
+            rail.clock.advance(by: .seconds(300))
+            try await rail.untilOver()
+            #expect(await rail.ledger.charge.evidence?.paymentID == "pay_9")
+        }
+    }
+
+    // MARK: - Made already
+
+    /// An order that is repeated may be answered with a payment that somebody has paid: its code must not be shown.
+    @Test func aPaymentThatIsUnderWayAlreadyIsNeverShownAsACode() async throws {
+        try await withRail([.created(as: "processing")]) { rail in
+            try await rail.untilRequests(2)
+            let offer = Charge.Event.offered(
+                attempt: 1,
+                offer: Offer(
+                    paymentID: "pay_1",
+                    link: nil,
+                    expiresAt: WallTime(millisecondsSince1970: 1_790_000_300_000)
+                )
+            )
+            let events = await rail.ledger.events
+            #expect(Array(events.suffix(2)) == [offer, .reported(attempt: 1, report: .processing)])
+            #expect(await rail.ledger.charge.state == .processing)
+        }
+    }
+
+    @Test func aPaymentThatHasEndedAlreadyIsAskedAboutAtOnce() async throws {
+        try await withRail([.created(as: "succeeded"), .succeeded]) { rail in
+            try await rail.untilOver()
+            #expect(rail.gateway.requests.last?.url == "https://gateway.test/v1/payments/pay_1/status")
+            #expect(await rail.ledger.charge.evidence == Self.evidence, "with its transaction")
+            #expect(await rail.ledger.charge.attempts.first?.offer?.link == nil)
+        }
+    }
+
+    @Test(arguments: [
+        ("succeeded", Charge.State.succeeded), ("failed", .failed), ("expired", .expired), ("cancelled", .cancelled),
+    ])
+    func theAnswerToTheOrderCountsWhereNothingElseIsHeard(word: String, state: Charge.State) async throws {
+        try await withRail([.created(as: word), .silence]) { rail in
+            try await rail.untilOver()
+            #expect(await rail.ledger.charge.state == state)
+        }
+    }
+
+    @Test func anEndThatTheAnswerToTheOrderCallsNotFinalIsNone() async throws {
+        try await withRail([.created(as: "succeeded", isFinal: false), .silence]) { rail in
+            try await rail.untilSleeping(for: .seconds(1), orOver: true)
+            #expect(await rail.ledger.charge.state == .unknown)
+        }
+    }
+
+    // MARK: - What the customer paid with
+
+    @Test(arguments: [
+        (#"{"assetSymbol":"USDC","assetName":"USD Coin"}"#, nil),
+        (#"{"assetSymbol":"USDC","assetName":"USD Coin","decimals":null}"#, nil),
+        (#"{"assetSymbol":" \u202e\u0000","assetName":"","decimals":6}"#, nil),
+        (
+            #"{"assetSymbol":"US\u202eDC\n","assetName":"","decimals":6,"networkName":"\u0007Base"}"#,
+            TokenAmount(digits: "13570000", decimals: 6, symbol: "US DC", network: "Base")
+        ),
+        (
+            #"{"assetSymbol":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","assetName":"","decimals":6,"networkName":""}"#,
+            TokenAmount(digits: "13570000", decimals: 6, symbol: "ABCDEFGHIJKLMNOP", network: nil)
+        ),
+    ])
+    func aTokenAmountIsShownInFullOrNotAtAll(display: String, paid: TokenAmount?) async throws {
+        let amount = #"{"unit":"caip19/eip155:8453/erc20:0x1","value":"13570000","display":\#(display)}"#
+        let answer = #"{"status":"succeeded","isFinal":true,"info":{"txId":"0x1","optionAmount":\#(amount)}}"#
+        try await withRail([.created, .status(200, answer)]) { rail in
+            try await rail.untilOver()
+            #expect(await rail.ledger.charge.state == .succeeded)
+            #expect(await rail.ledger.charge.evidence?.paid == paid)
+        }
+    }
+
+    // MARK: - An answer about something else
+
+    private static let contradictions = [
+        #""amount":{"unit":"iso4217/EUR","value":"1251"}"#, #""amount":{"unit":"iso4217/USD","value":"1250"}"#,
+        #""info":{"txId":"0x1","optionAmount":{"unit":"iso4217/EUR","value":"1"}}"#, #""paymentId":"pay_2""#,
+        #""referenceId":"another""#, #""merchant":{"id":"mrch_2"}"#,
+    ]
+
+    @Test(arguments: contradictions)
+    func aPaidAnswerThatContradictsTheChargeIsNotPaid(fact: String) async throws {
+        let answer = Answer.status(200, #"{"status":"succeeded","isFinal":true,"pollInMs":1000,\#(fact)}"#)
+        try await withRail([.created, answer, .succeeded]) { rail in
+            try await rail.untilSleeping(for: .seconds(1), orOver: true)
+            let charge = await rail.ledger.charge
+            #expect(charge.state == .unknown && charge.evidence == nil && charge.canRelease)
+            #expect(charge.reason?.code == "contradictory_answer")
+            #expect(charge.reason?.action.contains("Do not charge again") == true)
+            rail.clock.advance(by: .seconds(1))
+            try await rail.untilOver()
+            #expect(await rail.ledger.charge.state == .succeeded, "an answer that fits ends the doubt")
+        }
+    }
+
+    @Test(arguments: ["failed", "expired", "cancelled"])
+    func anEndOfAnotherPaymentEndsNothing(word: String) async throws {
+        let answer = Answer.status(200, #"{"status":"\#(word)","isFinal":true,"pollInMs":1000,"paymentId":"pay_2"}"#)
+        try await withRail([.created, answer]) { rail in
+            try await rail.untilSleeping(for: .seconds(1), orOver: true)
+            #expect(await rail.ledger.charge.state == .unknown)
+        }
+    }
+
+    @Test(arguments: [
+        #""amount":{"unit":"iso4217/EUR","value":"1250"},"paymentId":"pay_1","merchant":{"id":"mrch_1"}"#,
+        #""amount":"€12.50","paymentId":7,"merchant":"Kiosk","referenceId":null"#,
+        #""amount":{"unit":"iso4217/EUR"},"merchant":{"name":"Kiosk"}"#,
+    ])
+    func whatTheAnswerDoesNotContradictIsPaid(facts: String) async throws {
+        let answer = Answer.status(200, #"{"status":"succeeded","isFinal":true,\#(facts)}"#)
+        try await withRail([.created, answer]) { rail in
+            try await rail.untilOver()
+            #expect(await rail.ledger.charge.state == .succeeded)
+        }
+    }
+
+    @Test func aPaymentOfAnotherMerchantIsNotTakenOver() async throws {
+        try await withRail([.silence, .conflict, .list([("pay_9", "$REFERENCE", "1250")], merchant: "mrch_2")]) {
+            rail in
+            try await rail.untilSleeping(for: .seconds(1))
+            rail.clock.advance(by: .seconds(1))
+            try await rail.untilSleeping(for: .seconds(2), orOver: true)
+            #expect(await rail.link.current()?.phase == .unanswered)
         }
     }
 
@@ -156,7 +354,7 @@ struct ScanRailTests {
                 Issue.record("\(String(describing: await rail.ledger.events.last))")
                 return
             }
-            #expect(reason.contains("another amount"))
+            #expect(reason.contains("the amount \(value) of iso4217/\(currency)"))
         }
     }
 
@@ -380,13 +578,19 @@ enum Answer: Sendable, Equatable, CustomTestStringConvertible {
     /// Still waiting for the customer, said after the gateway held the question for so long. Names no pace.
     case held(Duration)
 
-    static let created = Answer.status(
-        201,
-        """
-        {"paymentId":"pay_1","status":"requires_action","expiresAt":1790000300,"isFinal":false,"pollInMs":1000,
-         "gatewayUrl":"https://pay.walletconnect.com/?pid=pay_1"}
-        """
-    )
+    static let created = created(as: "requires_action", isFinal: false)
+    /// Final or not as the word says, unless `isFinal` says otherwise.
+    static func created(as word: String, isFinal: Bool? = nil) -> Answer {
+        .status(
+            201,
+            """
+            {"paymentId":"pay_1","status":"\(word)","expiresAt":1790000300,"pollInMs":1000,
+             "isFinal":\(isFinal ?? (word != "processing")),"gatewayUrl":"https://pay.walletconnect.com/?pid=pay_1"}
+            """
+        )
+    }
+    /// Says nothing about what is known under the key.
+    static let refusal = Answer.status(400, #"{"code":"params_validation","message":"no"}"#)
     static let conflict = Answer.status(409, #"{"code":"conflict","message":"no"}"#)
     static let succeeded = Answer.status(
         200,
@@ -397,10 +601,14 @@ enum Answer: Sendable, Equatable, CustomTestStringConvertible {
         .status(200, #"{"status":"requires_action","isFinal":false,"pollInMs":\#(pollInMs)}"#)
     }
 
-    static func list(_ payments: [(id: String, reference: String, value: String)], currency: String = "EUR") -> Answer {
+    static func list(
+        _ payments: [(id: String, reference: String, value: String)],
+        currency: String = "EUR",
+        merchant: String = "mrch_1"
+    ) -> Answer {
         let items = payments.map { payment in
             """
-            {"paymentId":"\(payment.id)","referenceId":"\(payment.reference)","status":"requires_action","fiatAmount":
+            {"paymentId":"\(payment.id)","merchant":{"id":"\(merchant)","name":"Kiosk"},"referenceId":"\(payment.reference)","status":"requires_action","fiatAmount":
              {"unit":"iso4217/\(currency)","value":"\(payment.value)","display":
               {"assetSymbol":"\(currency)","assetName":"Money","decimals":2}}}
             """
@@ -501,13 +709,20 @@ private struct RailUnderTest: Sendable {
     let clock: ManualClock
 
     /// Throws where the test's time is over first, like the other two.
-    func untilRequests(_ count: Int) async throws {
-        while gateway.requests.count < count { try await pause() }
+    /// - Parameter orOver: Whether to stop waiting also where the attempt has ended.
+    func untilRequests(_ count: Int, orOver: Bool = false) async throws {
+        while gateway.requests.count < count {
+            if orOver, await link.current()?.isOpen == false { return }
+            try await pause()
+        }
     }
 
     /// Waits until the rail waits for this much time to pass, or has sent so many requests instead.
-    func untilSleeping(for duration: Duration, orRequests most: Int = .max) async throws {
-        while !clock.hasSleeper(for: duration), gateway.requests.count < most { try await pause() }
+    func untilSleeping(for duration: Duration, orRequests most: Int = .max, orOver: Bool = false) async throws {
+        while !clock.hasSleeper(for: duration), gateway.requests.count < most {
+            if orOver, await link.current()?.isOpen == false { return }
+            try await pause()
+        }
     }
 
     func untilOver() async throws {

@@ -10,7 +10,10 @@ import { t } from "../strings.js";
 function frame(title, lead, ...content) {
   return h(
     "main", { class: "entrance", id: "main" },
-    h("div", { class: "entrance-card" }, h("div", { class: "entrance-mark" }, mark()), h("h1", {}, title), h("p", { class: "lead" }, lead), content),
+    h(
+      "div", { class: "entrance-card" }, h("div", { class: "entrance-mark" }, mark()), h("h1", {}, title),
+      lead instanceof Node ? lead : h("p", { class: "lead" }, lead), content,
+    ),
   );
 }
 
@@ -20,8 +23,16 @@ function showTrouble(place, error, button) {
   if (error.retryAfterSeconds) waitOut(error.retryAfterSeconds, button, place, clockText);
 }
 
-/** Claim with the code on the screen. `code` comes from the address behind the screen's QR code. */
-export function claimView({ code, onDone }) {
+/** What to compare with the browser's warning; with the fingerprint where the screen's QR code carried it. */
+function certificateHint(fingerprint) {
+  return h(
+    "details", { class: "hint" }, h("summary", {}, t("claim.certificate")), h("p", {}, t("claim.certificateDetail")),
+    fingerprint ? h("p", { class: "fingerprint" }, h("span", { class: "quiet small" }, t("claim.fingerprint")), h("code", {}, fingerprint)) : null,
+  );
+}
+
+/** Claim with the code on the screen. `code` and `fingerprint` come from the address behind the screen's QR code. */
+export function claimView({ code, fingerprint, onDone }) {
   const codeField = textField("code", {
     label: t("claim.code"),
     help: t("claim.codeHelp"),
@@ -49,6 +60,8 @@ export function claimView({ code, onDone }) {
     } catch (error) {
       if (error.code === "already_claimed") {
         onDone(await api.session(), t("claim.alreadyClaimed"));
+      } else if (error.code === "claimed_not_signed_in") {
+        onDone(await api.session(), error.message);
       } else if (error.code?.startsWith("password_")) {
         password.setError(error.message);
         password.control.focus();
@@ -71,13 +84,105 @@ export function claimView({ code, onDone }) {
     h("input", { type: "text", name: "username", value: "owner", autocomplete: "username", hidden: true }),
     password.element,
     button.element,
-    h("details", { class: "hint" }, h("summary", {}, t("claim.certificate")), h("p", {}, t("claim.certificateDetail"))),
+    certificateHint(fingerprint),
   );
   return {
     element: frame(t("claim.title"), t("claim.lead"), form),
     ready() { (code ? password : codeField).control.focus(); },
     /** A code scanned while this page is open. */
     takeCode(scanned) { codeField.value = scanned; password.control.focus(); },
+  };
+}
+
+/** A new password with a code that the terminal's screen shows. `code` and `fingerprint` come from its QR code. */
+export function resetView({ code, fingerprint, onDone }) {
+  const place = h("div", { class: "stack" });
+  const trouble = h("div", { class: "trouble", role: "alert" });
+  const lead = h("p", { class: "lead" });
+  const back = h("a", { class: "text-link", href: "#/charge" }, t("reset.back"));
+  let takeCode = () => {};
+
+  function ask() {
+    lead.textContent = t("reset.askLead");
+    const button = busyButton({ label: t("reset.ask"), busyLabel: t("reset.asking"), type: "button" });
+    button.element.addEventListener("click", () => button.during(async () => {
+      refill(trouble);
+      try {
+        await api.startReset();
+        set("").focus();
+      } catch (error) {
+        showTrouble(trouble, error, button.element);
+      }
+    }));
+    takeCode = (scanned) => set(scanned).focus();
+    refill(place, trouble, button.element, back);
+    return button.element;
+  }
+
+  function set(known) {
+    lead.textContent = t("reset.lead");
+    const codeField = textField("code", {
+      label: t("reset.code"), help: t("reset.codeHelp"), value: known,
+      attributes: { autocomplete: "one-time-code", autocapitalize: "characters", spellcheck: "false", class: "input code-input" },
+    });
+    const password = secretField("password", {
+      label: t("security.new"), help: t("password.help"), autocomplete: "new-password", withStrength: true,
+    });
+    const button = busyButton({ label: t("reset.button"), busyLabel: t("reset.busy") });
+    const fields = [codeField, password];
+
+    async function submit() {
+      refill(trouble);
+      codeField.setError(codeField.value.trim() ? null : t("claim.codeMissing"));
+      password.setError([...password.value].length >= 8 ? null : t("password.tooShortError"));
+      const wrong = fields.find((field) => field.control.hasAttribute("aria-invalid"));
+      if (wrong) {
+        wrong.control.focus();
+        return;
+      }
+      try {
+        onDone(await api.finishReset(codeField.value.trim(), password.value));
+      } catch (error) {
+        if (error.code?.startsWith("password_too")) {
+          password.setError(error.message);
+          password.control.focus();
+        } else if (error.code === "reset_code_wrong") {
+          codeField.setError(error.message);
+          codeField.control.focus();
+          codeField.control.select();
+        } else if (error.code === "reset_not_running") {
+          const button = ask();
+          refill(trouble, notice("bad", error.message, error.action));
+          button.focus();
+        } else {
+          showTrouble(trouble, error, button.element);
+        }
+      }
+    }
+
+    takeCode = (scanned) => { codeField.value = scanned; password.control.focus(); };
+    refill(
+      place,
+      h(
+        "form", { class: "stack", novalidate: true, on: {
+          submit: (event) => { event.preventDefault(); if (!button.element.disabled) button.during(submit); },
+          input: (event) => fields.find((field) => field.control === event.target)?.setError(null),
+        } },
+        trouble, codeField.element,
+        h("input", { type: "text", name: "username", value: "owner", autocomplete: "username", hidden: true }),
+        password.element, button.element, certificateHint(fingerprint),
+      ),
+      back,
+    );
+    return (known ? password : codeField).control;
+  }
+
+  const first = code ? set(code) : ask();
+  return {
+    element: frame(t("reset.title"), lead, place),
+    ready() { first.focus(); },
+    /** A code scanned while this page is open. */
+    takeCode(scanned) { takeCode(scanned); },
   };
 }
 
@@ -109,6 +214,7 @@ export function loginView({ hasEnded, note, onDone }) {
     h("input", { type: "text", name: "username", value: "owner", autocomplete: "username", hidden: true }),
     password.element,
     button.element,
+    h("a", { class: "text-link", href: "#/reset" }, t("login.forgot")),
   );
   return {
     element: frame(t("login.title"), t(hasEnded ? "login.ended" : "login.lead"), form),

@@ -58,7 +58,7 @@ function makeFields(saved, typed) {
   const plain = { autocapitalize: "none", spellcheck: "false" };
   const currency = start("currency", "");
   const exponent = exponentOf(currency);
-  const limit = typed.chargeLimit ?? (saved.chargeLimitMinor ? decimal(String(saved.chargeLimitMinor), exponent) : "");
+  const limit = (name) => typed[name] ?? (saved[`${name}Minor`] ? decimal(String(saved[`${name}Minor`]), exponent) : "");
   return {
     merchantName: textField("merchantName", {
       label: t("settings.merchantName"), help: t("settings.merchantNameHelp"), value: start("merchantName"), attributes: { autocomplete: "organization" },
@@ -66,7 +66,10 @@ function makeFields(saved, typed) {
     currency: choiceField("currency", { label: t("settings.currency"), value: currency, groups: currencyNames() }),
     locale: choiceField("locale", { label: t("settings.locale"), value: start("locale", browserLocale()), groups: localeNames(currency) }),
     chargeLimit: textField("chargeLimitMinor", {
-      label: t("settings.chargeLimit"), help: t("settings.chargeLimitHelp"), value: limit, attributes: { inputmode: "decimal" },
+      label: t("settings.chargeLimit"), help: t("settings.chargeLimitHelp"), value: limit("chargeLimit"), attributes: { inputmode: "decimal" },
+    }),
+    hourlyLimit: textField("hourlyLimitMinor", {
+      label: t("settings.hourlyLimit"), help: t("settings.hourlyLimitHelp"), value: limit("hourlyLimit"), attributes: { inputmode: "decimal" },
     }),
     operatorID: textField("operatorID", { label: t("settings.operatorID"), help: t("settings.operatorIDHelp"), value: start("operatorID"), attributes: plain }),
     merchantID: textField("merchantID", { label: t("settings.merchantID"), help: t("settings.merchantIDHelp"), value: start("merchantID"), attributes: plain }),
@@ -88,6 +91,11 @@ export function settingsView({ isFirst, onSaved, onSignOut }) {
     h("h1", { id: "settings-title", tabindex: "-1" }, t(isFirst ? "settings.setupTitle" : "settings.title")),
     isFirst ? h("p", { class: "lead" }, t("settings.setupLead")) : null,
     place,
+    isFirst ? null : h(
+      "a", { class: "card way-on", href: "#/security" },
+      h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("security.link")), h("span", { class: "quiet small" }, t("security.linkHelp"))),
+      icon("right", "row-arrow"),
+    ),
     isFirst ? null : h("button", { class: "button sign-out-here", type: "button", on: { click: onSignOut } }, icon("signOut"), t("nav.signOut")),
   );
 
@@ -124,7 +132,7 @@ function build(place, saved, { isFirst, onSaved }) {
   const showPassword = () => { fields.password.element.hidden = isFirst || !gatewayChanges(); };
   const keep = () => {
     const typed = {};
-    for (const name of ["merchantName", "currency", "locale", "chargeLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
+    for (const name of ["merchantName", "currency", "locale", "chargeLimit", "hourlyLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
     sessionStorage.setItem(DRAFT, JSON.stringify(typed));
     secrets = { gatewayKey: fields.gatewayKey.value };
     showPassword();
@@ -184,7 +192,7 @@ function build(place, saved, { isFirst, onSaved }) {
     "form", { class: "settings-form", novalidate: true, on: {
       submit: (event) => { event.preventDefault(); save.during(submit); }, input: corrected,
     } },
-    h("fieldset", { class: "card" }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), fields.chargeLimit.element),
+    h("fieldset", { class: "card" }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), h("div", { class: "pair" }, fields.chargeLimit.element, fields.hourlyLimit.element)),
     h("fieldset", { class: "card" }, h("legend", {}, t("settings.ids")), h("div", { class: "pair" }, fields.operatorID.element, fields.merchantID.element)),
     h("fieldset", { class: "card" }, h("legend", {}, t("settings.gateway")), fields.gatewayURL.element, fields.gatewayKey.element, fields.password.element, test.element, tested),
     h("div", { class: "settings-end" }, trouble, save.element,
@@ -193,16 +201,21 @@ function build(place, saved, { isFirst, onSaved }) {
   refill(place, form);
 }
 
-/** What is sent; null where the largest charge is not an amount, which is then said at its field. */
+/** What is sent; null where a limit is not an amount, which is then said at its field. */
 function bodyOf(fields, saved, withoutPassword) {
   const currency = fields.currency.value;
   const exponent = currency === state.session?.currency ? state.session.currencyExponent ?? exponentOf(currency) : exponentOf(currency);
-  const limitText = fields.chargeLimit.value.trim();
-  const limit = limitText === "" ? null : minorDigits(limitText, exponent);
-  if (limitText !== "" && limit === null) {
-    fields.chargeLimit.setError(t("settings.chargeLimitError", { example: decimal("50000", exponent) }));
-    fields.chargeLimit.control.focus();
-    return null;
+  const limits = {};
+  for (const name of ["chargeLimit", "hourlyLimit"]) {
+    const text = fields[name].value.trim();
+    const digits = text === "" ? null : minorDigits(text, exponent);
+    if (text !== "" && digits === null) {
+      fields[name].setError(t("settings.chargeLimitError", { example: decimal("50000", exponent) }));
+      fields[name].control.focus();
+      return null;
+    }
+    // Whole and below 2^53: exact.
+    limits[`${name}Minor`] = digits === null ? null : Number(digits);
   }
   return {
     operatorID: fields.operatorID.value,
@@ -211,8 +224,7 @@ function bodyOf(fields, saved, withoutPassword) {
     gatewayURL: fields.gatewayURL.value,
     currency,
     locale: fields.locale.value,
-    // Whole and below 2^53: exact.
-    chargeLimitMinor: limit === null ? null : Number(limit),
+    ...limits,
     ...(fields.gatewayKey.value ? { gatewayKey: fields.gatewayKey.value } : {}),
     ...(withoutPassword ? {} : { password: fields.password.value }),
     ...(saved.version === undefined || saved.version === null ? {} : { version: saved.version }),

@@ -1,0 +1,170 @@
+import Foundation
+import Journal
+import Logging
+import Payments
+import Testing
+import WalletConnectPay
+import WebServer
+
+@testable import Console
+@testable import Terminal
+
+/// A browser on the terminal's page.
+final class Page {
+    let console: Console
+    static let peer = "192.168.1.20"
+
+    let journal: Journal
+    let clock: StillClock
+    let desk: ChargeDesk
+    private let files: StaticFiles
+    private(set) var token: String?
+    private var sales = 0
+
+    init(_ console: Console, _ journal: Journal, _ clock: StillClock, _ desk: ChargeDesk, _ files: StaticFiles) {
+        (self.console, self.journal, self.clock, self.desk, self.files) = (console, journal, clock, desk, files)
+    }
+
+    /// Sends it as the page does and returns the answer's status. Keeps the session that it gets.
+    func send(_ method: String, _ path: String, _ body: String, csrf: String? = nil) async throws -> Int {
+        try await ask(method, path, body, csrf: csrf).status
+    }
+
+    /// As ``send(_:_:_:csrf:)``, with the whole answer.
+    func ask(_ method: String, _ path: String, _ body: String = "{}", csrf: String? = nil) async throws -> WebResponse {
+        sales += 1
+        var headers: WebHeaders = [
+            "Host": "till.local", "Origin": "https://till.local", "Content-Type": "application/json",
+            "Idempotency-Key": "sale-\(sales)",
+        ]
+        if let token {
+            headers.add("Cookie", "\(Gate.cookie)=\(token)")
+            headers.add("X-CSRF-Token", csrf ?? Sessions.csrfToken(of: token))
+        }
+        let request = try #require(
+            WebRequest(
+                method: method,
+                target: "/api/v1/\(path)",
+                headers: headers,
+                body: Array(body.utf8),
+                peerAddress: Self.peer
+            )
+        )
+        let response =
+            switch console.handle(request, files) {
+            case .now(let response): response
+            case .later(let work): await work()
+            }
+        if let cookie = response.headers["Set-Cookie"] {
+            let value = cookie.dropFirst(Gate.cookie.count + 1).prefix { $0 != ";" }
+            token = value.isEmpty ? nil : String(value)
+        }
+        return response
+    }
+
+    /// The answer to a file's address.
+    func fetch(_ path: String) async throws -> WebResponse {
+        let request = try #require(WebRequest(target: path, headers: ["Host": "till.local"]))
+        switch console.handle(request, files) {
+        case .now(let response): return response
+        case .later(let work): return await work()
+        }
+    }
+
+    /// Another browser on the same page.
+    func another() -> Page { Page(console, journal, clock, desk, files) }
+
+    /// What the answer's JSON says.
+    static func said(_ response: WebResponse) throws -> [String: Any] {
+        guard case .bytes(let bytes) = response.body else { return [:] }
+        return try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] ?? [:]
+    }
+
+    /// The ids of those who are signed in, and which of them this browser is.
+    func sessions() async throws -> (ids: [String], own: [String]) {
+        let list = try Self.said(try await ask("GET", "sessions"))["sessions"] as? [[String: Any]] ?? []
+        let own = list.filter { $0["current"] as? Bool == true }
+        return (list.compactMap { $0["id"] as? String }, own.compactMap { $0["id"] as? String })
+    }
+
+    func claimCode() async throws -> String {
+        let invitation = await desk.invitation
+        return try #require(invitation?.code)
+    }
+
+    /// Waits until the terminal takes charges.
+    func untilReady() async {
+        for await snapshot in await desk.snapshots() where snapshot.phase == .idle { return }
+    }
+
+    /// What the screen shows, once the terminal has started.
+    func phase() async -> TerminalSnapshot.Phase? {
+        for await snapshot in await desk.snapshots() {
+            if case .starting = snapshot.phase { continue }
+            return snapshot.phase
+        }
+        return nil
+    }
+
+    /// Oldest first.
+    func rows() async throws -> [AuditEntry] {
+        try await journal.auditEntries(before: nil, limit: 1000).reversed().map(\.entry)
+    }
+}
+
+/// A gateway that no request reaches.
+private struct NoNetwork: HTTPTransport {
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        throw .notSent(reason: "no network")
+    }
+}
+
+/// Runs a console whose documents are kept in `storage`, which gets the journal.
+func withConsole(
+    keepingIn storage: (Journal) -> any Keeping = { $0 },
+    securityContact: String? = nil,
+    _ body: (Page) async throws -> Void
+) async throws {
+    let folder = try TemporaryFolder()
+    try Data("<!doctype html>".utf8).write(to: URL(fileURLWithPath: folder.path + "/index.html"))
+    let (journal, clock) = (try folder.openJournal(), StillClock())
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let desk = ChargeDesk(archive: journal, clock: clock.terminalClock, logger: logger)
+    let settings = SettingsDesk(
+        journal: journal,
+        desk: desk,
+        gateways: GatewayPolicy(allowsLoopbackHTTP: false),
+        clock: clock.terminalClock,
+        logger: logger
+    ) { settings, key in
+        try MerchantClient(
+            baseURL: settings.gatewayURL,
+            credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
+            transport: NoNetwork()
+        )
+    }
+    let configuration = Console.Configuration(
+        address: "127.0.0.1",
+        port: 0,
+        names: ["till.local"],
+        pages: folder.path,
+        state: folder.path,
+        securityContact: securityContact
+    )
+    let console = try await Console(
+        configuration: configuration,
+        desk: desk,
+        settings: settings,
+        keeping: storage(journal),
+        clock: clock.terminalClock,
+        logger: logger,
+        hashRounds: 1 << 10
+    )
+    let files = try StaticFiles(folder: folder.path)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await console.run() }
+        group.addTask { try await desk.run() }
+        try await body(Page(console, journal, clock, desk, files))
+        group.cancelAll()
+    }
+}

@@ -1,0 +1,212 @@
+import Logging
+import Payments
+import Screen
+import Synchronization
+import Testing
+
+@testable import Terminal
+
+/// What stands on the screen, also when the screen does not do as it is told.
+@Suite(.timeLimit(.minutes(1)))
+struct ScreenDirectorTests {
+    @Test func aScreenThatFailedIsDrawnAgainInGrowingGaps() async throws {
+        try await withScreen(failures: 8) { desk, screen in
+            for gap in [1, 2, 4, 8, 16, 30, 30, 30] {
+                await desk.untilSleeping(for: .seconds(gap))
+                #expect(screen.pages == 0)
+                desk.clock.advance(by: .seconds(gap))
+            }
+            while screen.pages == 0 { try await pause() }
+            #expect(screen.tries == 9)
+        }
+    }
+
+    @Test func aScreenThatFailedCountsFromAnewAfterItWorked() async throws {
+        try await withScreen(failures: 2) { desk, screen in
+            await desk.pass(.seconds(1))
+            await desk.pass(.seconds(2))
+            while screen.pages == 0 { try await pause() }
+            screen.fail(times: 1)
+            await desk.desk.setGateway(.unreachable)
+            await desk.pass(.seconds(1))
+            while screen.pages == 1 { try await pause() }
+        }
+    }
+
+    /// A screen that is slow to draw gets what is newest next, not everything that was.
+    @Test func aSlowScreenMissesWhatWasBetween() async throws {
+        try await withScreen { desk, screen in
+            while screen.pages == 0 { try await pause() }
+            screen.hold()
+            for _ in 0..<100 {
+                await desk.desk.setGateway(.unreachable)
+                await desk.desk.setGateway(.ready)
+                await Task.yield()
+            }
+            await desk.desk.setGateway(.refused)
+            let before = screen.pages
+            screen.letGo()
+            // One may have been under way, one is the newest.
+            try await quiet(screen)
+            #expect((1...3).contains(screen.pages - before), "\(screen.pages - before)")
+            let pages = screen.pages
+            await desk.desk.setGateway(.unreachable)  // Looks the same: the newest is what stands there.
+            try await quiet(screen)
+            #expect(screen.pages <= pages + 1)
+        }
+    }
+
+    /// The seconds go on being counted whatever else is news.
+    @Test func aTickIsNotLostAmongNews() async throws {
+        try await withScreen { desk, screen in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            await desk.until { $0.phase.charge?.isReadableOnScreen != nil }
+            for _ in 0..<3 {
+                let pages = screen.pages
+                for _ in 0..<20 { await desk.desk.setGateway(.ready) }
+                await desk.untilSleeping(for: .milliseconds(1))
+                desk.clock.advance(by: .milliseconds(1))
+                while screen.pages == pages { try await pause() }
+                await desk.untilSleeping(for: .seconds(1))
+                desk.clock.advance(by: .milliseconds(999))
+            }
+        }
+    }
+
+    // MARK: - What it shows
+
+    private static func director(_ desk: ChargeDesk, _ clock: TerminalClock) -> ScreenDirector {
+        ScreenDirector(
+            desk: desk,
+            display: Display(sinks: []),
+            clock: clock,
+            webAddress: nil,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    @Test func aChargeThatCannotBeRecordedSaysSo() async throws {
+        try await withDesk { desk in
+            desk.archive.fail(at: 2...Int.max)
+            _ = try await desk.desk.open(desk.request())
+            let scene = Self.director(desk.desk, desk.clock.terminalClock).scene(of: await desk.desk.snapshot)
+            let detail = JournalError.diskFull.reason.message
+            #expect(scene == .offline(Scene.Offline(merchantName: "Kiosk", detail: detail)))
+        }
+    }
+
+    @Test func theIdleScreenSaysWhatCameByItself() async throws {
+        try await withDesk { desk in
+            let late = try await desk.paidLate()
+            await desk.until { $0.phase == .idle }
+            guard
+                case .idle(let idle) = Self.director(desk.desk, desk.clock.terminalClock)
+                    .scene(of: await desk.desk.snapshot)
+            else {
+                Issue.record("it is not the idle screen")
+                return
+            }
+            #expect(idle.notices == [Scene.Notice(.late, amountText: "€12.50", chargeCode: late.terms.code.rawValue)])
+        }
+    }
+
+    // MARK: - The screen under test
+
+    private func pause() async throws {
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+
+    /// Until nothing was drawn for a while. Drawing is the screen's own work and takes real time.
+    private func quiet(_ screen: Slate) async throws {
+        var calm = 0
+        var last = -1
+        while calm < 20_000 {
+            try await pause()
+            calm = screen.pages == last ? calm + 1 : 0
+            last = screen.pages
+        }
+    }
+
+    private func withScreen(
+        failures: Int = 0,
+        _ body: @Sendable (DeskUnderTest, Slate) async throws -> Void
+    ) async throws {
+        let slate = Slate(failures: failures)
+        try await withDesk { desk in
+            let director = ScreenDirector(
+                desk: desk.desk,
+                display: Display(sinks: [slate.sink()]),
+                clock: desk.clock.terminalClock,
+                webAddress: nil,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await director.run() }
+                defer { slate.letGo() }
+                try await body(desk, slate)
+                group.cancelAll()
+            }
+        }
+    }
+}
+
+/// What a screen in memory was told, and how it fails.
+private final class Slate: Sendable {
+    private struct State {
+        var failures: Int
+        var tries = 0
+        var pages = 0
+        var isHeld = false
+    }
+    private let state: Mutex<State>
+
+    init(failures: Int) { state = Mutex(State(failures: failures)) }
+
+    var tries: Int { state.withLock { $0.tries } }
+    var pages: Int { state.withLock { $0.pages } }
+
+    func fail(times: Int) { state.withLock { $0.failures = times } }
+    func hold() { state.withLock { $0.isHeld = true } }
+    func letGo() { state.withLock { $0.isHeld = false } }
+
+    func sink() -> Sink { Sink(self) }
+
+    /// Draws nothing; blocks for as long as it is held, on the screen's own queue.
+    final class Sink: PixelSink {
+        let name = "slate"
+        let surface = Surface(size: PixelSize(width: 320, height: 240))
+        private let slate: Slate
+        private var isNew = true
+
+        init(_ slate: Slate) { self.slate = slate }
+
+        func write(_ pixels: Span<UInt32>, to part: PixelRect) throws(ScreenError) {
+            let fails = slate.state.withLock { state in
+                if isNew { state.tries += 1 }
+                isNew = false
+                guard state.failures > 0 else { return false }
+                state.failures -= 1
+                return true
+            }
+            if fails {
+                isNew = true
+                throw .closed
+            }
+        }
+
+        func finish() throws(ScreenError) {
+            while slate.state.withLock({ $0.isHeld }) {}
+            isNew = true
+            slate.state.withLock { $0.pages += 1 }
+        }
+
+        func readBack(_ part: PixelRect, reducedBy factor: Int) throws(ScreenError) -> GreyImage {
+            GreyImage(size: PixelSize(width: 1, height: 1), pixels: [255])
+        }
+
+        func close() {}
+    }
+}
