@@ -20,7 +20,9 @@ let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-s
 let package = Package(
     name: "till",
     products: [
-        .library(name: "WalletConnectPay", targets: ["WalletConnectPay"])
+        .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
+        // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
+        .library(name: "WalletConnectPayNet", targets: ["WalletConnectPay", "Net"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -110,6 +112,12 @@ let package = Package(
         ),
 
         .executableTarget(
+            name: "till-example-wallet",
+            dependencies: ["Ethereum", "Net", "WalletConnectPay"],
+            swiftSettings: swift6
+        ),
+
+        .executableTarget(
             name: "till-bench-journal",
             dependencies: [
                 "Journal", "Payments", .product(name: "GRDB", package: "GRDB.swift"),
@@ -149,7 +157,7 @@ let package = Package(
         .testTarget(
             name: "SandboxTests",
             dependencies: [
-                "Sandbox", "StrictJSON", "Ethereum", "Payments", "WalletConnectPay", "WebServer", subprocess,
+                "Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "WalletConnectPay", "WebServer", subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Vectors"],
@@ -178,7 +186,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "till", "till-sandbox", "Journal", "Net", "Payments", "Terminal", "WalletConnectPay", asyncHTTPClient,
+                "till", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Terminal",
+                "WalletConnectPay", asyncHTTPClient,
                 logging, subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

@@ -1,12 +1,67 @@
+/// How a wallet says who it is. The gateway takes one way or the other, never both.
+///
+/// Source: WalletConnect Pay API 2026-02-19.preview, `securitySchemes`.
+public enum WalletCredentials: Sendable, Equatable {
+    /// The wallet's project at WalletConnect, and this installation of the wallet: any stable text.
+    case app(id: String, clientID: String)
+    case apiKey(Secret)
+
+    var headers: [HTTPRequest.Header] {
+        switch self {
+        case .app(let id, let clientID):
+            [HTTPRequest.Header("App-Id", id), HTTPRequest.Header("Client-Id", clientID)]
+        case .apiKey(let key): [HTTPRequest.Header("Api-Key", key.reveal())]
+        }
+    }
+}
+
 /// The wallet side of WalletConnect Pay: finds out what a payment can be paid with, and pays it.
 ///
+/// A value: copies ask the same gateway and share what they remember. Nothing runs between its calls, and no call outlives
+/// its task. It sends no telemetry and does not name the wallet to the gateway.
 /// Source: WalletConnect Pay API 2026-02-19.preview, tag Gateway; the official SDK for iOS for its shape.
 public struct PayClient: Sendable {
     private let base: BaseURL
     private let headers: [HTTPRequest.Header]
     private let transport: any HTTPTransport
     private let hosts: LinkHosts
+    private let clock: any Clock<Duration>
+    private let retries: Int
+    private let log: (@Sendable (String) -> Void)?
+    private let memory = OptionMemory()
 
+    /// - Parameters:
+    ///   - baseURL: `https://…`, with or without `/v1`; plain `http` to this machine only.
+    ///   - linkHosts: Hosts that a payment link may point to.
+    ///   - clock: Paces polling and retries. The time of day is never asked for, so a clock that is wrong does not matter.
+    ///   - retries: How often a call is repeated after silence, a 5xx or a 429. The gateway takes every call of this
+    ///     client again without acting twice.
+    ///   - log: Gets a line for each exchange: method, path, status. No account, signature or key.
+    /// - Throws: `PayError.unclear` where `baseURL` is no gateway address.
+    public init(
+        baseURL: String,
+        credentials: WalletCredentials,
+        transport: any HTTPTransport,
+        linkHosts: LinkHosts = .walletConnectPay,
+        clock: any Clock<Duration> = ContinuousClock(),
+        retries: Int = 5,
+        log: (@Sendable (String) -> Void)? = nil
+    ) throws(PayError) {
+        guard let base = BaseURL(baseURL) else { throw .unclear(detail: "not a gateway address") }
+        self.base = base
+        self.transport = transport
+        self.clock = clock
+        self.retries = retries
+        self.log = log
+        hosts = linkHosts
+        headers =
+            credentials.headers + [
+                HTTPRequest.Header("WCP-Version", MerchantClient.version),
+                HTTPRequest.Header("Accept", "application/json"),
+            ]
+    }
+
+    /// A client that asks once and leaves it to its caller to ask again.
     /// - Parameters:
     ///   - appID: The wallet's project at WalletConnect, sent with `clientID`.
     ///   - clientID: This installation of the wallet; any stable text.
@@ -18,58 +73,73 @@ public struct PayClient: Sendable {
         transport: any HTTPTransport,
         linkHosts: LinkHosts = .walletConnectPay
     ) throws(PayError) {
-        guard let base = BaseURL(baseURL) else { throw .unclear(detail: "not a gateway address") }
-        self.base = base
-        self.transport = transport
-        hosts = linkHosts
-        headers = [
-            HTTPRequest.Header("App-Id", appID), HTTPRequest.Header("Client-Id", clientID),
-            HTTPRequest.Header("WCP-Version", MerchantClient.version), HTTPRequest.Header("Accept", "application/json"),
-        ]
+        try self.init(
+            baseURL: baseURL,
+            credentials: .app(id: appID, clientID: clientID),
+            transport: transport,
+            linkHosts: linkHosts,
+            retries: 0
+        )
     }
 
     /// What the accounts can pay the link's payment with.
-    /// - Parameter accounts: CAIP-10, on as many chains as the wallet has.
-    public func options(link: String, accounts: [String]) async throws(PayError) -> PaymentOptions {
+    /// - Parameters:
+    ///   - accounts: CAIP-10, on as many chains as the wallet has.
+    ///   - includesInfo: Asks for ``PaymentOptions/info`` too.
+    /// - Throws: Nothing has happened, whatever it says; ask again.
+    public func options(
+        link: String,
+        accounts: [String],
+        includesInfo: Bool = true
+    ) async throws(PayError) -> PaymentOptions {
         let id: PaymentID
         do throws(PaymentLink.Refusal) { id = try PaymentLink(link, hosts: hosts).paymentID } catch {
             throw .invalidLink(error)
         }
         let answer: WireOptions = try await post(
-            "/gateway/payment/\(id)/options?includePaymentInfo=true",
+            "/gateway/payment/\(id)/options?includePaymentInfo=\(includesInfo)",
             WireOptionsRequest(accounts: accounts)
         )
         var options: [PaymentOption] = []
-        for option in answer.options ?? [] {
-            var actions: [PaymentAction] = []
-            for action in option.actions { actions.append(try action.action()) }
-            options.append(
-                PaymentOption(
-                    id: option.id,
-                    account: option.account,
-                    amount: option.amount.amount,
-                    etaSeconds: option.etaS ?? 0,
-                    expiresAtSeconds: option.expiresAt,
-                    actions: actions
-                )
-            )
-        }
-        return PaymentOptions(paymentID: id, info: answer.info?.info, options: options)
+        for option in answer.options ?? [] { options.append(try option.option()) }
+        memory.keep(options, of: id)
+        return PaymentOptions(
+            paymentID: id,
+            info: answer.info?.info,
+            options: options,
+            collectData: answer.collectData?.action,
+            result: answer.resultInfo?.result
+        )
     }
 
     /// The wallet calls that an option needs, in order, with every `build` step resolved.
+    /// - Throws: Nothing has happened, whatever it says. After a refusal ask for the options again: they may have changed.
     public func requiredActions(paymentID: PaymentID, option: PaymentOption) async throws(PayError) -> [WalletRPC] {
+        try await calls(of: option.steps, paymentID: paymentID, optionID: option.id)
+    }
+
+    /// The same for an option by its name; what ``options(link:accounts:includesInfo:)`` said about it is remembered.
+    func requiredActions(paymentID: PaymentID, optionID: String) async throws(PayError) -> [WalletRPC] {
+        try await calls(of: memory.steps(of: optionID, paymentID), paymentID: paymentID, optionID: optionID)
+    }
+
+    private func calls(
+        of steps: [PaymentStep],
+        paymentID: PaymentID,
+        optionID: String
+    ) async throws(PayError) -> [WalletRPC] {
         var calls: [WalletRPC] = []
-        for action in option.actions.isEmpty ? [.build(data: "")] : option.actions {
-            switch action {
-            case .walletRPC(let call): calls.append(call)
+        for step in steps.isEmpty ? [.build(data: "")] : steps {
+            switch step {
+            case .call(let call): calls.append(call)
+            case .unrecognised(let kind): throw .unclear(detail: "a step of the unknown kind '\(kind)'")
             case .build(let data):
                 let answer: WireActions = try await post(
                     "/gateway/payment/\(paymentID)/fetch",
-                    WireFetch(optionId: option.id, data: data)
+                    WireFetch(optionId: optionID, data: data)
                 )
                 for built in answer.actions {
-                    guard case .walletRPC(let call) = try built.action() else {
+                    guard case .call(let call) = try built.step() else {
                         throw .unclear(detail: "a build step that leads to another one")
                     }
                     calls.append(call)
@@ -80,65 +150,232 @@ public struct PayClient: Sendable {
     }
 
     /// Hands the signatures over, one for each action and in their order, and waits until the payment is final.
-    /// - Parameter limit: How long to wait in all; nil waits for as long as the gateway says it is under way.
+    ///
+    /// It takes as long as `limit`, and up to twenty seconds more where the gateway falls silent at the end. An end that the
+    /// gateway's own flag calls not final is asked about again.
+    /// - Parameters:
+    ///   - collectedData: Answers to ``CollectDataAction/fields``; nil after a form, which hands them over itself.
+    ///   - limit: How long to wait in all; nil waits for as long as the gateway says it is under way.
+    /// - Throws: `refused`, `rateLimited`, `notSent`: nothing was paid by this call. All others: it may have been; ask
+    ///   ``status(of:waits:)``.
     public func confirm(
         paymentID: PaymentID,
         optionID: String,
         signatures: [String],
-        waitingUpTo limit: Duration? = nil,
-        clock: some Clock<Duration> = ContinuousClock()
+        collectedData: [CollectDataFieldResult]? = nil,
+        waitingUpTo limit: Duration? = nil
+    ) async throws(PayError) -> StatusReport {
+        let request = WireConfirm(
+            optionId: optionID,
+            results: signatures.map { WireConfirm.Result(data: [$0]) },
+            collectedData: collectedData.map { answers in
+                WireConfirm.Collected(fields: answers.map { WireConfirm.Field(id: $0.id, value: $0.value) })
+            }
+        )
+        return try await follow(paymentID, request, limit, clock)
+    }
+
+    /// How a payment stands.
+    /// - Parameter waits: Lets the gateway hold the answer back until the status changes, for 20 seconds at most.
+    public func status(of id: PaymentID, waits: Bool = false) async throws(PayError) -> StatusReport {
+        try await status(of: id, heldFor: waits ? Self.longestPoll : nil, Effort(clock: clock, retries: retries))
+    }
+}
+
+// MARK: - Polling
+
+extension PayClient {
+    private static let longestPoll = Duration.seconds(20)
+    /// Time for an answer beyond what a long poll may take.
+    private static let margin = Duration.seconds(10)
+    /// A gateway that asks for less is not asked in a tight loop.
+    private static let shortestPause = Duration.milliseconds(100)
+
+    private func follow<C: Clock<Duration>>(
+        _ id: PaymentID,
+        _ request: WireConfirm,
+        _ limit: Duration?,
+        _ clock: C
     ) async throws(PayError) -> StatusReport {
         let started = clock.now
-        let request = WireConfirm(optionId: optionID, results: signatures.map { WireConfirm.Result(data: [$0]) })
-        let answer: WireStatus = try await post(
-            "/gateway/payment/\(paymentID)/confirm?maxPollMs=\(Self.longPollMilliseconds)",
-            request,
-            timeout: Self.longPollTimeout
-        )
-        var report = answer.report
-        while !report.status.isFinal {
-            let elapsed = started.duration(to: clock.now)
-            if let limit, elapsed >= limit { throw .pollingTimeout(after: elapsed) }
-            do { try await clock.sleep(for: report.pollAfter ?? .seconds(1)) } catch { throw .cancelled }
-            report = try await status(of: paymentID, waits: true)
+        func remaining() -> Duration? { limit.map { max(.zero, $0 - started.duration(to: clock.now)) } }
+
+        var effort = Effort(clock: clock, retries: retries, limit: limit)
+        var report = try await confirm(id, request, min(Self.longestPoll, limit ?? Self.longestPoll), &effort)
+        while !(report.status.isFinal && report.isFinal) {
+            if remaining() == .zero { throw .pollingTimeout(after: started.duration(to: clock.now)) }
+            let pause = max(report.pollAfter ?? .seconds(1), Self.shortestPause)
+            do { try await clock.sleep(for: min(pause, remaining() ?? pause)) } catch { throw .cancelled }
+            let left = remaining()
+            do throws(PayError) {
+                report = try await status(
+                    of: id,
+                    heldFor: min(Self.longestPoll, left ?? Self.longestPoll),
+                    Effort(clock: clock, retries: retries, limit: left)
+                )
+            } catch {
+                // The signatures are with the gateway: no error from here on may say that nothing was paid.
+                switch error {
+                case .notSent: throw .noAnswer(after: started.duration(to: clock.now))
+                case .refused, .rateLimited: throw .unclear(detail: "confirmed, then \(error.text)")
+                case .invalidLink, .noAnswer, .unclear, .pollingTimeout, .cancelled: throw error
+                }
+            }
         }
         return report
     }
 
-    /// How a payment stands.
-    /// - Parameter waits: Lets the gateway hold the answer back until the status changes.
-    public func status(of id: PaymentID, waits: Bool = false) async throws(PayError) -> StatusReport {
-        let path = "/gateway/payment/\(id)/status" + (waits ? "?maxPollMs=\(Self.longPollMilliseconds)" : "")
+    /// - Throws: `refused` only where the payment is known not to have been confirmed by an earlier try.
+    private func confirm(
+        _ id: PaymentID,
+        _ body: WireConfirm,
+        _ hold: Duration,
+        _ effort: inout Effort
+    ) async throws(PayError) -> StatusReport {
+        let path = "/gateway/payment/\(id)/confirm?maxPollMs=\(hold.milliseconds)"
+        let refusal: PayError
+        do throws(PayError) {
+            let request = try post(path, body, timeout: hold + Self.margin)
+            let answer: WireStatus = try await exchange(request, &effort)
+            return answer.report
+        } catch {
+            guard effort.mayHaveTakenEffect else { throw error }
+            switch error {
+            case .refused, .rateLimited, .notSent: refusal = error
+            default: throw error
+            }
+        }
+        // A try before this one got no answer: it may be what made the gateway refuse. How the payment stands tells.
+        let report: StatusReport
+        do throws(PayError) {
+            report = try await status(of: id, heldFor: nil, Effort(clock: clock, retries: 0))
+        } catch {
+            throw .unclear(detail: "\(refusal), after a try that got no answer")
+        }
+        switch report.status {
+        case .requiresAction, .expired, .cancelled: throw refusal
+        case .processing, .succeeded, .failed, .unrecognised: return report
+        }
+    }
+
+    private func status(
+        of id: PaymentID,
+        heldFor hold: Duration?,
+        _ effort: Effort
+    ) async throws(PayError) -> StatusReport {
+        let path = "/gateway/payment/\(id)/status" + (hold.map { "?maxPollMs=\($0.milliseconds)" } ?? "")
+        let timeout = (hold ?? .zero) + Self.margin
+        var effort = effort
         let answer: WireStatus = try await exchange(
-            HTTPRequest(method: .get, url: base.url(path), headers: headers, timeout: Self.longPollTimeout)
+            HTTPRequest(method: .get, url: base.url(path), headers: headers, timeout: timeout),
+            &effort
         )
         return answer.report
     }
+}
 
-    private static let longPollMilliseconds = 20_000
-    private static let longPollTimeout = Duration.seconds(30)
+// MARK: - One call
 
-    private func post<Answer: WireType>(
-        _ path: String,
-        _ body: some WireType,
-        timeout: Duration = .seconds(15)
-    ) async throws(PayError) -> Answer {
+/// How hard a call is tried, and what became of the tries.
+private struct Effort {
+    let clock: any Clock<Duration>
+    var retries: Int
+    /// After that no try begins.
+    var limit: Duration?
+    /// A try got no answer that excludes an effect.
+    var mayHaveTakenEffect = false
+
+    init(clock: any Clock<Duration>, retries: Int, limit: Duration? = nil) {
+        (self.clock, self.retries, self.limit) = (clock, retries, limit)
+    }
+}
+
+extension PayClient {
+    private func post(_ path: String, _ body: some WireType, timeout: Duration) throws(PayError) -> HTTPRequest {
         let bytes: [UInt8]
         do { bytes = try body.encoded() } catch { throw .unclear(detail: "the request cannot be written as JSON") }
         let json = HTTPRequest.Header("Content-Type", "application/json")
-        return try await exchange(
-            HTTPRequest(method: .post, url: base.url(path), headers: headers + [json], body: bytes, timeout: timeout)
+        return HTTPRequest(
+            method: .post,
+            url: base.url(path),
+            headers: headers + [json],
+            body: bytes,
+            timeout: timeout
         )
     }
 
-    private func exchange<Answer: WireType>(_ request: HTTPRequest) async throws(PayError) -> Answer {
+    private func post<Answer: Decodable>(_ path: String, _ body: some WireType) async throws(PayError) -> Answer {
+        var effort = Effort(clock: clock, retries: retries)
+        return try await exchange(try post(path, body, timeout: .seconds(15)), &effort)
+    }
+
+    private func exchange<Answer: Decodable>(
+        _ request: HTTPRequest,
+        _ effort: inout Effort
+    ) async throws(PayError) -> Answer {
+        try await exchange(request, &effort, effort.clock)
+    }
+
+    /// Tries until there is an answer that another try would not change.
+    /// Source: yttrium, `with_retry`: what is repeated and after how long.
+    private func exchange<Answer: Decodable, C: Clock<Duration>>(
+        _ request: HTTPRequest,
+        _ effort: inout Effort,
+        _ clock: C
+    ) async throws(PayError) -> Answer {
+        let started = clock.now
+        var request = request
+        var attempt = 0
+        while true {
+            let body: [UInt8]
+            do throws(PayError) {
+                body = try await send(request)
+            } catch {
+                switch error {
+                case .notSent, .rateLimited: break
+                case .noAnswer, .unclear: effort.mayHaveTakenEffect = true
+                case .refused, .invalidLink, .pollingTimeout, .cancelled: throw error
+                }
+                attempt += 1
+                let pause = Self.pause(before: attempt, error)
+                let elapsed = started.duration(to: clock.now)
+                guard attempt <= effort.retries, effort.limit.map({ elapsed + pause < $0 }) ?? true else { throw error }
+                do { try await clock.sleep(for: pause) } catch { throw .cancelled }
+                if let limit = effort.limit {
+                    let left = max(.zero, limit - started.duration(to: clock.now))
+                    request.timeout = min(request.timeout, left + Self.margin)
+                }
+                continue
+            }
+            do { return try WalletAnswer.decode(body) } catch {
+                effort.mayHaveTakenEffect = true
+                throw .unclear(detail: "an answer with a body that is not as documented")
+            }
+        }
+    }
+
+    /// One exchange. Returns the body of an answer that says yes.
+    private func send(_ request: HTTPRequest) async throws(PayError) -> [UInt8] {
         let response: HTTPResponse
         do throws(TransportError) { response = try await transport.send(request) } catch {
+            log?("\(request.method.rawValue) \(request.url) → \(error)")
             throw error == .cancelled ? .cancelled : PayError(MerchantError(error))
         }
+        log?("\(request.method.rawValue) \(request.url) → \(response.status)")
         guard (200..<300).contains(response.status) else { throw PayError(MerchantError(response)) }
-        do { return try Answer.decode(response.body) } catch {
-            throw .unclear(detail: "HTTP \(response.status) with a body that is not as documented")
-        }
+        return response.body
+    }
+
+    /// One second, then two; a gateway that names its own time is heard up to two seconds.
+    private static func pause(before attempt: Int, _ failure: PayError) -> Duration {
+        if case .rateLimited(let named?) = failure { return min(named, .seconds(2)) }
+        return .seconds(min(attempt, 2))
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded down.
+    var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

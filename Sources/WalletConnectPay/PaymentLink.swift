@@ -2,6 +2,7 @@
 ///
 /// Source: WalletConnect Pay documentation, payment links; the official SDK's `extract_payment_id`.
 public struct PaymentLink: Sendable, Hashable {
+    /// The payment that it is about.
     public let paymentID: PaymentID
 
     /// Why a text is no payment link.

@@ -2,6 +2,7 @@
 ///
 /// Source: WalletConnect Pay API 2026-02-19.preview, refund schema, `paymentId`.
 public struct PaymentID: Sendable, Hashable, CustomStringConvertible {
+    /// As it travels.
     public let rawValue: String
 
     /// Nil where `rawValue` has another form.
@@ -12,6 +13,7 @@ public struct PaymentID: Sendable, Hashable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
+    /// As it travels.
     public var description: String { rawValue }
 }
 
@@ -23,6 +25,7 @@ public enum PaymentStatus: Sendable, Hashable {
     /// A word that no document of ours knows. Never take it for an outcome.
     case unrecognised(String)
 
+    /// Every word makes a value.
     public init(word: String) {
         self =
             switch word {
@@ -36,6 +39,7 @@ public enum PaymentStatus: Sendable, Hashable {
             }
     }
 
+    /// As it travels.
     public var word: String {
         switch self {
         case .requiresAction: "requires_action"
@@ -57,42 +61,31 @@ public enum PaymentStatus: Sendable, Hashable {
     }
 }
 
+/// As its word, so that a status which is not known here is written as it was read.
+extension PaymentStatus: Codable {
+    /// Reads its word, known or not.
+    public init(from decoder: any Decoder) throws {
+        self.init(word: try decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes its word, as it was read.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(word)
+    }
+}
+
 /// An amount as it travels: a unit and digits of any length. Never counted with, so never rounded.
 public struct PayAmount: Sendable, Hashable {
     /// `iso4217/EUR` or `caip19/eip155:8453/erc20:0x…`.
     public var unit: String
     /// Smallest units, decimal digits.
     public var value: String
-    public var display: Display?
+    /// How to write it for people. The gateway gives it to wallets always, to merchants not.
+    public var display: AmountDisplay?
 
-    /// How an amount is written for people.
-    public struct Display: Sendable, Hashable {
-        public var assetSymbol: String
-        public var assetName: String
-        /// Nil where the gateway left it out: the digits then say nothing for people.
-        public var decimals: Int?
-        public var iconURL: String?
-        public var networkName: String?
-        public var networkIconURL: String?
-
-        public init(
-            assetSymbol: String,
-            assetName: String,
-            decimals: Int?,
-            iconURL: String? = nil,
-            networkName: String? = nil,
-            networkIconURL: String? = nil
-        ) {
-            self.assetSymbol = assetSymbol
-            self.assetName = assetName
-            self.decimals = decimals
-            self.iconURL = iconURL
-            self.networkName = networkName
-            self.networkIconURL = networkIconURL
-        }
-    }
-
-    public init(unit: String, value: String, display: Display? = nil) {
+    /// An amount of these parts, as they are.
+    public init(unit: String, value: String, display: AmountDisplay? = nil) {
         (self.unit, self.value, self.display) = (unit, value, display)
     }
 
@@ -100,6 +93,61 @@ public struct PayAmount: Sendable, Hashable {
     public static func fiat(code: String, minorUnits: Int64) -> PayAmount {
         PayAmount(unit: "iso4217/\(code)", value: String(minorUnits))
     }
+}
+
+/// How an amount is written for people: its value divided by ten to the power of `decimals`, and a symbol.
+///
+/// The texts come from outside: shorten and clean them before they are shown.
+/// Source: WalletConnect Pay API 2026-02-19.preview, `AmountDisplay`.
+public struct AmountDisplay: Sendable, Hashable {
+    /// For example `USDC`.
+    public var assetSymbol: String
+    /// For example `USD Coin`.
+    public var assetName: String
+    /// Digits behind the decimal point, 0 to 77. Nil where the gateway left it out: the digits then say nothing for people.
+    public var decimals: Int?
+    /// The token's picture. Loading it tells that host about the customer.
+    public var iconUrl: String?
+    /// For example `Base`; nil for money that is on no network.
+    public var networkName: String?
+    /// The network's picture. Loading it tells that host about the customer.
+    public var networkIconUrl: String?
+
+    /// A display of these parts, as they are.
+    public init(
+        assetSymbol: String,
+        assetName: String,
+        decimals: Int?,
+        iconURL: String? = nil,
+        networkName: String? = nil,
+        networkIconURL: String? = nil
+    ) {
+        self.assetSymbol = assetSymbol
+        self.assetName = assetName
+        self.decimals = decimals
+        self.iconUrl = iconURL
+        self.networkName = networkName
+        self.networkIconUrl = networkIconURL
+    }
+}
+
+extension PayAmount {
+    /// Its older name.
+    public typealias Display = AmountDisplay
+}
+
+/// Lets code written for the SDK for iOS, where every amount has a display, read `amount.display.assetSymbol` here too.
+extension AmountDisplay? {
+    /// Empty where there is no display.
+    public var assetSymbol: String { self?.assetSymbol ?? "" }
+    /// Empty where there is no display.
+    public var assetName: String { self?.assetName ?? "" }
+    /// Nil where there is no display, or none in it.
+    public var iconUrl: String? { self?.iconUrl }
+    /// Nil where there is no display, or none in it.
+    public var networkName: String? { self?.networkName }
+    /// Nil where there is no display, or none in it.
+    public var networkIconUrl: String? { self?.networkIconUrl }
 }
 
 /// What the gateway gave as proof that a payment succeeded.

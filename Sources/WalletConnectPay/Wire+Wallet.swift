@@ -3,9 +3,13 @@ import FoundationEssentials
 /// The wallet side's JSON. Source: WalletConnect Pay API 2026-02-19.preview, tag Gateway.
 struct WireOptionsRequest: WireType { var accounts: [String] }
 
-struct WireOptions: WireType {
+struct WireOptions: Decodable {
     var info: WireInfo?
+    /// Null when the payment is over.
     var options: [WireOption]?
+    var collectData: WireCollectData?
+    /// In the SDK's documents, not in the API's: the payment was made already.
+    var resultInfo: WireResult?
 }
 
 struct WireInfo: WireType {
@@ -13,33 +17,90 @@ struct WireInfo: WireType {
     var amount: WireAmount
     var expiresAt: Int64
     var merchant: Merchant
+    var buyer: Buyer?
 
     struct Merchant: WireType {
         var name: String
         var iconUrl: String?
     }
 
+    struct Buyer: WireType {
+        var accountCaip10: String
+        var accountProviderName: String?
+        var accountProviderIcon: String?
+    }
+
     var info: PaymentInfo {
         PaymentInfo(
             status: PaymentStatus(word: status),
             amount: amount.amount,
-            expiresAtSeconds: expiresAt,
-            merchantName: merchant.name,
-            merchantIconURL: merchant.iconUrl
+            expiresAt: expiresAt,
+            merchant: MerchantInfo(name: merchant.name, iconUrl: merchant.iconUrl),
+            buyer: buyer.map {
+                BuyerInfo(
+                    accountCaip10: $0.accountCaip10,
+                    accountProviderName: $0.accountProviderName ?? "",
+                    accountProviderIcon: $0.accountProviderIcon
+                )
+            }
         )
     }
 }
 
-struct WireOption: WireType {
+struct WireOption: Decodable {
     var id: String
     var account: String
     var amount: WireAmount
-    var etaS: Int?
+    var etaS: Int64?
     var expiresAt: Int64?
-    var actions: [WireAction]
+    var actions: [WireAction]?
+    var collectData: WireCollectData?
+
+    func option() throws(PayError) -> PaymentOption {
+        var steps: [PaymentStep] = []
+        for action in actions ?? [] { steps.append(try action.step()) }
+        return PaymentOption(
+            id: id,
+            account: account,
+            amount: amount.amount,
+            etaS: etaS ?? 0,
+            expiresAt: expiresAt,
+            collectData: collectData?.action,
+            steps: steps
+        )
+    }
 }
 
-struct WireActions: WireType { var actions: [WireAction] }
+/// Both generations: `fields`, and `url` with `schema`. Production sends the one, the other, or both.
+struct WireCollectData: Decodable {
+    var fields: [Field]?
+    var schema: JSONText?
+    var url: String?
+
+    struct Field: Decodable {
+        var id: String
+        var name: String?
+        var required: Bool?
+        var type: String?
+    }
+
+    var action: CollectDataAction {
+        CollectDataAction(
+            fields: (fields ?? []).map {
+                CollectDataField(
+                    id: $0.id,
+                    name: $0.name ?? $0.id,
+                    required: $0.required ?? false,
+                    fieldType: CollectDataFieldType(word: $0.type ?? "text")
+                )
+            },
+            url: url,
+            schema: schema?.contents
+        )
+    }
+}
+
+struct WireActions: Decodable { var actions: [WireAction] }
 
 struct WireFetch: WireType {
     var optionId: String
@@ -49,19 +110,27 @@ struct WireFetch: WireType {
 struct WireConfirm: WireType {
     var optionId: String
     var results: [Result]
+    var collectedData: Collected?
 
     struct Result: WireType {
         var type = "walletRpc"
         var data: [String]
     }
+
+    struct Collected: WireType { var fields: [Field] }
+
+    struct Field: WireType {
+        var id: String
+        var value: String
+    }
 }
 
 /// An action; one of a kind that is not known here stays in its place, so that results keep their order.
-struct WireAction: WireType {
+struct WireAction: Decodable {
     var type: String
-    var data: Payload
+    var data: Payload?
 
-    struct Payload: WireType {
+    struct Payload: Decodable {
         /// Snake case, alone among its neighbours.
         var chain_id: String?
         var method: String?
@@ -69,67 +138,46 @@ struct WireAction: WireType {
         var data: String?
     }
 
-    func action() throws(PayError) -> PaymentAction {
+    func step() throws(PayError) -> PaymentStep {
         switch type {
-        case "build": return .build(data: data.data ?? "")
+        case "build": return .build(data: data?.data ?? "")
         case "walletRpc":
-            guard let chain = data.chain_id, let method = data.method else {
+            guard let chain = data?.chain_id, let method = data?.method else {
                 throw .unclear(detail: "a wallet action without its chain or method")
             }
-            return .walletRPC(WalletRPC(chainID: chain, method: method, params: data.params?.text ?? "[]"))
-        default: throw .unclear(detail: "an action of an unknown kind")
+            return .call(WalletRpcAction(chainId: chain, method: method, params: data?.params?.text ?? "[]"))
+        default: return .unrecognised(kind: type)
         }
     }
 }
 
-/// Any JSON value, kept as text. Numbers beyond 64 bits travel as strings in this protocol.
-struct JSONText: Codable {
+/// Any JSON value, kept as the text that it came in. Decodes from a ``WalletAnswer`` only.
+struct JSONText: Decodable {
     let text: String
 
     init(from decoder: any Decoder) throws {
-        let value = try Value(from: decoder)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
-        text = String(decoding: try encoder.encode(value), as: UTF8.self)
+        guard let key = WalletAnswer.document, let document = decoder.userInfo[key] as? [UInt8],
+            let text = RawJSON.text(in: document, at: decoder.codingPath)
+        else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no text of its own")
+            )
+        }
+        self.text = text
     }
 
-    func encode(to encoder: any Encoder) throws {
-        try JSONDecoder().decode(Value.self, from: Data(text.utf8)).encode(to: encoder)
-    }
+    /// The value of a JSON string, the text of anything else.
+    var contents: String { (try? JSONDecoder().decode(String.self, from: Data(text.utf8))) ?? text }
+}
 
-    private indirect enum Value: Codable {
-        case null, bool(Bool), integer(Int64), number(Double), string(String), array([Value]), object([String: Value])
+/// How an answer of the gateway to a wallet is read. Lenient: unknown fields are ignored, missing optional ones are nil.
+enum WalletAnswer {
+    /// The whole document, for values that keep their own text.
+    static let document = CodingUserInfoKey(rawValue: "document")
 
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if container.decodeNil() {
-                self = .null
-            } else if let value = try? container.decode(Bool.self) {
-                self = .bool(value)
-            } else if let value = try? container.decode(Int64.self) {
-                self = .integer(value)
-            } else if let value = try? container.decode(Double.self) {
-                self = .number(value)
-            } else if let value = try? container.decode(String.self) {
-                self = .string(value)
-            } else if let value = try? container.decode([Value].self) {
-                self = .array(value)
-            } else {
-                self = .object(try container.decode([String: Value].self))
-            }
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            switch self {
-            case .null: try container.encodeNil()
-            case .bool(let value): try container.encode(value)
-            case .integer(let value): try container.encode(value)
-            case .number(let value): try container.encode(value)
-            case .string(let value): try container.encode(value)
-            case .array(let value): try container.encode(value)
-            case .object(let value): try container.encode(value)
-            }
-        }
+    static func decode<Answer: Decodable>(_ bytes: [UInt8]) throws -> Answer {
+        let decoder = JSONDecoder()
+        if let document { decoder.userInfo[document] = bytes }
+        return try decoder.decode(Answer.self, from: Data(bytes))
     }
 }

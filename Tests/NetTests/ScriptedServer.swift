@@ -20,6 +20,10 @@ final class ScriptedServer: Sendable {
     private let script: Script
     private let isStopped = Atomic<Bool>(false)
     private let seen = Mutex<[[UInt8]]>([])
+    private let open = Atomic<Int>(0)
+
+    /// Connections that neither side has ended.
+    var openConnections: Int { open.load(ordering: .relaxed) }
 
     /// What came over each connection so far.
     var requests: [String] { seen.withLock { $0.map { String(decoding: $0, as: UTF8.self) } } }
@@ -54,6 +58,7 @@ final class ScriptedServer: Sendable {
         while true {
             let connection = accept(listener, nil, nil)
             guard connection >= 0 else { return }
+            open.add(1, ordering: .relaxed)
             let index = seen.withLock { seen in
                 seen.append([])
                 return seen.count - 1
@@ -61,6 +66,7 @@ final class ScriptedServer: Sendable {
             Thread.detachNewThread { [self] in
                 play(on: connection, index)
                 close(connection)
+                open.subtract(1, ordering: .relaxed)
             }
         }
     }

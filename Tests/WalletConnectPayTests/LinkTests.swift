@@ -48,6 +48,47 @@ struct LinkTests {
         #expect(throws: PaymentLink.Refusal.self) { try PaymentLink(text) }
     }
 
+    private struct Extraction: Decodable {
+        struct Case: Decodable {
+            var input: String
+            var paymentId: String?
+        }
+        var fromSdkTests: [Case]
+        var derivedFromSource: [Case]
+    }
+
+    /// What the official SDK extracts a payment's name from, this does too, except over what others could read or change on
+    /// the way; and never anything else: the SDK takes any word for a name, and any address for a link.
+    @Test func theStrictReadingNamesWhatTheOfficialSDKNamesOrNothing() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors/payment-id.json")
+        let vectors = try JSONDecoder().decode(Extraction.self, from: Data(contentsOf: file))
+        let stricter = [
+            "http://pay.walletconnect.com/pay_123", "https://pay.walletconnect.com:8443/?pid=pay_1",
+            "https://user@pay.walletconnect.com/?pid=pay_1",
+        ]
+        var named = 0
+        for vector in vectors.fromSdkTests + vectors.derivedFromSource {
+            if let id = vector.paymentId.flatMap({ PaymentID($0) }), !stricter.contains(vector.input) {
+                #expect(try PaymentLink(vector.input).paymentID == id, "\(vector.input)")
+                named += 1
+            } else {
+                #expect(throws: PaymentLink.Refusal.self, "\(vector.input)") { try PaymentLink(vector.input) }
+            }
+        }
+        #expect(named == 13)
+    }
+
+    @Test(arguments: [
+        "https://applepay.com/", "https://alipay.com/order/1", "https://www.bitpay.com/i/ABC",
+        "https://shop.test/?googlepay=1", "https://shop.test/?pay=card", "https://evil.example/pay_1",
+        "repay_plan.pdf", "https://fakepay.walletconnect.com/pay_1",
+        "https://evil.pay.walletconnect.com.attacker.com/?pid=pay_1", "wc:abc@2?PAY=https://pay.walletconnect.com/",
+    ])
+    func whatOnlyLooksLikeALinkIsRefusedByTheStrictReading(text: String) {
+        #expect(PaymentLink.isPaymentLink(text) && WalletConnectPay.isPaymentLink(text))
+        #expect(throws: PaymentLink.Refusal.self) { try PaymentLink(text) }
+    }
+
     @Test func anyBytesAreReadWithoutATrap() {
         var generator = SystemRandomNumberGenerator()
         let pieces = [

@@ -1,0 +1,114 @@
+import FoundationEssentials
+
+/// What a wallet needs to ask its customer for what the gateway wants to know.
+///
+/// There is no web view on Linux: show the form in whatever shows pages, pass it what it can be filled with, and hand every
+/// message of its bridge to ``message(_:)``.
+/// Source: WalletConnect Pay SDK for Swift, data collection.
+public enum DataCollection {
+    /// What stands between choosing an option and confirming it.
+    public enum Requirement: Sendable, Hashable {
+        /// Nothing: go on.
+        case none
+        /// Show the page at this address and wait for ``Message/complete``. Pass nothing to `confirmPayment`.
+        case form(url: String, CollectDataAction)
+        /// Ask for these and pass the answers as `collectedData` to `confirmPayment`.
+        case fields([CollectDataField])
+        /// Something is asked for in a way that is not known here. The option cannot be paid.
+        case unrecognised
+    }
+
+    /// What there is to ask for before this option can be paid.
+    ///
+    /// An option's own `collectData` decides, and an option without any needs none, whatever the others need. Only where
+    /// the answer is of the generation that knows fields alone, and none per option, its fields hold for every option.
+    public static func requirement(
+        for option: PaymentOption,
+        in response: PaymentOptionsResponse
+    ) -> Requirement {
+        if let own = option.collectData { return requirement(own) }
+        guard let all = response.collectData, all.url == nil, all.schema == nil,
+            response.options.allSatisfy({ $0.collectData == nil })
+        else { return .none }
+        return requirement(all)
+    }
+
+    private static func requirement(_ action: CollectDataAction) -> Requirement {
+        if let url = action.url, !url.isEmpty { return .form(url: url, action) }
+        return action.fields.isEmpty ? .unrecognised : .fields(action.fields)
+    }
+
+    /// Light or dark, for the form.
+    public enum Theme: String, Sendable {
+        case light, dark
+    }
+
+    /// The form's address with what the wallet knows already, so that the customer need not type it.
+    /// - Parameters:
+    ///   - baseUrl: As the gateway gave it. What its query has stays.
+    ///   - prefillData: By the schema's names; see ``requiredNames(schema:)``. Personal: the address must not be logged.
+    /// - Returns: `baseUrl` where there is nothing to add.
+    public static func buildPrefillUrl(
+        baseUrl: String,
+        prefillData: [String: String],
+        theme: Theme? = nil
+    ) -> String {
+        var items: [String] = []
+        if !prefillData.isEmpty {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            // Strings always have a JSON.
+            guard let json = try? encoder.encode(prefillData) else { return baseUrl }
+            // Base64 has `+`, `/` and `=`, which a query may not carry as they are: `+` would be read as a space.
+            items.append("prefill=" + PercentEncoding.encode(json.base64EncodedString()))
+        }
+        if let theme { items.append("theme=" + theme.rawValue) }
+        guard !items.isEmpty else { return baseUrl }
+        let base = baseUrl.prefix { $0 != "#" }
+        let separator =
+            switch (base.contains("?"), base.last) {
+            case (false, _): "?"
+            case (true, "?"), (true, "&"): ""
+            case (true, _): "&"
+            }
+        return base + separator + items.joined(separator: "&") + baseUrl.dropFirst(base.count)
+    }
+
+    /// The names that a form's schema requires, for the keys of the prefill; empty where it is no schema.
+    public static func requiredNames(schema: String) -> [String] {
+        struct Schema: Decodable { var required: [String]? }
+        // What is no schema requires nothing that this could name; the form asks for it all the same.
+        return (try? JSONDecoder().decode(Schema.self, from: Data(schema.utf8)))?.required ?? []
+    }
+
+    /// What the form says through its bridge.
+    public enum Message: Sendable, Hashable {
+        /// `IC_COMPLETE`: all is filled in and handed over. Go on to `confirmPayment`.
+        case complete
+        /// `IC_ERROR`, with the form's words. From outside: shorten and clean before they are shown; let the customer retry.
+        case failed(String)
+    }
+
+    /// Names under which forms look for a wallet to talk to, for those who build a bridge.
+    public static let bridgeNames = ["payDataCollectionComplete", "AndroidWallet", "ReactNativeWebView"]
+
+    /// Reads a message of the form's bridge, a JSON text; nil for every other message, which is to be ignored.
+    public static func message(_ text: String) -> Message? {
+        struct Wire: Decodable {
+            var type: String
+            var success: Bool?
+            var error: String?
+        }
+        guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(text.utf8)) else { return nil }
+        switch wire.type {
+        case "IC_COMPLETE" where wire.success != false: return .complete
+        case "IC_COMPLETE", "IC_ERROR": return .failed(wire.error ?? "Unknown error")
+        default: return nil
+        }
+    }
+
+    /// Whether a page may be shown inside the wallet: `https`, at a host of WalletConnect Pay's own. Open all others outside.
+    ///
+    /// Hosts are compared whole: `pay.walletconnect.com.evil.test` is none of them.
+    public static func staysInside(_ url: String, hosts: LinkHosts = .walletConnectPay) -> Bool { hosts.allow(url) }
+}

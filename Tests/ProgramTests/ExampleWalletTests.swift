@@ -1,0 +1,89 @@
+import Foundation
+import Net
+import Subprocess
+import SystemPackage
+import Testing
+import WalletConnectPay
+
+/// The example program against the sandbox's gateway, both as they were built.
+@Suite(.timeLimit(.minutes(2)))
+struct ExampleWalletTests {
+    private struct Outcome: Sendable {
+        let isPaid: Bool
+        let text: String
+        let status: PaymentStatus
+        let transactionID: String?
+    }
+
+    private func pay(_ options: [String] = [], link: String? = nil) async throws -> Outcome {
+        let log = FilePath("/tmp/till-example-\(UUID().uuidString).log")
+        defer { try? FileManager.default.removeItem(atPath: log.string) }
+        let gateway = ["gateway", "--merchant", "mrch_1", "--api-key", "wcp_1", "--settle-after", "0.1"] + options
+        return try await withProgram("till-sandbox", gateway, log: log) { running in
+            let url = try #require(try await running.first { $0.ready == true }.url)
+            let transport = try HTTPClientTransport(hosts: .anyOverTLS(allowsLoopbackHTTP: true))
+            let outcome: Result<Outcome, any Error>
+            do {
+                let merchant = try MerchantClient(
+                    baseURL: url,
+                    credentials: MerchantCredentials(merchantID: "mrch_1", apiKey: Secret("wcp_1")),
+                    transport: transport
+                )
+                let order = try NewPayment(
+                    reference: "EXAMPLE",
+                    amount: .fiat(code: "EUR", minorUnits: 1250),
+                    expiresAtSeconds: nil
+                )
+                let created = try await merchant.create(order, idempotencyKey: "k1")
+                let wallet = try await run(
+                    .path(Programs.directory.appending("till-example-wallet")),
+                    arguments: Arguments([link ?? created.link, url]),
+                    input: .none,
+                    output: .string(limit: 1 << 16),
+                    error: .discarded
+                )
+                let report = try await merchant.status(of: created.paymentID, waitingUpTo: nil)
+                outcome = .success(
+                    Outcome(
+                        isPaid: wallet.terminationStatus.isSuccess,
+                        text: wallet.standardOutput,
+                        status: report.status,
+                        transactionID: report.result?.transactionID
+                    )
+                )
+            } catch {
+                outcome = .failure(error)
+            }
+            try await transport.shutdown()
+            return try outcome.get()
+        }
+    }
+
+    @Test func theExampleWalletPaysAndTheMerchantSeesTheSameTransaction() async throws {
+        let outcome = try await pay()
+        #expect(outcome.isPaid && outcome.status == .succeeded)
+        #expect(outcome.text.contains("Sandbox Shop asks for 1250 of iso4217/EUR"))
+        #expect(outcome.text.contains("- USDC on Base\n"))
+        let transaction = try #require(outcome.transactionID)
+        #expect(outcome.text.contains("Paid: \(transaction)"))
+    }
+
+    @Test func theExampleWalletStopsAtAFormThatItCannotShow() async throws {
+        let outcome = try await pay(["--collect-data"])
+        #expect(!outcome.isPaid && outcome.status == .requiresAction)
+        #expect(outcome.text.contains("- USDC on Base (info required)\n"))
+        #expect(outcome.text.contains("The form would open with 2 answers filled in."))
+        #expect(outcome.text.contains("Not paid: unsupported(\"a form\")") && !outcome.text.contains("Jane"))
+    }
+
+    @Test func theExampleWalletOutlastsAGatewayInTrouble() async throws {
+        let outcome = try await pay(["--fault", "confirm:error=503,when=after,times=1"])
+        #expect(outcome.isPaid && outcome.status == .succeeded)
+    }
+
+    @Test func theExampleWalletRefusesALinkToSomebodyElse() async throws {
+        let outcome = try await pay(link: "https://pay.walletconnect.com.evil.test/pay_1")
+        #expect(!outcome.isPaid && outcome.status == .requiresAction)
+        #expect(outcome.text.hasPrefix("Not paid: invalidRequest"))
+    }
+}
