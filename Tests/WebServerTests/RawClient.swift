@@ -44,10 +44,8 @@ final class RawClient: Sendable {
             unsafe inet_pton(AF_INET, address, &target.sin_addr)
             result = unsafe withGeneric(&target) { unsafe connect(socket, $0, $1) }
         }
-        guard result == 0 else {
-            close(socket)
-            throw Failure.system(unsafe String(cString: strerror(errno)))
-        }
+        // Every property is set: `deinit` runs after this error too and closes the socket.
+        guard result == 0 else { throw Failure.system(unsafe String(cString: strerror(errno))) }
     }
 
     deinit { close(socket) }
