@@ -39,10 +39,12 @@ public struct ScreenDirector: Sendable {
             var pause = Duration.zero
             for await _ in bell {
                 guard let (snapshot, number) = await board.take() else { continue }
-                let isShown = await show(snapshot)
+                let now = clock.elapsed()
+                let isShown = await show(snapshot, at: now)
                 pause = isShown ? .zero : min(max(pause * 2, .seconds(1)), Self.longestPause)
-                let waits = [untilNextSecond(snapshot), isShown ? nil : pause].compactMap { $0 }
-                guard let wait = waits.min() else { continue }
+                let again = isShown ? nil : clock.elapsed() + pause
+                guard let next = [nextSecond(of: snapshot, after: now), again].compactMap({ $0 }).min() else { continue }
+                let wait = max(.zero, next - clock.elapsed())
                 group.addTask {
                     do { try await clock.sleep(wait) } catch { return }  // The terminal stops.
                     // Where something newer was shown meanwhile, that has its own second.
@@ -72,8 +74,8 @@ public struct ScreenDirector: Sendable {
     }
 
     /// True where the screen shows what it should.
-    private func show(_ snapshot: TerminalSnapshot) async -> Bool {
-        let scene = scene(of: snapshot)
+    private func show(_ snapshot: TerminalSnapshot, at now: Duration) async -> Bool {
+        let scene = scene(of: snapshot, at: now)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
             if case .charge = scene, case .charging(let charge) = snapshot.phase {
@@ -89,20 +91,20 @@ public struct ScreenDirector: Sendable {
         }
     }
 
-    /// Time until the shown number of seconds changes; nil where none is shown or it has reached zero.
-    private func untilNextSecond(_ snapshot: TerminalSnapshot) -> Duration? {
+    /// When the number of seconds shown at `now` is another; nil where none is shown or it has reached zero.
+    private func nextSecond(of snapshot: TerminalSnapshot, after now: Duration) -> Duration? {
         guard case .charging(let charge) = snapshot.phase, let deadline = charge.deadline, charge.link != nil else {
             return nil
         }
-        let left = deadline - clock.elapsed()
+        let left = deadline - now
         guard left > .zero else { return nil }
-        let fraction = left - .seconds(left.components.seconds)
-        return fraction + .milliseconds(1)
+        return deadline - .seconds(left.components.seconds) + .milliseconds(1)
     }
 
     // MARK: - What a snapshot looks like
 
-    func scene(of snapshot: TerminalSnapshot) -> Scene {
+    /// - Parameter now: The clock's monotonic reading, which the shown seconds count from.
+    func scene(of snapshot: TerminalSnapshot, at now: Duration) -> Scene {
         switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
         case .unclaimed(let invitation), .resetting(let invitation):
@@ -117,7 +119,7 @@ public struct ScreenDirector: Sendable {
             )
         case .setup: .idle(Scene.Idle(merchantName: "Till", webAddressText: webAddress))
         case .idle: idle(snapshot)
-        case .charging(let charge): scene(of: charge, in: snapshot)
+        case .charging(let charge): scene(of: charge, in: snapshot, at: now)
         }
     }
 
@@ -148,7 +150,7 @@ public struct ScreenDirector: Sendable {
         )
     }
 
-    private func scene(of snapshot: ChargeSnapshot, in terminal: TerminalSnapshot) -> Scene {
+    private func scene(of snapshot: ChargeSnapshot, in terminal: TerminalSnapshot, at now: Duration) -> Scene {
         let charge = snapshot.charge
         let (name, amount, code) = (charge.terms.merchantName, snapshot.amountText, charge.terms.code.rawValue)
         switch charge.state {
@@ -165,7 +167,7 @@ public struct ScreenDirector: Sendable {
                 // Being taken back, or found without a link: nothing that could be paid is shown.
                 return .processing(Scene.Processing(merchantName: name, amountText: amount, chargeCode: code))
             }
-            let left = snapshot.deadline.map { Int(max(.zero, $0 - clock.elapsed()).components.seconds) }
+            let left = snapshot.deadline.map { Int(max(.zero, $0 - now).components.seconds) }
             return .charge(
                 Scene.ChargeView(
                     merchantName: name,

@@ -410,6 +410,14 @@ struct DeskUnderTest: Sendable {
         clock.advance(by: duration)
     }
 
+    /// Lets as much time pass as somebody waits for, once somebody waits for so little.
+    func letPass(atMost limit: Duration) async {
+        while !Task.isCancelled {
+            if let duration = clock.shortestSleep, duration <= limit { return clock.advance(by: duration) }
+            await Task.yield()
+        }
+    }
+
     /// A charge that staff went on without, paid after its result had left the screen.
     func paidLate() async throws -> Charge {
         let charge = try await desk.open(request()).charge

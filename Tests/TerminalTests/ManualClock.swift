@@ -23,6 +23,11 @@ final class ManualClock: Sendable {
         state.withLock { state in state.sleepers.values.contains { $0.until == state.now + duration } }
     }
 
+    /// How long the first one to wake still sleeps.
+    var shortestSleep: Duration? {
+        state.withLock { state in state.sleepers.values.map(\.until).min().map { $0 - state.now } }
+    }
+
     /// Lets time pass and wakes whoever waited for less.
     func advance(by duration: Duration) {
         let due = state.withLock { state in
