@@ -18,8 +18,10 @@ func connectionChanged(
     let server = unsafe Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
     switch change {
     case .CONNECTION_NOTIFY_STARTED:
+        let socket = unsafe till_connection_socket(connection)
+        sendAtOnce(socket)
         let link = Link(
-            socket: unsafe till_connection_socket(connection),
+            socket: socket,
             peerAddress: unsafe numericAddress(till_connection_peer(connection)),
             deadline: monotonicNanoseconds() + server.receiving
         )
@@ -31,6 +33,13 @@ func connectionChanged(
         unsafe linkSlot.pointee = nil
     @unknown default: break
     }
+}
+
+/// Lets nothing wait for the other side's acknowledgement, which may take 40 ms. libmicrohttpd 0.9.75 asks for this with
+/// the first answer only, and a TLS handshake comes before it. Source: tcp(7), `TCP_NODELAY`.
+private func sendAtOnce(_ socket: Int32) {
+    var isOn: Int32 = 1
+    _ = unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
 }
 
 /// The request line is there: what this returns is the request's state from now on. `MHD_OPTION_URI_LOG_CALLBACK`.

@@ -29,8 +29,7 @@ struct Cashier {
         let answer = try await send(.POST, "/api/v1/claim", ["code": code, "password": password])
         struct Session: Decodable { var csrfToken: String }
         let cookie = String(answer.headers.first(name: "Set-Cookie")?.prefix { $0 != ";" } ?? "")
-        let body = try await answer.body.collect(upTo: 1 << 16)
-        let token = try JSONDecoder().decode(Session.self, from: Data(body.readableBytesView)).csrfToken
+        let token = try JSONDecoder().decode(Session.self, from: Data(answer.body.readableBytesView)).csrfToken
         session = [("Cookie", cookie), ("X-CSRF-Token", token)]
     }
 
@@ -63,14 +62,16 @@ struct Cashier {
         _ path: String,
         _ body: [String: String],
         _ headers: [(name: String, value: String)] = []
-    ) async throws -> HTTPClientResponse {
+    ) async throws -> (headers: HTTPHeaders, body: ByteBuffer) {
         var request = HTTPClientRequest(url: address + path)
         request.method = method
         request.headers = ["Origin": address, "Content-Type": "application/json"]
         for (name, value) in session + headers { request.headers.add(name: name, value: value) }
         request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
         let response = try await client.execute(request, timeout: .seconds(20))
+        // Read to its end, as a page does: only then can the connection be used again.
+        let text = try await response.body.collect(upTo: 1 << 16)
         guard (200..<300).contains(response.status.code) else { throw BenchError.refused(Int(response.status.code)) }
-        return response
+        return (response.headers, text)
     }
 }

@@ -55,6 +55,15 @@ struct TLSTests {
         }
     }
 
+    /// A group that the client sent no key for costs every new connection another round trip.
+    @Test func takesTheKeyThatBrowsersSendFirst() async throws {
+        try await withTLS { server in
+            let address = "127.0.0.1:\(server.port)"
+            let output = try await run("openssl", ["s_client", "-msg", "-groups", "X25519:P-256", "-connect", address])
+            #expect(output.text.split(separator: "\n").count { $0.hasSuffix("ServerHello") } == 1)
+        }
+    }
+
     @Test func refusesOlderVersionsAndWeakCiphers() async throws {
         try await withTLS { server in
             let weak = "DEFAULT@SECLEVEL=0"
