@@ -113,21 +113,46 @@ public enum ConfigError: Error, Sendable, Equatable {
 // By code where it says enough, by HTTP status elsewhere.
 // Source: yttrium, `pay/mod.rs`, the error mappers.
 
-extension GetPaymentOptionsError {
+/// What a call can end with whichever it was. The protocol's requirements are the enums' cases.
+protocol CallError: Error {
+    static func paymentNotFound(_ text: String) -> Self
+    static func rateLimited(_ text: String) -> Self
+    static func noConnection(_ text: String) -> Self
+    static func requestTimeout(_ text: String) -> Self
+    static func internalError(_ text: String) -> Self
+    static var cancelled: Self { get }
+    /// The gateway said no: in the words of this call.
+    static func refused(_ refusal: GatewayRefusal) -> Self
+    /// No final word in the time that the caller gave.
+    static func unfinished(_ text: String) -> Self
+    static func invalidLink(_ text: String) -> Self
+}
+
+extension CallError {
     init(_ error: PayError) {
         self =
             switch error {
-            case .invalidLink(let refusal): .invalidRequest("unsupported payment link format: \(refusal)")
-            case .refused(let refusal): Self.refused(refusal)
+            case .invalidLink: .invalidLink(error.text)
+            case .refused(let refusal): .refused(refusal)
             case .rateLimited: .rateLimited(error.text)
             case .notSent: .noConnection(error.text)
-            case .noAnswer, .pollingTimeout: .requestTimeout(error.text)
+            case .noAnswer: .requestTimeout(error.text)
+            case .pollingTimeout: .unfinished(error.text)
             case .unclear: .internalError(error.text)
             case .cancelled: .cancelled
             }
     }
 
-    private static func refused(_ refusal: GatewayRefusal) -> Self {
+    static func unfinished(_ text: String) -> Self { .requestTimeout(text) }
+    static func invalidLink(_ text: String) -> Self { .paymentNotFound(text) }
+}
+
+extension GetPaymentOptionsError: CallError {
+    static func invalidLink(_ text: String) -> Self {
+        .invalidRequest("unsupported payment link format: \(text)")
+    }
+
+    static func refused(_ refusal: GatewayRefusal) -> Self {
         let text = refusal.text
         return switch (refusal.code, refusal.httpStatus) {
         case ("sanctioned_user", _), (_, 451): .complianceFailed(text)
@@ -141,21 +166,8 @@ extension GetPaymentOptionsError {
     }
 }
 
-extension GetPaymentRequestError {
-    init(_ error: PayError) {
-        self =
-            switch error {
-            case .invalidLink: .paymentNotFound(error.text)
-            case .refused(let refusal): Self.refused(refusal)
-            case .rateLimited: .rateLimited(error.text)
-            case .notSent: .noConnection(error.text)
-            case .noAnswer, .pollingTimeout: .requestTimeout(error.text)
-            case .unclear: .internalError(error.text)
-            case .cancelled: .cancelled
-            }
-    }
-
-    private static func refused(_ refusal: GatewayRefusal) -> Self {
+extension GetPaymentRequestError: CallError {
+    static func refused(_ refusal: GatewayRefusal) -> Self {
         let text = refusal.text
         return switch (refusal.code, refusal.httpStatus) {
         case ("payment_not_found", _), (_, 404): .paymentNotFound(text)
@@ -168,22 +180,10 @@ extension GetPaymentRequestError {
     }
 }
 
-extension ConfirmPaymentError {
-    init(_ error: PayError) {
-        self =
-            switch error {
-            case .invalidLink: .paymentNotFound(error.text)
-            case .refused(let refusal): Self.refused(refusal)
-            case .rateLimited: .rateLimited(error.text)
-            case .notSent: .noConnection(error.text)
-            case .noAnswer: .requestTimeout(error.text)
-            case .pollingTimeout: .pollingTimeout(error.text)
-            case .unclear: .internalError(error.text)
-            case .cancelled: .cancelled
-            }
-    }
+extension ConfirmPaymentError: CallError {
+    static func unfinished(_ text: String) -> Self { .pollingTimeout(text) }
 
-    private static func refused(_ refusal: GatewayRefusal) -> Self {
+    static func refused(_ refusal: GatewayRefusal) -> Self {
         let text = refusal.text
         return switch (refusal.code, refusal.httpStatus) {
         case ("quote_expired", _): .quoteExpired(text)

@@ -16,7 +16,7 @@ struct ExampleWalletTests {
     }
 
     private func pay(_ options: [String] = [], link: String? = nil) async throws -> Outcome {
-        let log = FilePath("/tmp/till-example-\(UUID().uuidString).log")
+        let log = FilePath(NSTemporaryDirectory()).appending("till-example-\(UUID().uuidString).log")
         defer { try? FileManager.default.removeItem(atPath: log.string) }
         let gateway = ["gateway", "--merchant", "mrch_1", "--api-key", "wcp_1", "--settle-after", "0.1"] + options
         return try await withProgram("till-sandbox", gateway, log: log) { running in
