@@ -193,6 +193,13 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
+        .testTarget(
+            name: "AgreementTests",
+            dependencies: [
+                "Ethereum", "Journal", "Payments", "Sandbox", "Terminal", "WalletConnectPay", logging,
+            ],
+            swiftSettings: swift6
+        ),
         .testTarget(name: "WebServerTests", dependencies: ["WebServer", subprocess], swiftSettings: swift6),
         .testTarget(name: "ScreenTests", dependencies: ["Screen", subprocess], swiftSettings: swift6),
     ]

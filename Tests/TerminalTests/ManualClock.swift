@@ -23,6 +23,9 @@ final class ManualClock: Sendable {
         state.withLock { state in state.sleepers.values.contains { $0.until == state.now + duration } }
     }
 
+    /// How many sleeps have begun.
+    var sleeps: Int { state.withLock { $0.nextSleeper } }
+
     /// How long the first one to wake still sleeps.
     var shortestSleep: Duration? {
         state.withLock { state in state.sleepers.values.map(\.until).min().map { $0 - state.now } }

@@ -1,0 +1,95 @@
+import Payments
+import Sandbox
+import Synchronization
+import Terminal
+import WalletConnectPay
+
+/// Asks the gateway without a socket, on a clock that the test turns: a silence of an hour takes no time.
+struct DirectTransport: HTTPTransport {
+    let gateway: Gateway
+    let clock: ManualClock
+    let work: Work
+    static let baseURL = "http://127.0.0.1:1"
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        let question = GatewayRequest(
+            request.method.rawValue,
+            String(request.url.dropFirst(Self.baseURL.count)),
+            headers: Dictionary(request.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }),
+            body: request.body ?? []
+        )
+        let sleep = clock.terminalClock.sleep
+        let answer = await withTaskGroup(of: GatewayAnswer?.self) { group in
+            group.addTask {
+                if let answer = await work.answering({ await gateway.answer(question) }) { return answer }
+                try? await sleep(request.timeout)  // Dropped: the caller hears nothing for as long as it listens.
+                return nil
+            }
+            group.addTask {
+                try? await sleep(request.timeout)  // Cancelled: the answer is there.
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        if Task.isCancelled { throw .cancelled }
+        guard let answer else { throw .noAnswer(after: request.timeout) }
+        return HTTPResponse(
+            status: answer.status,
+            headers: answer.headers.map { (name: $0.key, value: $0.value) },
+            body: answer.body
+        )
+    }
+}
+
+/// What the gateway is working on just now: it takes real time, in which the test's clock must not go on.
+final class Work: Sendable {
+    private struct State {
+        var questions = 0
+        var pauses = 0
+    }
+
+    @TaskLocal private static var isAnswering = false
+    private let state = Mutex(State())
+
+    func answering(_ answer: @Sendable () async -> GatewayAnswer?) async -> GatewayAnswer? {
+        state.withLock { $0.questions += 1 }
+        defer { state.withLock { $0.questions -= 1 } }
+        return await Self.$isAnswering.withValue(true, operation: answer)
+    }
+
+    /// A sleep of the gateway's in the middle of an answer is no work.
+    func noting(_ sleep: @escaping @Sendable (Duration) async throws -> Void)
+        -> @Sendable (Duration) async throws -> Void
+    {
+        { duration in
+            guard Self.isAnswering else { return try await sleep(duration) }
+            self.state.withLock { $0.pauses += 1 }
+            defer { self.state.withLock { $0.pauses -= 1 } }
+            try await sleep(duration)
+        }
+    }
+
+    /// - Parameter held: How many questions the gateway holds until there is news.
+    func isUnderWay(held: Int) -> Bool { state.withLock { $0.questions > $0.pauses + held } }
+}
+
+/// The test's clock for clients that want one of Swift's.
+struct TurnedClock: Clock {
+    struct Instant: InstantProtocol {
+        let elapsed: Duration
+
+        func advanced(by duration: Duration) -> Instant { Instant(elapsed: elapsed + duration) }
+        func duration(to other: Instant) -> Duration { other.elapsed - elapsed }
+        static func < (one: Instant, other: Instant) -> Bool { one.elapsed < other.elapsed }
+    }
+
+    let clock: ManualClock
+
+    var now: Instant { Instant(elapsed: clock.now) }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        try await clock.terminalClock.sleep(deadline.elapsed - clock.now)
+    }
+}
