@@ -129,7 +129,7 @@ let package = Package(
             name: "till-bench-payment",
             dependencies: [
                 "Console", "Ethereum", "Journal", "Net", "Payments", "Sandbox", "Screen", "Terminal",
-                "WalletConnectPay", asyncHTTPClient, logging,
+                "WalletConnectPay", asyncHTTPClient, logging, subprocess,
             ],
             swiftSettings: swift6
         ),

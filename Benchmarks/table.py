@@ -53,6 +53,15 @@ def payment():
     line("final word at the gateway → “paid” pixels: p99", f"{slow:.1f} ms", limit="50 ms", holds=slow < 50)
 
 
+def library():
+    """A call through the library beside the same call by curl, at one gateway in turns."""
+    figures = spans(output(BUILD / "till-bench-payment", "library", "300"))
+    for call in ("create", "cancel", "status"):
+        ours, base = (figures[f"{call} through {way}"][0] for way in ("the library", "curl"))
+        line(f"merchant call through the library, {call}: p50", f"{ours:.2f} ms", f"{base:.2f} ms curl", f"{ours / base:.2f}",
+             "+ 2 ms", ours - base < 2)
+
+
 def journal():
     for name, ours, base, ratio in re.findall(
         r"^journal, (.+): (\d+), C (\d+), ratio ([\d.]+)", output(BUILD / "till-bench-journal"), re.M
@@ -128,7 +137,7 @@ def idle():
 
 def main():
     print("Measuring …", flush=True)
-    for part in (screen, payment, journal, idle, web):
+    for part in (screen, payment, library, journal, idle, web):
         part()
     widths = [max(len(row[column]) for row in lines) for column in range(6)]
     heads = ("what", "Till", "baseline", "ratio", "limit", "")

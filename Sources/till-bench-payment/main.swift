@@ -1,2 +1,9 @@
 // A whole payment in one process, again and again: the terminal's own parts, the sandbox gateway and a customer.
-try await PaymentBench.run(rounds: CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 100)
+// With “library” before the number of rounds: the merchant's calls alone, beside curl.
+let arguments = CommandLine.arguments.dropFirst()
+let rounds = arguments.last.flatMap(Int.init) ?? 100
+if arguments.first == "library" {
+    try await LibraryBench.run(rounds: rounds)
+} else {
+    try await PaymentBench.run(rounds: rounds)
+}
