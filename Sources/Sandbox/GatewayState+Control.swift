@@ -9,6 +9,7 @@ extension GatewayState {
     /// | call | what |
     /// |---|---|
     /// | `GET /control/log` | calls so far, without keys and signatures |
+    /// | `GET /control/waiting` | how many questions are held now |
     /// | `GET /control/ledger` | balances of every account seen |
     /// | `GET /control/payments` | every payment with its whole story |
     /// | `GET`, `POST`, `DELETE /control/faults` | the faults that are set; set one; clear all |
@@ -46,6 +47,7 @@ extension GatewayState {
         let word = request.segments.count == 2 ? request.segments[1] : ""
         switch (request.method, word) {
         case ("GET", "log"): return GatewayAnswer(200, .members(["calls": log.json]))
+        case ("GET", "waiting"): return GatewayAnswer(200, .members(["waiting": .integer(waiterTotal)]))
         case ("GET", "ledger"): return GatewayAnswer(200, .members(["balances": balances]))
         case ("GET", "payments"): return GatewayAnswer(200, .members(["payments": stories]))
         case ("GET", "faults"):
