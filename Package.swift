@@ -106,7 +106,7 @@ let package = Package(
             name: "till-sandbox",
             dependencies: [
                 "Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "Net", "WebServer", "Sandbox", argumentParser,
-                logging, serviceLifecycle, unixSignals,
+                logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
         ),

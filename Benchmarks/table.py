@@ -135,9 +135,18 @@ def idle():
     line("start → first screen, 800×480 PNG: p50", f"{middle:.0f} ms", limit="300 ms", holds=middle < 300)
 
 
+def polls():
+    found = json.loads(output(ROOT / "Benchmarks/polls.py", BUILD / "till-sandbox"))
+    count = found["count"]
+    line(f"sandbox: {count} held questions, all waiting after", f"{found['waitingSeconds']:.1f} s")
+    line(f"sandbox: {count} held questions, memory for each", f"{found['kilobytesPerWaiting']:.1f} KB")
+    line(f"sandbox: {count} held questions, processor while they wait", f"{found['idleProcessorShare'] * 100:.1f} %")
+    line(f"sandbox: {count} held questions, all answered after", f"{found['releaseSeconds']:.2f} s", holds=found["right"] == count)
+
+
 def main():
     print("Measuring …", flush=True)
-    for part in (screen, payment, library, journal, idle, web):
+    for part in (screen, payment, library, journal, idle, web, polls):
         part()
     widths = [max(len(row[column]) for row in lines) for column in range(6)]
     heads = ("what", "Till", "baseline", "ratio", "limit", "")

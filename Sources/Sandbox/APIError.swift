@@ -10,12 +10,24 @@ public struct APIError: Error, Sendable, Equatable {
     public let message: String
     /// Sent as `Retry-After`, whole seconds.
     public var retryAfterSeconds: Int?
+    /// What is wrong with which field; only the merchant routes say so.
+    var issues: [ExactJSON] = []
 
     public init(_ status: Int, _ code: String, _ message: String, retryAfterSeconds: Int? = nil) {
         (self.status, self.code, self.message, self.retryAfterSeconds) = (status, code, message, retryAfterSeconds)
     }
 
-    var body: ExactJSON { .members(["code": .string(code), "message": .string(message)]) }
+    var body: ExactJSON {
+        let members = [ExactJSON.Member("code", .string(code)), .init("message", .string(message))]
+        return .object(issues.isEmpty ? members : members + [.init("issues", .array(issues))])
+    }
+
+    /// The same refusal as the routes of merchants' records and of partners word it: they know one code for what they
+    /// cannot read. Source: WalletConnect Pay API, error codes of the refund and merchant routes.
+    var asRecords: APIError {
+        guard code == "invalid_params" || code == "header_not_ascii" else { return self }
+        return APIError(status, "params_validation", message)
+    }
 
     static let paymentNotFound = APIError(404, "payment_not_found", "Payment not found")
     static let paymentExpired = APIError(410, "payment_expired", "Payment expired")

@@ -16,11 +16,11 @@ struct Agenda<Item: Sendable>: Sendable {
         }
     }
 
-    /// Takes the earliest item if its moment has come.
-    mutating func takeDue(at now: WallTime) -> Item? {
+    /// Takes the earliest item, and its moment, if that has come.
+    mutating func takeDue(at now: WallTime) -> (time: WallTime, item: Item)? {
         guard let first = heap.first, first.time <= now else { return nil }
         let last = heap.removeLast()
-        guard !heap.isEmpty else { return first.item }
+        guard !heap.isEmpty else { return first }
         heap[0] = last
         var parent = 0
         while true {
@@ -32,6 +32,6 @@ struct Agenda<Item: Sendable>: Sendable {
             heap.swapAt(child, parent)
             parent = child
         }
-        return first.item
+        return first
     }
 }

@@ -1,5 +1,6 @@
 import Ethereum
-import StrictJSON
+import Payments
+public import StrictJSON
 
 /// What the gateway can be asked to do, by the name that faults and the call log use.
 public enum Endpoint: String, Sendable, CaseIterable {
@@ -7,6 +8,32 @@ public enum Endpoint: String, Sendable, CaseIterable {
     case info, options, fetch, confirm
     case gatewayStatus = "gateway-status"
     case gatewayCancel = "gateway-cancel"
+    /// The deprecated list in snake case.
+    case legacyList = "legacy-list"
+    case merchantCreate = "merchant-create"
+    case merchantList = "merchant-list"
+    case merchant
+    case merchantUpdate = "merchant-update"
+    case merchantDelete = "merchant-delete"
+    case settlements
+    case settlementCreate = "settlement-create"
+    case settlementUpdate = "settlement-update"
+    case settlementDelete = "settlement-delete"
+    /// The form that asks the customer who they are, and what it sends.
+    case form
+    case formSubmit = "form-submit"
+
+    /// False for calls that only look.
+    var changesSomething: Bool {
+        switch self {
+        case .payment, .status, .list, .info, .fetch, .gatewayStatus, .legacyList, .merchantList, .merchant,
+            .settlements, .form:
+            false
+        case .create, .cancel, .refund, .options, .confirm, .gatewayCancel, .merchantCreate, .merchantUpdate,
+            .merchantDelete, .settlementCreate, .settlementUpdate, .settlementDelete, .formSubmit:
+            true
+        }
+    }
 }
 
 /// Something that goes wrong on demand: where, what, and for which of the calls.
@@ -46,6 +73,12 @@ public struct Fault: Sendable, Equatable {
     public var fromCall: Int
     /// How many calls it meets; nil: all that follow.
     public var times: Int?
+    /// How long it goes on from the first call that it meets; nil: for ever.
+    public var seconds: Int?
+    /// Only calls about payments of so much, in the currency's smallest units; nil: of any amount.
+    public var amount: UInt64?
+    /// Only calls that name this account (CAIP-10); nil: any.
+    public var account: String?
 
     public init(
         endpoint: Endpoint?,
@@ -58,6 +91,20 @@ public struct Fault: Sendable, Equatable {
         self.moment = moment ?? effect.usualMoment
         (self.fromCall, self.times) = (max(1, fromCall), times)
     }
+
+    /// Whether it is about this call at all; which of them it meets is another question.
+    func isAbout(_ endpoint: Endpoint, _ subject: CallSubject) -> Bool {
+        (self.endpoint ?? endpoint) == endpoint && (amount.map { $0 == subject.amount } ?? true)
+            && (account.map { subject.accounts.contains($0.lowercased()) } ?? true)
+    }
+}
+
+/// What a call is about, as far as faults tell calls apart by it.
+struct CallSubject: Sendable {
+    /// The payment's amount in the currency's smallest units.
+    var amount: UInt64?
+    /// Accounts that the call names, in lower case.
+    var accounts: Set<String> = []
 }
 
 extension Fault.Effect {
@@ -131,14 +178,23 @@ extension Fault {
                 part.hasPrefix(name + "=") ? String(part.dropFirst(name.count + 1)) : nil
             }.first
         }
-        let known = ["when", "from", "times"]
-        if let stray = parts.dropFirst().first(where: { part in !known.contains { part.hasPrefix($0 + "=") } }) {
-            throw FaultError(description: "'\(stray)' is not when=before|after, from=N or times=N")
+        if let stray = parts.dropFirst().first(where: { part in !Self.options.contains { part.hasPrefix($0 + "=") } }) {
+            throw FaultError(
+                description: "'\(stray)' is not when=before|after, from=N, times=N, for=SECONDS, amount=N or account=A"
+            )
         }
     }
 
-    /// Reads the form of the control API: the same words as members of an object.
-    init(_ json: ExactJSON) throws(FaultError) {
+    /// What a fault may say beside its endpoint and its effect.
+    private static let options = ["when", "from", "times", "for", "amount", "account"]
+
+    /// Reads the form of the control API and of scenarios: the same words as members of an object.
+    public init(_ json: ExactJSON) throws(FaultError) {
+        if case .object(let members) = json {
+            for member in members where !(Self.options + ["endpoint", "effect"]).contains(member.name) {
+                throw FaultError(description: "'\(member.name)' is nothing that a fault has")
+            }
+        }
         guard let endpoint = json["endpoint"]?.stringValue, let effect = json["effect"]?.stringValue else {
             throw FaultError(description: "'endpoint' and 'effect' are needed, both texts")
         }
@@ -173,6 +229,9 @@ extension Fault {
             fromCall: try Self.count("from", option("from")) ?? 1,
             times: try Self.count("times", option("times"))
         )
+        seconds = try Self.count("for", option("for"))
+        amount = try Self.count("amount", option("amount")).map(UInt64.init)
+        account = option("account")
     }
 
     private static func count(_ name: String, _ text: String?) throws(FaultError) -> Int? {
@@ -187,6 +246,8 @@ extension Fault {
         .members([
             "endpoint": .string(endpoint?.rawValue ?? "*"), "effect": .string(effect.name),
             "when": .string(moment.rawValue), "from": .integer(fromCall), "times": times.map { .integer($0) } ?? .null,
+            "for": seconds.map { .integer($0) } ?? .null, "amount": amount.map { .integer($0) } ?? .null,
+            "account": .text(account),
         ])
     }
 }
@@ -195,9 +256,13 @@ extension Fault {
 struct FaultPlan: Sendable {
     private(set) var entries: [Entry] = []
 
+    var isEmpty: Bool { entries.isEmpty }
+
     struct Entry: Sendable {
         let fault: Fault
         var seen = 0
+        /// When its time is over, once it has met its first call.
+        var end: WallTime?
     }
 
     mutating func set(_ fault: Fault) { entries.append(Entry(fault: fault)) }
@@ -205,14 +270,20 @@ struct FaultPlan: Sendable {
     mutating func clear() { entries = [] }
 
     /// What goes wrong with this call, in the order in which the faults were set.
-    mutating func meeting(_ endpoint: Endpoint) -> [Fault] {
+    mutating func meeting(_ endpoint: Endpoint, _ subject: CallSubject, at now: WallTime) -> [Fault] {
         var met: [Fault] = []
         for index in entries.indices {
             let fault = entries[index].fault
-            guard fault.endpoint == nil || fault.endpoint == endpoint else { continue }
+            guard fault.isAbout(endpoint, subject) else { continue }
             entries[index].seen += 1
             let call = entries[index].seen - fault.fromCall
-            if call >= 0, fault.times.map({ call < $0 }) ?? true { met.append(fault) }
+            guard call >= 0, fault.times.map({ call < $0 }) ?? true else { continue }
+            if let seconds = fault.seconds {
+                let end = entries[index].end ?? now.advanced(by: .seconds(seconds))
+                entries[index].end = end
+                guard now < end else { continue }
+            }
+            met.append(fault)
         }
         return met
     }

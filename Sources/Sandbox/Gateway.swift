@@ -9,14 +9,42 @@ public actor Gateway {
     private let alarm: AsyncStream<WallTime>.Continuation
     /// The earliest moment that ``run()`` is going to wake up at.
     private var armed: WallTime?
+    private let file: StateFile?
+    /// Records on their way to the file.
+    private var unwritten: [String] = []
+    private var isWriting = false
+    private var writeFailure: StateFileError?
+    private var waitingForDisk: [CheckedContinuation<Void, Never>] = []
 
-    public init(_ state: GatewayState, clock: SandboxClock) {
-        (self.state, self.clock) = (state, clock)
+    /// - Parameter file: Where records go before anyone is answered; see ``remembering(_:in:clock:)``.
+    public init(_ state: GatewayState, clock: SandboxClock, file: StateFile? = nil) {
+        (self.state, self.clock, self.file) = (state, clock, file)
         (alarms, alarm) = AsyncStream.makeStream(of: WallTime.self)
     }
 
+    /// A gateway that goes on where the one before it stopped, at whatever point that was.
+    /// - Returns: The gateway, and how many bytes of an unfinished last line were dropped.
+    /// - Throws: Why the file cannot be used; the gateway must not start then.
+    public static func remembering(
+        _ configuration: GatewayConfiguration,
+        in path: String,
+        clock: SandboxClock
+    ) throws(StateFileError) -> (gateway: Gateway, tornBytes: Int) {
+        let (file, content) = try StateFile.open(path)
+        var state = GatewayState(configuration: configuration)
+        do throws(StateFileError) {
+            try state.replay(content.lines)
+        } catch {
+            throw StateFileError(description: "\(path): \(error.description)")
+        }
+        state.beginRecording(configuration, at: clock.now())
+        return (Gateway(state, clock: clock, file: file), content.tornBytes)
+    }
+
     /// Lets payments expire and settle, and ends long polls, each at its moment. Runs until the task is cancelled.
-    public func run() async {
+    /// - Throws: When the state file cannot be written any more.
+    public func run() async throws(StateFileError) {
+        settleUp()  // What a file brought back may be due already.
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 for await due in alarms {
@@ -32,13 +60,14 @@ public actor Gateway {
             client.resume(returning: nil)
         }
         held = [:]
+        if let writeFailure { throw writeFailure }
     }
 
     /// Answers one request. Nil when a fault drops the answer, or the gateway stops before there is one.
     public func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
         if let answer = state.control(request, at: now) {
             settleUp()
-            return answer
+            return await isOnDisk() ? answer : GatewayState.failure(500)
         }
         guard let handling = state.receive(request, at: now) else { return GatewayAnswer(.routeNotFound) }
         let answer = await worked(request, handling)
@@ -65,9 +94,12 @@ public actor Gateway {
         switch reply {
         case .answer(let known): answer = known
         case .hold(let waiter):
+            // Before anything else is awaited: the answer may become known meanwhile, and must find who waits for it.
             guard let later = await wait(for: waiter) else { return nil }
             answer = later
         }
+        // Also where the call only looked: what it saw may be on its way to the disk.
+        guard await isOnDisk() else { return GatewayState.failure(500) }
         for case .delay(let milliseconds) in handling.effects(.after) { await pause(milliseconds) }
         return state.spoiled(answer, handling)
     }
@@ -115,5 +147,33 @@ public actor Gateway {
         if armed == due { armed = nil }
         state.advance(to: now)
         settleUp()
+    }
+
+    /// Waits until everything that happened so far is in the file. Calls that come together share one flush.
+    private func isOnDisk() async -> Bool {
+        guard let file else { return true }
+        unwritten += state.takeRecords()
+        while !unwritten.isEmpty || isWriting, writeFailure == nil {
+            if isWriting {
+                let isOfThisBatch = unwritten.isEmpty
+                await withCheckedContinuation { waitingForDisk.append($0) }
+                if isOfThisBatch { break }
+                continue
+            }
+            isWriting = true
+            let batch = unwritten
+            unwritten = []
+            do throws(StateFileError) {
+                try await file.append(batch)
+            } catch {
+                writeFailure = error
+                alarm.finish()
+            }
+            isWriting = false
+            let waiting = waitingForDisk
+            waitingForDisk = []
+            for client in waiting { client.resume() }
+        }
+        return writeFailure == nil
     }
 }

@@ -17,6 +17,8 @@ public struct GatewayConfiguration: Sendable {
     public var faucetTokens: UInt64 = 1000
     /// Asks for the customer's name and date of birth before they may pay.
     public var collectsData = false
+    /// What the address of the form starts with. Nil: the name under which the wallet reached the gateway.
+    public var formBase: String?
     /// Payments below are refused, as too small to cover the fees.
     public var minimumMinorUnits: UInt64 = 1
     /// Payments above are refused.
@@ -27,6 +29,11 @@ public struct GatewayConfiguration: Sendable {
     public var skewSeconds = 0
     /// Opens the control API to who sends it. Nil closes it.
     public var controlToken: String?
+    /// How often a key may call. Nil: as often as it likes.
+    public var rateLimit: RateLimit?
+    /// How long an option holds that involves an exchange rate. Source: captured options end 300 s after they were
+    /// asked for.
+    public var quoteLifetimeSeconds: Int64 = 300
     /// Set from the start.
     public var faults: [Fault] = []
     /// Repeats names and nonces from run to run. For tests only.
@@ -36,8 +43,6 @@ public struct GatewayConfiguration: Sendable {
 
     /// No request for a status is held longer. Source: the SDKs give up after 30 seconds, so production must answer before.
     static let longestPoll = Duration.seconds(25)
-    /// For options that involve an exchange rate. Source: captured options end 300 s after they were asked for.
-    static let quoteLifetimeSeconds: Int64 = 300
     /// The API names no limit. Longer payments would outlive the idempotency keys of a shop's day.
     static let longestExpirySeconds: Int64 = 7 * 86_400
 }

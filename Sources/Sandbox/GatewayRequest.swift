@@ -7,7 +7,9 @@ public struct GatewayRequest: Sendable {
     /// Decoded path segments.
     let segments: [String]
     /// In the order they came; names may repeat (`status=…&status=…`).
-    let query: [(name: String, value: String)]
+    private(set) var query: [(name: String, value: String)]
+    /// Path and query as they came.
+    let target: String
     /// By name in lower case.
     let headers: [String: String]
     let body: [UInt8]
@@ -16,7 +18,7 @@ public struct GatewayRequest: Sendable {
     ///   - target: Path and query, still percent-encoded.
     ///   - headers: Names in any case.
     public init(_ method: String, _ target: String, headers: [String: String] = [:], body: [UInt8] = []) {
-        self.method = method
+        (self.method, self.target) = (method, target)
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         segments = (parts.first ?? "").split(separator: "/").map { percentDecoded(String($0)) }
         query = (parts.count == 2 ? parts[1] : "").split(separator: "&").map { item in
@@ -34,7 +36,7 @@ public struct GatewayRequest: Sendable {
     /// The headers that the gateway reads; a server hands over these and no others.
     public static let headerNames = [
         "Api-Key", "Merchant-Id", "App-Id", "Client-Id", "WCP-Version", "Idempotency-Key", "Sdk-Name", "Sdk-Version",
-        "Sdk-Platform", "Authorization",
+        "Sdk-Platform", "Authorization", "X-Api-Key", "Host",
     ]
 
     /// The header's value; nil where it is absent or empty.
@@ -42,15 +44,22 @@ public struct GatewayRequest: Sendable {
 
     func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
+    /// The same request with other names for members of its query.
+    func renaming(_ names: [String: String]) -> GatewayRequest {
+        var renamed = self
+        renamed.query = query.map { (names[$0.name] ?? $0.name, $0.value) }
+        return renamed
+    }
+
     /// The body as a JSON object.
-    func object() throws(APIError) -> ExactJSON {
+    func object(orElse refusal: (String) -> APIError = APIError.malformed) throws(APIError) -> ExactJSON {
         let json: ExactJSON
         do throws(ExactJSON.Failure) {
             json = try ExactJSON(parsing: body)
         } catch {
-            throw .malformed("The body is not valid JSON: \(error)")
+            throw refusal("The body is not valid JSON: \(error)")
         }
-        guard json.isObject else { throw .malformed("The body is not a JSON object") }
+        guard json.isObject else { throw refusal("The body is not a JSON object") }
         return json
     }
 
@@ -89,6 +98,8 @@ public struct GatewayAnswer: Sendable, Equatable {
     public var headers: [String: String]
     /// Not JSON any more: a fault cut the body.
     var isCut = false
+    /// A page for the customer's browser, in the place of JSON.
+    private var page: String?
 
     init(_ status: Int = 200, _ json: ExactJSON, headers: [String: String] = [:]) {
         (self.status, self.json, self.headers) = (status, json, headers)
@@ -99,8 +110,15 @@ public struct GatewayAnswer: Sendable, Equatable {
         if let seconds = error.retryAfterSeconds { headers["Retry-After"] = String(seconds) }
     }
 
+    init(page: String, status: Int, headers: [String: String]) {
+        self.init(status, .null, headers: headers)
+        self.page = page
+    }
+
+    public var contentType: String { page == nil ? "application/json" : "text/html; charset=utf-8" }
+
     public var body: [UInt8] {
-        let bytes = Array(json.text.utf8)
+        let bytes = Array((page ?? json.text).utf8)
         return isCut ? Array(bytes.prefix(bytes.count / 2)) : bytes
     }
 }

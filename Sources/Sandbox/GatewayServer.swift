@@ -19,6 +19,11 @@ public struct GatewayServer: Sendable {
         clock: SandboxClock
     ) throws(WebServer.StartError) {
         let gateway = Gateway(GatewayState(configuration: configuration), clock: clock)
+        try self.init(gateway, address: address, port: port)
+    }
+
+    /// The same with a gateway that is there already, such as one that remembers.
+    public init(_ gateway: Gateway, address: String = "127.0.0.1", port: UInt16) throws(WebServer.StartError) {
         var settings = WebServer.Configuration(address: address, port: port)
         settings.limits.bodyBytes = 256 * 1024
         settings.limits.connections = 20_000
@@ -26,6 +31,9 @@ public struct GatewayServer: Sendable {
         settings.limits.idle = .seconds(120)
         settings.limits.answering = .seconds(600)  // A dropped answer is silence: longer than any client waits.
         settings.limits.stopping = .milliseconds(200)
+        // Filters repeat a name, and wallets put whole links into a path: both are this API's own business.
+        settings.addresses = .asWritten
+        settings.refusal = Self.worded
         server = try WebServer(configuration: settings) { request in Self.handle(request, gateway) }
         self.gateway = gateway
         self.port = server.port
@@ -33,9 +41,10 @@ public struct GatewayServer: Sendable {
     }
 
     /// Serves until the task is cancelled, then closes every connection.
+    /// - Throws: Also when a state file cannot be written any more.
     public func run() async throws {
         try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await gateway.run() }
+            group.addTask { try await gateway.run() }
             group.addTask { try await server.run() }
         }
     }
@@ -48,12 +57,25 @@ public struct GatewayServer: Sendable {
         let question = GatewayRequest(request.method, request.rawTarget, headers: headers, body: request.body)
         return .later {
             guard let answer = await gateway.answer(question) else { return await silence() }
-            return WebResponse.json(
+            return WebResponse.file(
                 answer.body,
+                contentType: answer.contentType,
                 status: answer.status,
                 headers: WebHeaders(answer.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
             )
         }
+    }
+
+    /// What the server refuses before the gateway sees it, in the API's form: `params_validation` is the one code that
+    /// each of its routes may answer with 400.
+    private static func worded(_ refusal: WebResponse) -> WebResponse {
+        guard refusal.status < 500 else { return refusal }
+        let answer = GatewayAnswer(
+            APIError(refusal.status, "params_validation", "Validation error: the request is not acceptable HTTP")
+        )
+        var worded = refusal
+        worded.body = .bytes(answer.body)
+        return worded
     }
 
     /// No answer: the connection stays open and nothing comes, until the client gives up or the server stops.

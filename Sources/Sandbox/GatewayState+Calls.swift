@@ -27,11 +27,28 @@ extension GatewayState {
         }
     }
 
+    /// Who asks, as far as the answer depends on it.
+    struct Caller: Sendable {
+        let version: APIVersion
+        /// Whose payments the call is about; empty where it names no merchant.
+        let merchant: String
+    }
+
     /// Takes a call in: finds what it asks and which faults it meets, and logs it. Nil for an unknown route.
     public mutating func receive(_ request: GatewayRequest, at now: WallTime) -> Handling? {
         guard let route = Route(request) else { return nil }
-        let met = faults.meeting(route.endpoint)
+        let met = faults.isEmpty ? [] : faults.meeting(route.endpoint, subject(request, route), at: now)
         return Handling(route: route, number: log.add(request, route, met, at: now), faults: met)
+    }
+
+    private func subject(_ request: GatewayRequest, _ route: Route) -> CallSubject {
+        var subject = CallSubject(amount: route.payment.flatMap { payments[$0]?.amount.minorUnits })
+        guard route.endpoint == .create || route.endpoint == .options, let body = try? request.object() else {
+            return subject
+        }
+        if route.endpoint == .create { subject.amount = body["amount"]?["value"]?.stringValue.flatMap { UInt64($0) } }
+        subject.accounts = Set((body["accounts"]?.arrayValue ?? []).compactMap { $0.stringValue?.lowercased() })
+        return subject
     }
 
     /// Works on a call, and once more where a fault repeats it.
@@ -47,97 +64,97 @@ extension GatewayState {
     public mutating func finish(_ handling: Handling, _ answer: GatewayAnswer?) { log.finish(handling.number, answer) }
 
     private mutating func performOnce(_ request: GatewayRequest, _ handling: Handling, at now: WallTime) -> Reply {
+        let caller: Caller
+        do throws(APIError) {
+            caller = try authorize(request, handling.route)
+            if let limit = configuration.rateLimit {
+                let key = request.header("Api-Key") ?? request.header("App-Id") ?? request.header("X-Api-Key")
+                try meter.count(key ?? "browsers", limit, at: now)
+            }
+        } catch {
+            return .answer(handling.route.refusal(error))
+        }
+        guard isRecording, handling.route.endpoint.changesSomething else {
+            return work(request, handling, caller, at: now)
+        }
+        return recordedWork(request, handling, caller, at: now)
+    }
+
+    /// What the call is about, once it is clear who asks.
+    mutating func work(
+        _ request: GatewayRequest,
+        _ handling: Handling,
+        _ caller: Caller,
+        at now: WallTime
+    ) -> Reply {
         let route = handling.route
         do throws(APIError) {
-            let version = try authorize(request, route)
-            var reply: Reply
-            switch route.endpoint {
-            case .create: reply = .answer(try create(request, handling, version, at: now.advanced(by: handling.skew)))
-            case .payment: reply = .answer(try details(of: try merchants(route)))
-            case .status:
-                let id = try merchants(route)
-                reply = answerStatus(of: id, waitingUpTo: try request.maximumPoll(), at: now)
-            case .cancel: reply = .answer(try cancel(try merchants(route), by: "merchant", at: now))
-            case .list: reply = .answer(try list(request))
-            case .refund: reply = .answer(try refund(request))
-            case .info: reply = .answer(GatewayAnswer(200, paymentInfo(try known(route))))
-            case .options: reply = .answer(try options(request, try known(route), at: now))
-            case .fetch: reply = .answer(try fetch(request, try known(route), at: now))
-            case .confirm: reply = try confirm(request, handling, try known(route), at: now)
-            case .gatewayStatus:
-                let id = try known(route).id
-                reply = answerStatus(of: id, waitingUpTo: try request.maximumPoll(), at: now)
-            case .gatewayCancel: reply = .answer(try cancel(try known(route).id, by: "user", at: now))
+            switch route.family {
+            case .payments, .records:
+                var reply = try merchantsWork(request, handling, caller, at: now)
+                if case .answer(var answer) = reply {
+                    answer.headers["WCP-Version"] = caller.version.rawValue
+                    reply = .answer(answer)
+                }
+                return reply
+            case .wallet: return try walletsWork(request, handling, at: now)
+            case .partner: return .answer(try partnerCall(request, route, at: now))
+            case .browser: return .answer(try formCall(request, route))
             }
-            if route.isMerchants, case .answer(var answer) = reply {
-                answer.headers["WCP-Version"] = version.rawValue
-                reply = .answer(answer)
-            }
-            return reply
         } catch {
-            return .answer(GatewayAnswer(error))
+            return .answer(route.refusal(error))
+        }
+    }
+
+    private mutating func merchantsWork(
+        _ request: GatewayRequest,
+        _ handling: Handling,
+        _ caller: Caller,
+        at now: WallTime
+    ) throws(APIError) -> Reply {
+        let route = handling.route
+        switch route.endpoint {
+        case .create: return .answer(try create(request, handling, caller, at: now.advanced(by: handling.skew)))
+        case .status:
+            let id = try merchants(route, caller)
+            return answerStatus(of: id, waitingUpTo: try request.maximumPoll(), at: now)
+        case .cancel: return .answer(try cancel(request, try merchants(route, caller), caller, at: now))
+        case .list:
+            let isPartners = caller.merchant.isEmpty
+            return .answer(try list(request, merchant: isPartners ? nil : caller.merchant))
+        case .refund: return .answer(try refund(request, caller))
+        default: return .answer(try details(of: try merchants(route, caller)))
+        }
+    }
+
+    private mutating func walletsWork(
+        _ request: GatewayRequest,
+        _ handling: Handling,
+        at now: WallTime
+    ) throws(APIError) -> Reply {
+        let payment = try known(handling.route)
+        switch handling.route.endpoint {
+        case .options: return .answer(try options(request, payment, at: now))
+        case .fetch: return .answer(try fetch(request, payment, at: now))
+        case .confirm: return try confirm(request, handling, payment, at: now)
+        case .gatewayStatus:
+            return answerStatus(of: payment.id, waitingUpTo: try request.maximumPoll(), at: now)
+        case .gatewayCancel: return .answer(try cancel(payment.id, by: "user", at: now))
+        default: return .answer(GatewayAnswer(200, paymentInfo(payment)))
         }
     }
 
     /// The payment of the path, for anyone who knows its name.
-    private func known(_ route: Route) throws(APIError) -> SandboxPayment {
+    func known(_ route: Route) throws(APIError) -> SandboxPayment {
         guard let id = route.payment, let payment = payments[id] else { throw .paymentNotFound }
         return payment
     }
 
     /// The name of the path's payment, if it is this merchant's.
-    private func merchants(_ route: Route) throws(APIError) -> String {
+    private func merchants(_ route: Route, _ caller: Caller) throws(APIError) -> String {
         let payment = try known(route)
-        guard payment.merchantID == configuration.merchantID else { throw .paymentNotFound }
+        guard payment.merchantID == caller.merchant else { throw .paymentNotFound }
         return payment.id
-    }
-
-    // MARK: - Who asks
-
-    /// Source: WalletConnect Pay API, security schemes; error codes as documented.
-    private func authorize(_ request: GatewayRequest, _ route: Route) throws(APIError) -> APIVersion {
-        for (name, value) in request.headers where !value.allSatisfy(\.isASCII) {
-            throw APIError(400, "header_not_ascii", "Header \(name) is not ASCII")
-        }
-        let version = try APIVersion.resolved(
-            header: request.header("WCP-Version"),
-            pinned: configuration.pinnedVersion
-        )
-        if route.isMerchants { try authorizeMerchant(request) } else { try authorizeWallet(request) }
-        return version
-    }
-
-    private func authorizeMerchant(_ request: GatewayRequest) throws(APIError) {
-        guard let key = request.header("Api-Key") else {
-            throw APIError(401, "missing_api_key", "Header Api-Key is missing")
-        }
-        guard key == configuration.apiKey else { throw APIError(401, "invalid_api_key", "Invalid API key") }
-        if let merchant = request.header("Merchant-Id") {
-            guard merchant == configuration.merchantID else {
-                throw APIError(404, "merchant_not_found", "Merchant not found")
-            }
-        } else if request.segments != ["v1", "payments"] || request.method != "GET" {  // That list is the partner's.
-            throw APIError(401, "missing_merchant_id", "Header Merchant-Id is missing")
-        }
-    }
-
-    private func authorizeWallet(_ request: GatewayRequest) throws(APIError) {
-        let key = request.header("Api-Key")
-        let app = request.header("App-Id")
-        let client = request.header("Client-Id")
-        if key != nil, app != nil || client != nil {
-            throw APIError(400, "conflicting_auth_headers", "Use either Api-Key or App-Id with Client-Id")
-        }
-        if let key {
-            guard key == configuration.apiKey else { throw APIError(401, "invalid_api_key", "Invalid API key") }
-            return
-        }
-        switch (app, client) {
-        case (nil, nil): throw APIError(401, "missing_auth_headers", "Authentication headers are missing")
-        case (nil, _): throw APIError(401, "missing_app_id", "Header App-Id is missing")
-        case (_, nil): throw APIError(401, "missing_client_id", "Header Client-Id is missing")
-        default: break  // Every app is welcome at a sandbox.
-        }
     }
 
     // MARK: - What goes wrong after the work

@@ -9,12 +9,13 @@ extension GatewayState {
     /// | call | what |
     /// |---|---|
     /// | `GET /control/log` | calls so far, without keys and signatures |
+    /// | `GET /control/waiting` | how many questions are held now |
     /// | `GET /control/ledger` | balances of every account seen |
     /// | `GET /control/payments` | every payment with its whole story |
     /// | `GET`, `POST`, `DELETE /control/faults` | the faults that are set; set one; clear all |
     /// | `POST /control/settle` | `{"paymentId"?}`: what is being settled settles now |
     /// | `POST /control/collect` | `{"paymentId"}`: the customer has filled in what was asked of them |
-    /// | `POST /control/expire` | `{"paymentId"}`: the payment's time is over |
+    /// | `POST /control/expire` | `{"paymentId"?}`: the time of this payment, or of all open ones, is over |
     /// | `POST /control/clock` | `{"skewSeconds"}`: the gateway's clock goes wrong |
     /// | `POST /control/balance` | `{"account","token","value"}`: an account has so much |
     public mutating func control(_ request: GatewayRequest, at now: WallTime) -> GatewayAnswer? {
@@ -24,6 +25,17 @@ extension GatewayState {
             return GatewayAnswer(APIError(401, "unauthorized", "Send the control token as Authorization: Bearer TOKEN"))
         }
         advance(to: now)
+        let answer = controlledAnswer(request, at: now)
+        if answer.status < 300, request.method == "POST", Self.recordedWords.contains(request.segments.last ?? "") {
+            recordControl(request, at: now)
+        }
+        return answer
+    }
+
+    /// Orders that change what is remembered. Faults and the clock belong to one run.
+    private static let recordedWords = ["settle", "collect", "expire", "balance"]
+
+    mutating func controlledAnswer(_ request: GatewayRequest, at now: WallTime) -> GatewayAnswer {
         do throws(APIError) {
             return try controlled(request, at: now)
         } catch {
@@ -35,6 +47,7 @@ extension GatewayState {
         let word = request.segments.count == 2 ? request.segments[1] : ""
         switch (request.method, word) {
         case ("GET", "log"): return GatewayAnswer(200, .members(["calls": log.json]))
+        case ("GET", "waiting"): return GatewayAnswer(200, .members(["waiting": .integer(waiterTotal)]))
         case ("GET", "ledger"): return GatewayAnswer(200, .members(["balances": balances]))
         case ("GET", "payments"): return GatewayAnswer(200, .members(["payments": stories]))
         case ("GET", "faults"):
@@ -54,11 +67,7 @@ extension GatewayState {
             payments[id]?.isIdentified = true
             return statusAnswer(of: id)
         case ("POST", "expire"):
-            guard let id = try Self.body(request)["paymentId"]?.stringValue, payments[id] != nil else {
-                throw .paymentNotFound
-            }
-            if payments[id]?.word == .requiresAction { change(id, to: .expired, at: now) }
-            return statusAnswer(of: id)
+            return try expireNow(try Self.body(request), at: now)
         case ("POST", "clock"):
             guard let seconds = try Self.body(request)["skewSeconds"]?.integerValue, abs(seconds) <= 86_400 else {
                 throw .malformed("skewSeconds is a whole number of seconds, at most a day")
@@ -88,6 +97,17 @@ extension GatewayState {
         let ids = names.filter { (chosen == nil || $0 == chosen) && payments[$0]?.word == .processing }
         for id in ids { settle(id, at: now) }
         return GatewayAnswer(200, .members(["settled": .array(ids.map(ExactJSON.string))]))
+    }
+
+    private mutating func expireNow(_ body: ExactJSON, at now: WallTime) throws(APIError) -> GatewayAnswer {
+        guard let id = body["paymentId"]?.stringValue else {
+            let ids = names.filter { payments[$0]?.word == .requiresAction }
+            for id in ids { change(id, to: .expired, at: now) }
+            return GatewayAnswer(200, .members(["expired": .integer(ids.count)]))
+        }
+        guard payments[id] != nil else { throw .paymentNotFound }
+        if payments[id]?.word == .requiresAction { change(id, to: .expired, at: now) }
+        return statusAnswer(of: id)
     }
 
     private mutating func setBalance(_ body: ExactJSON) throws(APIError) -> GatewayAnswer {
@@ -127,6 +147,7 @@ extension GatewayState {
                     "createdAt": .string(timestamp(payment.createdAt)),
                     "expiresAt": .integer(payment.expiresAtSeconds),
                     "changedAt": .string(timestamp(payment.changedAt)), "info": payment.information,
+                    "identified": .bool(payment.isIdentified), "refunded": .bool(payment.isRefunded),
                 ])
             }
         )

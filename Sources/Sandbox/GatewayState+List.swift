@@ -18,7 +18,8 @@ extension GatewayState {
         var limit = 50
         var after: Position?
 
-        init(_ request: GatewayRequest) throws(APIError) {
+        /// - Parameter merchant: Whose payments; nil: all of the partner's, or those that the query names.
+        init(_ request: GatewayRequest, merchant: String?) throws(APIError) {
             from = try Self.time(request, "startTs")
             until = try Self.time(request, "endTs")
             for text in request.values("status") {
@@ -27,8 +28,7 @@ extension GatewayState {
             }
             symbols = Set(request.values("token_symbol") + request.values("asset"))
             chains = Set(request.values("network").flatMap { $0.split(separator: ",").map(String.init) })
-            merchants = Set(request.values("merchantId"))
-            if let merchant = request.header("Merchant-Id") { merchants.insert(merchant) }
+            merchants = merchant.map { [$0] } ?? Set(request.values("merchantId") + request.values("merchantId[]"))
             if let text = request.values("referenceId").first {
                 guard (3...35).contains(text.utf8.count), text.utf8.allSatisfy(Reference.allows) else {
                     throw Self.invalid("referenceId")
@@ -47,7 +47,7 @@ extension GatewayState {
             }
         }
 
-        private static func invalid(_ field: String) -> APIError { .invalid("Validation failed: \(field)") }
+        static func invalid(_ field: String) -> APIError { .invalid("Validation failed: \(field)") }
 
         private static func choice(
             _ request: GatewayRequest,
@@ -101,8 +101,19 @@ extension GatewayState {
     }
 
     /// Source: WalletConnect Pay API, `MerchantPaymentsResponse`.
-    func list(_ request: GatewayRequest) throws(APIError) -> GatewayAnswer {
-        let query = try ListQuery(request)
+    func list(_ request: GatewayRequest, merchant: String?) throws(APIError) -> GatewayAnswer {
+        let query = try ListQuery(request, merchant: merchant)
+        let (page, cursor, matching) = page(query)
+        return GatewayAnswer(
+            200,
+            .members([
+                "data": .array(page.map(listed)), "nextCursor": .text(cursor), "stats": Self.statistics(matching),
+            ])
+        )
+    }
+
+    /// One page, the cursor of the next one, and everything that the query matches.
+    private func page(_ query: ListQuery) -> (page: [SandboxPayment], cursor: String?, matching: [SandboxPayment]) {
         let matching = names.compactMap { payments[$0] }.filter(query.includes)
         let sorted = matching.sorted { one, other in
             query.ascending
@@ -113,16 +124,63 @@ extension GatewayState {
             let position = query.position(payment)
             return query.ascending ? position > after : position < after
         }
-        let page = rest.prefix(query.limit)
-        let isLast = page.count == rest.count
+        let page = Array(rest.prefix(query.limit))
+        return (page, page.count == rest.count ? nil : page.last.map { query.position($0).cursor }, matching)
+    }
+
+    /// The list as it was before, in snake case and without the state `cancelled`, which it does not know.
+    /// Source: WalletConnect Pay API, `MerchantLegacyPaymentsResponse`.
+    func legacyList(_ request: GatewayRequest, merchant: String) throws(APIError) -> GatewayAnswer {
+        let current = request.renaming([
+            "start_ts": "startTs", "end_ts": "endTs", "sort_by": "sortBy", "sort_dir": "sortDir",
+        ])
+        var query = try ListQuery(current, merchant: merchant)
+        guard !query.words.contains(.cancelled) else { throw ListQuery.invalid("status") }
+        if query.words.isEmpty { query.words = Set(PaymentWord.allCases).subtracting([.cancelled]) }
+        let (page, cursor, matching) = page(query)
+        let succeeded = matching.filter { $0.word == .succeeded }
+        let currency = succeeded.first?.amount.currency ?? .usDollar
+        let customers = Set(matching.compactMap { $0.confirmation?.buyer.account.address })
         return GatewayAnswer(
             200,
             .members([
-                "data": .array(page.map(listed)),
-                "nextCursor": .text(isLast ? nil : page.last.map { query.position($0).cursor }),
-                "stats": Self.statistics(matching),
+                "data": .array(page.map(legacyListed)), "next_cursor": .text(cursor),
+                "stats": .members([
+                    "total_customers": .integer(customers.count),
+                    "total_revenue": .members([
+                        "amount": Self.total(succeeded, currency), "currency": .string(currency.rawValue),
+                    ]),
+                    "total_transactions": .integer(matching.count),
+                ]),
             ])
         )
+    }
+
+    private func legacyListed(_ payment: SandboxPayment) -> ExactJSON {
+        let order = payment.confirmation?.option.order
+        let display = order?.token.amount(.zero)["display"]
+        let isPaid = payment.word == .succeeded
+        let transaction = ExactJSON.text(isPaid ? payment.confirmation?.transactionID : nil)
+        return .members([
+            "payment_id": .string(payment.id), "merchant_id": .string(payment.merchantID),
+            "reference_id": .string(payment.reference), "status": .string(payment.word.rawValue),
+            "is_terminal": .bool(payment.word.isFinal),
+            "wallet_name": .string(payment.confirmation?.buyer.wallet ?? ""),
+            "chain_id": .text(order?.token.chain),
+            "buyer_caip10": .text(payment.confirmation?.buyer.account.text),
+            "token_caip19": .text(order?.token.assetID), "tx_hash": transaction,
+            "token_amount": .text(order?.value.decimal),
+            "fiat_amount": Int32(exactly: payment.amount.minorUnits).map { .integer($0) } ?? .null,
+            "fiat_currency": .string(payment.amount.currency.rawValue),
+            "created_at": .string(timestamp(payment.createdAt)),
+            "last_updated_at": .string(timestamp(payment.changedAt)),
+            "settled_at": .text(isPaid ? timestamp(payment.changedAt) : nil),
+            "settlement_status": .text(isPaid ? "settled" : nil), "settlement_tx_hash": transaction,
+            "token_symbol": .text(order?.token.symbol),
+            "token_decimals": order.map { .integer($0.token.decimals) } ?? .null,
+            "token_logo": display?["iconUrl"] ?? .null, "chain_logo": display?["networkIconUrl"] ?? .null,
+            "wallet_logo": .null,
+        ])
     }
 
     /// Source: as above; members that are not known yet are left out.
@@ -132,7 +190,9 @@ extension GatewayState {
             .init(
                 "merchant",
                 .members([
-                    "id": .string(payment.merchantID), "name": .string(configuration.merchantName), "iconUrl": .null,
+                    "id": .string(payment.merchantID),
+                    "name": .string(merchant(payment.merchantID)?.name ?? payment.merchantID),
+                    "iconUrl": .text(merchant(payment.merchantID)?.iconURL),
                 ])
             ),
             .init("referenceId", .string(payment.reference)), .init("status", .string(payment.word.rawValue)),
@@ -171,16 +231,20 @@ extension GatewayState {
         return .object(members)
     }
 
+    /// In whole units of the currency, as the API has it: a number with two decimals.
+    private static func total(_ payments: [SandboxPayment], _ currency: FiatCurrency) -> ExactJSON {
+        let cents = payments.filter { $0.amount.currency == currency }.reduce(0) { $0 + $1.amount.minorUnits }
+        return .number("\(cents / 100).\(String(cents % 100 + 100).dropFirst())")
+    }
+
     private static func statistics(_ payments: [SandboxPayment]) -> ExactJSON {
         let succeeded = payments.filter { $0.word == .succeeded }
-        let revenue = FiatCurrency.allCases.compactMap { currency -> ExactJSON? in
-            let cents = succeeded.filter { $0.amount.currency == currency }.reduce(0) { $0 + $1.amount.minorUnits }
-            guard cents > 0 else { return nil }
-            let fraction = String(cents % 100 + 100).dropFirst()
-            return .members([
-                "amount": .number("\(cents / 100).\(fraction)"), "currency": .string(currency.rawValue),
-            ])
-        }
+        let revenue = FiatCurrency.allCases.filter { currency in succeeded.contains { $0.amount.currency == currency } }
+            .map { currency in
+                ExactJSON.members([
+                    "amount": total(succeeded, currency), "currency": .string(currency.rawValue),
+                ])
+            }
         let customers = Set(payments.compactMap { $0.confirmation?.buyer.account.address })
         return .members([
             "totalRevenue": .array(revenue), "totalTransactions": .integer(payments.count),

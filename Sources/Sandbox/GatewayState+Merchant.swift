@@ -8,16 +8,13 @@ extension GatewayState {
     mutating func create(
         _ request: GatewayRequest,
         _ handling: Handling,
-        _ version: APIVersion,
+        _ caller: Caller,
         at now: WallTime
     ) throws(APIError) -> GatewayAnswer {
         let body = try request.object()
         let key = handling.has(.forgetKey) ? nil : try Self.idempotencyKey(request)
-        if let key,
-            let answer = try rememberedAnswer(merchant: configuration.merchantID, key: key, body: body)
-        {
-            return answer
-        }
+        let scope = "create " + caller.merchant
+        if let key, let answer = try rememberedAnswer(scope: scope, key: key, body: body) { return answer }
         let amount = try FiatAmount(body["amount"])
         try checkLimits(amount)
         // Absent and null are let pass: one of the official apps sends that for a blank reference.
@@ -26,11 +23,11 @@ extension GatewayState {
             guard let text = given.stringValue else { throw .malformed("Field referenceId must be a string") }
             reference = try Reference.validated(text)
         }
-        if version == .preview { try Self.checkCheckout(body["checkout"]) }
+        if caller.version == .preview { try Self.checkCheckout(body["checkout"]) }
         var payment = SandboxPayment(
             id: PaymentNames.payment(at: now, using: &random),
             sequence: names.count,
-            merchantID: configuration.merchantID,
+            merchantID: caller.merchant,
             reference: reference,
             amount: amount,
             createdAt: now,
@@ -45,9 +42,9 @@ extension GatewayState {
                 "expiresAt": .integer(payment.expiresAtSeconds), "isFinal": .bool(false), "pollInMs": payment.pollInMs,
                 "gatewayUrl": .string(link(to: payment.id)),
             ]),
-            headers: ["WCP-Version": version.rawValue]
+            headers: ["WCP-Version": caller.version.rawValue]
         )
-        if let key { remember(answer, merchant: configuration.merchantID, key: key, body: body) }
+        if let key { remember(answer, scope: scope, key: key, body: body) }
         return answer
     }
 
@@ -112,6 +109,22 @@ extension GatewayState {
         )
     }
 
+    /// A cancel that a merchant may repeat: the same key gets the first answer again, where a bare repetition is
+    /// refused for the state that the first one led to.
+    mutating func cancel(
+        _ request: GatewayRequest,
+        _ id: String,
+        _ caller: Caller,
+        at now: WallTime
+    ) throws(APIError) -> GatewayAnswer {
+        guard let key = try Self.idempotencyKey(request) else { return try cancel(id, by: "merchant", at: now) }
+        let (scope, body) = ("cancel \(caller.merchant)", ExactJSON.string(id))
+        if let answer = try rememberedAnswer(scope: scope, key: key, body: body) { return answer }
+        let answer = try cancel(id, by: "merchant", at: now)
+        remember(answer, scope: scope, key: key, body: body)
+        return answer
+    }
+
     /// Source: WalletConnect Pay API, cancel: only while the payment requires action.
     mutating func cancel(_ id: String, by whom: String, at now: WallTime) throws(APIError) -> GatewayAnswer {
         guard let payment = payments[id] else { throw .paymentNotFound }
@@ -130,11 +143,13 @@ extension GatewayState {
     }
 
     /// Marks a payment as given back, once. Source: WalletConnect Pay API, refunds.
-    mutating func refund(_ request: GatewayRequest) throws(APIError) -> GatewayAnswer {
+    mutating func refund(_ request: GatewayRequest, _ caller: Caller) throws(APIError) -> GatewayAnswer {
         guard let id = try request.object()["paymentId"]?.stringValue, Self.isPaymentName(id) else {
             throw .invalid("Validation failed")
         }
-        guard let payment = payments[id] else { throw APIError(404, "not_found", "Payment not found") }
+        guard let payment = payments[id], payment.merchantID == caller.merchant else {
+            throw APIError(404, "not_found", "Payment not found")
+        }
         guard payment.word == .succeeded else {
             throw APIError(400, "payment_not_succeeded", "Payment is not in a refundable state")
         }

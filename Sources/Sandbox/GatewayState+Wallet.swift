@@ -16,7 +16,10 @@ extension GatewayState {
         return .members([
             "status": .string(payment.word.rawValue), "amount": payment.amount.json,
             "expiresAt": .integer(payment.expiresAtSeconds),
-            "merchant": .members(["name": .string(configuration.merchantName), "iconUrl": .null]), "buyer": buyer,
+            "merchant": .members([
+                "name": .string(merchant(payment.merchantID)?.name ?? payment.merchantID),
+                "iconUrl": .text(merchant(payment.merchantID)?.iconURL),
+            ]), "buyer": buyer,
         ])
     }
 
@@ -27,7 +30,8 @@ extension GatewayState {
         _ payment: SandboxPayment,
         at now: WallTime
     ) throws(APIError) -> GatewayAnswer {
-        guard let accounts = try request.object()["accounts"]?.arrayValue else {
+        let body = try request.object()
+        guard let accounts = body["accounts"]?.arrayValue else {
             throw .malformed("Missing field: accounts")
         }
         guard accounts.count <= 200 else { throw .invalid("Validation error: Too many accounts") }
@@ -38,15 +42,24 @@ extension GatewayState {
                 customers.append(customer)
             }
         }
+        if let refresh = body["refresh"] {
+            // Which options the client had. What it is for is not documented; every call makes new quotes anyway.
+            guard refresh.arrayValue?.allSatisfy({ $0.stringValue != nil }) == true else {
+                throw .malformed("Field refresh must be a list of strings")
+            }
+        }
         let info = request.values("includePaymentInfo").first == "true" ? paymentInfo(payment) : .null
+        let base = formBase(request)
         var offered = ExactJSON.null
         if !payment.word.isFinal {
             let options = payment.word == .requiresAction ? try makeOptions(payment, for: customers, at: now) : []
-            offered = .array(options.map { $0.json(collectData: collectData(payment, for: [$0.account])) })
+            offered = .array(options.map { $0.json(collectData: collectData(payment, for: [$0.account], base: base)) })
         }
         return GatewayAnswer(
             200,
-            .members(["info": info, "options": offered, "collectData": collectData(payment, for: customers)])
+            .members([
+                "info": info, "options": offered, "collectData": collectData(payment, for: customers, base: base),
+            ])
         )
     }
 
@@ -94,7 +107,7 @@ extension GatewayState {
             account: customer,
             order: order,
             needsApproval: !ledger.isApproved(token, by: customer.address),
-            expiresAtSeconds: isConverted ? now.secondsSince1970 + GatewayConfiguration.quoteLifetimeSeconds : nil
+            expiresAtSeconds: isConverted ? now.secondsSince1970 + configuration.quoteLifetimeSeconds : nil
         )
     }
 

@@ -17,10 +17,20 @@ public struct GatewayState: Sendable {
         case hold(Waiter)
     }
 
-    let configuration: GatewayConfiguration
+    var configuration: GatewayConfiguration
     var random: Randomness
+    /// What `random` is when no call with recorded chance is worked on.
+    var chance = Randomness()
+    var isRecording = false
+    /// Written and not yet taken.
+    var records: [String] = []
+    /// As the last record of settings has them.
+    var knownSettings: ExactJSON?
+    var meter = RateMeter()
     /// By name.
     var payments: [String: SandboxPayment] = [:]
+    /// The partner's, in the order of creation; the configured one is the first.
+    var merchants: [SandboxMerchant] = []
     /// Names in the order of creation.
     var names: [String] = []
     var ledger: TokenLedger
@@ -48,7 +58,7 @@ public struct GatewayState: Sendable {
         let untilFinal: Bool
     }
 
-    /// A create request that was answered.
+    /// A request with an idempotency key that was answered.
     private struct Remembered: Sendable {
         let body: String
         let answer: GatewayAnswer
@@ -60,6 +70,21 @@ public struct GatewayState: Sendable {
         skewSeconds = configuration.skewSeconds
         ledger = TokenLedger(faucetTokens: configuration.faucetTokens)
         for fault in configuration.faults { faults.set(fault) }
+        adoptConfiguration()
+    }
+
+    /// Brings the configured merchant and the faucet to what the configuration says.
+    mutating func adoptConfiguration() {
+        ledger.faucetTokens = configuration.faucetTokens
+        if let index = merchants.firstIndex(where: { $0.id == configuration.merchantID }) {
+            merchants[index].name = configuration.merchantName
+        } else {
+            let birth = WallTime(millisecondsSince1970: 1_767_225_600_000)  // The year 2026: before every payment.
+            merchants.insert(
+                SandboxMerchant(id: configuration.merchantID, name: configuration.merchantName, createdAt: birth),
+                at: 0
+            )
+        }
     }
 
     /// How many questions are held.
@@ -72,11 +97,12 @@ public struct GatewayState: Sendable {
 
     /// Does what was due up to `now`: payments expire, transfers settle, questions that waited long enough are answered.
     public mutating func advance(to now: WallTime) {
-        while let due = agenda.takeDue(at: now) {
+        // Each thing happens at its own moment, whenever it is looked at: the story is the same however often.
+        while let (moment, due) = agenda.takeDue(at: now) {
             switch due {
             case .expiry(let id):
-                if payments[id]?.word == .requiresAction { change(id, to: .expired, at: now) }
-            case .settlement(let id): settle(id, at: now)
+                if payments[id]?.word == .requiresAction { change(id, to: .expired, at: moment) }
+            case .settlement(let id): settle(id, at: moment)
             case .release(let waiter): release(waiter)
             }
         }
@@ -175,16 +201,17 @@ public struct GatewayState: Sendable {
     // MARK: - Idempotency
 
     /// The answer that a key was given before. Source: WalletConnect Pay API, `idempotency_conflict`.
+    /// - Parameter scope: What the key belongs to: the same key elsewhere is another one.
     /// - Throws: 409 when the key came with another body.
-    func rememberedAnswer(merchant: String, key: String, body: ExactJSON) throws(APIError) -> GatewayAnswer? {
-        guard let known = remembered[merchant + "\n" + key] else { return nil }
+    func rememberedAnswer(scope: String, key: String, body: ExactJSON) throws(APIError) -> GatewayAnswer? {
+        guard let known = remembered[scope + "\n" + key] else { return nil }
         guard known.body == body.canonical.text else {
             throw APIError(409, "idempotency_conflict", "Idempotency key was used with another request body")
         }
         return known.answer
     }
 
-    mutating func remember(_ answer: GatewayAnswer, merchant: String, key: String, body: ExactJSON) {
-        remembered[merchant + "\n" + key] = Remembered(body: body.canonical.text, answer: answer)
+    mutating func remember(_ answer: GatewayAnswer, scope: String, key: String, body: ExactJSON) {
+        remembered[scope + "\n" + key] = Remembered(body: body.canonical.text, answer: answer)
     }
 }

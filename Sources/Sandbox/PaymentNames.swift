@@ -48,6 +48,13 @@ enum PaymentNames {
         return String(decoding: characters.reversed(), as: UTF8.self)
     }
 
+    /// 17 letters and digits, as production names merchants and settlements. Source: WalletConnect Pay API, examples.
+    static func word(using random: inout Randomness) -> String {
+        let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+        let letters = (0..<17).map { _ in alphabet[Int.random(in: alphabet.indices, using: &random)] }
+        return String(decoding: letters, as: UTF8.self)
+    }
+
     /// A UUIDv4 in lower case. Source: RFC 9562, 5.4.
     static func option(using random: inout Randomness) -> String {
         var bytes = random.bytes(16)

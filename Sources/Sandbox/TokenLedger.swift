@@ -27,7 +27,7 @@ struct TokenLedger: Sendable {
     }
 
     /// What each account is given of each token when it is first seen, in whole tokens.
-    let faucetTokens: UInt64
+    var faucetTokens: UInt64
     private(set) var balances: [Account: UInt256] = [:]
     private var approvals: Set<Account> = []
     private var usedNonces: Set<UsedNonce> = []

@@ -16,6 +16,10 @@ extension WebServer {
         /// Gets the request's `Host` without port, in lower case and without brackets. False answers 421: the page of
         /// another name must not talk to the terminal (DNS rebinding).
         public var hostIsAllowed: @Sendable (String) -> Bool
+        /// How much of a request's address the server reads by itself.
+        public var addresses = AddressReading.strict
+        /// Puts the refusals that the server makes itself into the words of the interface that it stands for.
+        public var refusal: @Sendable (WebResponse) -> WebResponse = { $0 }
         /// What libmicrohttpd has to say, TLS handshakes that failed among it. Called on the server's thread.
         public var log: (@Sendable (String) -> Void)?
 
@@ -31,6 +35,15 @@ extension WebServer {
             (self.address, self.port, self.tls, self.limits) = (address, port, tls, limits)
             (self.defaultHeaders, self.hostIsAllowed, self.log) = (defaultHeaders, hostIsAllowed, log)
         }
+    }
+
+    /// Who decides what a request's address means.
+    public enum AddressReading: Sendable {
+        /// The server: what two readers could take for two things is answered 400, names that repeat among it.
+        case strict
+        /// The handler, from `WebRequest.rawTarget`. Only what no URL may hold is answered 400; `path` is as it was
+        /// sent and `query` is empty. For servers that stand in for others, whose addresses they have not made.
+        case asWritten
     }
 
     /// What a stranger on the network may use up. The defaults suit one terminal on one shop's network.

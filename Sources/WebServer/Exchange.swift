@@ -30,7 +30,9 @@ final class Exchange {
     init(context: ServerContext, link: Link, target: UnsafeBufferPointer<UInt8>) {
         (self.context, self.link) = (context, link)
         targetBytes = target.count
-        self.target = Result { () throws(RequestTarget.Refusal) in try unsafe RequestTarget(target) }
+        self.target = Result { () throws(RequestTarget.Refusal) in
+            try unsafe RequestTarget(target, reading: context.configuration.addresses)
+        }
         link.shortenDeadline(monotonicNanoseconds() + context.receiving)
     }
 
@@ -43,7 +45,7 @@ final class Exchange {
             stage = .body
             return .YES
         } catch {
-            return answer(error.response, on: connection)
+            return answer(context.configuration.refusal(error.response), on: connection)
         }
     }
 
@@ -76,7 +78,7 @@ final class Exchange {
         guard let head, case .success(let target) = target else { return .NO }
         link.isAnswering = true
         if bodyBytes > context.configuration.limits.bodyBytes {
-            return answer(Refusal.bodyTooLarge.response, on: connection)
+            return answer(context.configuration.refusal(Refusal.bodyTooLarge.response), on: connection)
         }
         if context.isStopping { return answer(.stopping, on: connection) }
         let request = WebRequest(

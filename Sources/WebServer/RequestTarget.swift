@@ -28,7 +28,10 @@ struct RequestTarget: Sendable, Equatable {
     let path: String
     let query: [String: String]
 
-    init(_ bytes: some Collection<UInt8>) throws(Refusal) {
+    init(
+        _ bytes: some Collection<UInt8>,
+        reading: WebServer.AddressReading = .strict
+    ) throws(Refusal) {
         guard bytes.first == UInt8(ascii: "/") else { throw .malformed }
         var isPlain = true
         var queryStart: Int?
@@ -39,7 +42,7 @@ struct RequestTarget: Sendable, Equatable {
             case UInt8(ascii: " "), UInt8(ascii: "#"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"),
                 0x80...:
                 throw .malformed
-            case UInt8(ascii: "\\") where queryStart == nil: throw .hiddenSlash
+            case UInt8(ascii: "\\") where queryStart == nil && reading == .strict: throw .hiddenSlash
             case UInt8(ascii: "%") where queryStart == nil: isPlain = false
             case UInt8(ascii: "?") where queryStart == nil: queryStart = position
             default: break
@@ -48,6 +51,10 @@ struct RequestTarget: Sendable, Equatable {
         }
         raw = String(decoding: bytes, as: UTF8.self)
         let pathBytes = bytes.prefix(queryStart ?? position)
+        if reading == .asWritten {
+            (path, query) = (String(decoding: pathBytes, as: UTF8.self), [:])
+            return
+        }
         path = try isPlain ? Self.plainPath(pathBytes) : Self.decodedPath(pathBytes)
         query = try queryStart.map { (start) throws(Refusal) in try Self.query(bytes.dropFirst(start + 1)) } ?? [:]
     }

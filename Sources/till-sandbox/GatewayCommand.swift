@@ -14,7 +14,8 @@ struct GatewayCommand: AsyncParsableCommand {
         discussion: """
             When it listens it prints one line of JSON on standard output: {"ready":true,"url":…,"port":…}.
 
-            Faults: --fault ENDPOINT:EFFECT[,when=before|after][,from=N][,times=N], any number of times.
+            Faults: --fault ENDPOINT:EFFECT[,when=before|after][,from=N][,times=N][,for=SECONDS][,amount=N][,account=A],
+            any number of times.
               ENDPOINT  \(Endpoint.allCases.map(\.rawValue).joined(separator: ", ")), or * for all
               EFFECT    delay=MILLISECONDS, drop, error=5xx, refuse=CODE, duplicate, forget-key, unknown-status=WORD,
                         garbage, clock-skew=SECONDS, outcome=failed|declined_user|expired|stuck
@@ -61,6 +62,26 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "Seconds that its clock is ahead (or, negative, behind).")
     var clockSkew = 0
 
+    @Option(help: "Remember everything in this file, through kills and restarts. It is made where it is missing.")
+    var state: String?
+
+    @Option(help: "A list of faults with a name, as YAML; several add up. Some are in config/scenarios.")
+    var scenario: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse further calls of a key with 429: '20/10' is twenty in ten seconds.",
+            valueName: "calls/seconds"
+        )
+    )
+    var rateLimit: String?
+
+    @Option(help: "Seconds that an option holds which involves an exchange rate.")
+    var quoteLifetime = 300
+
+    @Option(help: "What the address of the customer's form starts with; without it, what the wallet calls the gateway.")
+    var formBase: String?
+
     @Option(help: ArgumentHelp("Something that goes wrong; see above.", valueName: "endpoint:effect"))
     var fault: [String] = []
 
@@ -75,15 +96,32 @@ struct GatewayCommand: AsyncParsableCommand {
         guard !merchant.isEmpty, !apiKey.isEmpty else {
             throw ValidationError("--merchant and --api-key must not be empty")
         }
+        guard (1...86_400).contains(quoteLifetime) else {
+            throw ValidationError("--quote-lifetime is 1 to 86400 seconds")
+        }
+        if let rateLimit, RateLimit(parsing: rateLimit) == nil {
+            throw ValidationError("--rate-limit is CALLS/SECONDS, for example 20/10")
+        }
+        if let formBase, !formBase.hasPrefix("http") || !formBase.hasSuffix("/") {
+            throw ValidationError("--form-base is an address that ends in a slash")
+        }
         for text in fault { _ = try parsedFault(text) }
+        for path in scenario { _ = try Scenario(readingFrom: path) }
     }
 
     func run() async throws {
         raiseDescriptorLimit()
         let configuration = try gatewayConfiguration()
+        let gateway: Gateway
+        do throws(StateFileError) {
+            gateway = try self.gateway(configuration)
+        } catch {
+            Output.failure("The state file cannot be used: \(error)")
+            throw ExitCode(66)  // EX_NOINPUT. Source: sysexits.h.
+        }
         let server: GatewayServer
         do throws(WebServer.StartError) {
-            server = try GatewayServer(configuration: configuration, address: address, port: port, clock: .system)
+            server = try GatewayServer(gateway, address: address, port: port)
         } catch {
             Output.failure("The gateway cannot listen on \(address) port \(port): \(error)")
             throw ExitCode(69)  // EX_UNAVAILABLE. Source: sysexits.h.
@@ -99,6 +137,15 @@ struct GatewayCommand: AsyncParsableCommand {
         try await group.run()
     }
 
+    private func gateway(_ configuration: GatewayConfiguration) throws(StateFileError) -> Gateway {
+        guard let state else { return Gateway(GatewayState(configuration: configuration), clock: .system) }
+        let (gateway, tornBytes) = try Gateway.remembering(configuration, in: state, clock: .system)
+        if tornBytes > 0 {
+            Output.failure("\(state): an unfinished last line was dropped; nobody was answered for it")
+        }
+        return gateway
+    }
+
     private func gatewayConfiguration() throws -> GatewayConfiguration {
         var configuration = GatewayConfiguration(merchantID: merchant, apiKey: apiKey)
         configuration.merchantName = merchantName
@@ -110,7 +157,11 @@ struct GatewayCommand: AsyncParsableCommand {
         configuration.linkBase = "https://\(linkHost)/"
         configuration.controlToken = controlToken
         configuration.skewSeconds = clockSkew
+        configuration.quoteLifetimeSeconds = Int64(quoteLifetime)
+        configuration.formBase = formBase
+        configuration.rateLimit = rateLimit.flatMap(RateLimit.init(parsing:))
         configuration.faults = try fault.map(parsedFault)
+        for path in scenario { configuration.faults += try Scenario(readingFrom: path).faults }
         return configuration
     }
 

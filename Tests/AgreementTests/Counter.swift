@@ -98,7 +98,7 @@ final class Counter: Sendable {
     func play(diesAt: Int?, _ check: @Sendable (Ending) -> Void) async throws -> Ending {
         let first = Life(diesAt: diesAt)
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await self.gateway.run() }
+            group.addTask { try await self.gateway.run() }
             defer { group.cancelAll() }
             let faulty = clock.now + .seconds(1800)
             var journal = try open()

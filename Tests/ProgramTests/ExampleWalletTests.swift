@@ -69,7 +69,7 @@ struct ExampleWalletTests {
     }
 
     @Test func theExampleWalletStopsAtAFormThatItCannotShow() async throws {
-        let outcome = try await pay(["--collect-data"])
+        let outcome = try await pay(["--collect-data", "--form-base", "https://pay.walletconnect.com/"])
         #expect(!outcome.isPaid && outcome.status == .requiresAction)
         #expect(outcome.text.contains("- USDC on Base (info required)\n"))
         #expect(outcome.text.contains("The form would open with 2 answers filled in."))

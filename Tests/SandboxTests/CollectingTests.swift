@@ -53,6 +53,60 @@ struct CollectingTests {
         #expect(confirm(#"[{"id":"fullName","value":"A"},{"id":"dob","value":"1990-01-01"}]"#).status == 200)
     }
 
+    private static let details =
+        #""fullName":"Ada","dob":"1990-01-31","tosConfirmed":true,"porCountry":"CH","porAddress":"Bern""#
+
+    @Test func theFormLetsThePaymentGoOn() throws {
+        var bench = GatewayBench { $0.collectsData = true }
+        let id = bench.newPayment()
+        let page = bench.answer("GET", "/collect/?pid=\(id)", [:])
+        #expect(page.status == 200)
+        #expect(page.contentType == "text/html; charset=utf-8")
+        #expect(String(decoding: page.body, as: UTF8.self).contains(#"data-start="open""#))
+        let sent = bench.answer("POST", "/collect/?pid=\(id)", [:], "{\(Self.details)}")
+        #expect(sent.json["success"] == .bool(true))
+        #expect(options(&bench, id)["collectData"] == nil)
+        #expect(try bench.pay(id).status == 200)
+        #expect(bench.answer("POST", "/collect/?pid=\(id)", [:], "{\(Self.details)}").status == 400)
+    }
+
+    @Test(arguments: [
+        ("1990-01-31", "1990-02-31", "dob"), ("\"Ada\"", "\"\"", "fullName"), ("true", "false", "tosConfirmed"),
+        ("\"CH\"", "\"ch\"", "porCountry"), ("\"Bern\"", "\"\"", "porAddress"),
+        ("\"dob\"", "\"more\":1,\"dob\"", "more"),
+    ])
+    func theFormNamesWhatIsMissing(good: String, bad: String, field: String) {
+        var bench = GatewayBench { $0.collectsData = true }
+        let id = bench.newPayment()
+        let body = "{\(Self.details)}".replacing(good, with: bad)
+        let answer = bench.answer("POST", "/collect/?pid=\(id)", [:], body)
+        #expect(answer.status == 400)
+        #expect(answer.json["issues"]?.arrayValue?.map { $0["field"]?.stringValue } == [field])
+        #expect(options(&bench, id)["collectData"] != nil)
+    }
+
+    @Test func theFormIsWhereTheWalletReachesTheGateway() {
+        var bench = GatewayBench { $0.collectsData = true }
+        let id = bench.newPayment()
+        func url(_ host: String) -> String? {
+            let headers = GatewayBench.wallet.merging(["Host": host]) { $1 }
+            let body = #"{"accounts":["eip155:8453:\#(bench.key.address.checksummed)"]}"#
+            let answer = bench.answer("POST", "/v1/gateway/payment/\(id)/options", headers, body)
+            return answer.json["collectData"]?["url"]?.stringValue
+        }
+        #expect(url("127.0.0.1:4021")?.hasPrefix("http://127.0.0.1:4021/collect/?pid=\(id)&") == true)
+        #expect(url("evil.test/x?")?.hasPrefix("https://pay.walletconnect.com/collect/?") == true)
+    }
+
+    @Test func aPaymentThatIsOverHasNoForm() {
+        var bench = GatewayBench { $0.collectsData = true }
+        for path in ["/collect/?pid=none", "/collect/"] { #expect(bench.answer("GET", path, [:]).status == 404) }
+        let id = bench.newPayment()
+        bench.pass(.seconds(300))
+        #expect(bench.answer("GET", "/collect/?pid=\(id)", [:]).status == 404)
+        #expect(bench.answer("POST", "/collect/?pid=\(id)", [:], "{\(Self.details)}").status == 410)
+    }
+
     @Test func aGatewayThatIsNotToldToAskDoesNot() {
         var bench = GatewayBench()
         #expect(options(&bench, bench.newPayment())["collectData"] == nil)

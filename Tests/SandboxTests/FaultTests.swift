@@ -39,6 +39,55 @@ struct FaultTests {
         #expect(met == [0, 1, 1, 0, 0])
     }
 
+    @Test func aFaultMayMeanOneAmountOnly() throws {
+        let fault = try Fault(parsing: "create:outcome=declined_user,amount=1337")
+        var bench = GatewayBench { $0.faults = [fault] }
+        let (other, magic) = (bench.newPayment("1338"), bench.newPayment("1337"))
+        for id in [other, magic] { _ = try bench.pay(id) }
+        bench.pass(.seconds(2))
+        #expect(bench.word(other) == "succeeded")
+        let status = bench.answer("GET", "/v1/payments/\(magic)/status").json
+        #expect(status["failureCode"]?.stringValue == "declined_user")
+        #expect(try Fault(fault.json) == fault)
+    }
+
+    @Test func aFaultMayGoOnForSomeTimeFromItsFirstCall() throws {
+        var bench = GatewayBench()
+        let id = bench.newPayment()
+        bench.state.faults.set(try Fault(parsing: "status:drop,from=2,for=30"))
+        func meets() -> Bool {
+            let request = GatewayRequest("GET", "/v1/payments/\(id)/status", headers: GatewayBench.merchant)
+            return bench.state.receive(request, at: bench.now)?.faults.isEmpty == false
+        }
+        #expect(!meets())
+        bench.pass(.seconds(100))
+        #expect(meets())
+        bench.pass(.milliseconds(29_999))
+        #expect(meets())
+        bench.pass(.milliseconds(1))
+        #expect(!meets())
+    }
+
+    @Test func aFaultMayMeanOneAccountOnly() throws {
+        var bench = GatewayBench()
+        let id = bench.newPayment()
+        let account = "eip155:8453:\(bench.key.address.checksummed)"
+        bench.state.faults.set(try Fault(parsing: "options:refuse=sanctioned_user,account=\(account)"))
+        func faults(_ account: String) -> [Fault]? {
+            let body = Array(#"{"accounts":["\#(account)"]}"#.utf8)
+            let path = "/v1/gateway/payment/\(id)/options"
+            return bench.state.receive(GatewayRequest("POST", path, headers: [:], body: body), at: bench.now)?.faults
+        }
+        #expect(faults(account.lowercased())?.map(\.effect) == [.refuse(code: "sanctioned_user")])
+        #expect(faults("eip155:1:\(bench.key.address.checksummed)") == [])
+        #expect(GatewayState.refusal("sanctioned_user").status == 451)
+    }
+
+    @Test func aMemberThatNoFaultHasIsExplained() throws {
+        let json = try ExactJSON(parsing: #"{"endpoint":"create","effect":"drop","tmies":1}"#)
+        #expect(throws: FaultError(description: "'tmies' is nothing that a fault has")) { _ = try Fault(json) }
+    }
+
     @Test func faultsAreSetListedAndClearedThroughTheControlApi() {
         var bench = GatewayBench()
         let set = bench.control("POST", "faults", #"{"endpoint":"create","effect":"refuse=internal_error","times":1}"#)

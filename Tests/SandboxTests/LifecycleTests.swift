@@ -187,7 +187,7 @@ struct LifecycleTests {
             #expect(agenda.next?.millisecondsSince1970 == times.first)
             let due = times.filter { $0 <= 20 }
             var taken: [Int64] = []
-            while let item = agenda.takeDue(at: WallTime(millisecondsSince1970: 20)) { taken.append(Int64(item)) }
+            while let item = agenda.takeDue(at: WallTime(millisecondsSince1970: 20)) { taken.append(Int64(item.item)) }
             #expect(taken == due)
         }
     }

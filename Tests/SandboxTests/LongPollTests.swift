@@ -87,14 +87,14 @@ struct LongPollTests {
         configure(&configuration)
         let clock = ManualClock()
         let gateway = Gateway(GatewayState(configuration: configuration), clock: clock.clock)
-        let running = Task { await gateway.run() }
+        let running = Task { try await gateway.run() }
         let amount = #""amount":{"unit":"iso4217/USD","value":"100"}"#
         let created = await gateway.answer(
             GatewayRequest("POST", "/v1/payments", headers: GatewayBench.merchant, body: Array("{\(amount)}".utf8))
         )
         try await body(gateway, clock, created?.json["paymentId"]?.stringValue ?? "")
         running.cancel()
-        await running.value
+        try await running.value
     }
 
     private func question(_ id: String, _ milliseconds: Int) -> GatewayRequest {

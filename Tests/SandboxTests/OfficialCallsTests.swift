@@ -111,7 +111,10 @@ struct OfficialCallsTests {
     }
 
     @Test func aFormIsFilledInBeforeThereIsAnythingToSign() async throws {
-        try await withShop({ $0.collectsData = true }) { shop in
+        func asProduction(_ configuration: inout GatewayConfiguration) {
+            (configuration.collectsData, configuration.formBase) = (true, configuration.linkBase)
+        }
+        try await withShop(asProduction) { shop in
             let created = try await shop.order()
             let response = try await shop.client.getPaymentOptions(paymentLink: created.link, accounts: [shop.account])
             let option = try #require(response.options.first)

@@ -43,6 +43,19 @@ struct RequestTargetTests {
         #expect(try RequestTarget(Array("/x?a=/..?b".utf8)).query == ["a": "/..?b"])
     }
 
+    @Test(arguments: ["/a%2Fb", "/a//b", "/a/../b", "/?a=1&a=2", "/%ff", "/?a=%"])
+    func anAddressThatTheHandlerReadsIsHandedOnAsWritten(target: String) throws {
+        let read = try RequestTarget(Array(target.utf8), reading: .asWritten)
+        #expect(read.raw == target)
+        #expect(read.path == String(target.prefix { $0 != "?" }))
+        #expect(read.query.isEmpty)
+    }
+
+    @Test(arguments: ["", "http://till.local/", "/a b", "/a#b", "/\u{1}", "/é"])
+    func whatNoAddressMayHoldIsRefusedThereToo(target: String) {
+        #expect(throws: RequestTarget.Refusal.self) { _ = try RequestTarget(Array(target.utf8), reading: .asWritten) }
+    }
+
     @Test func boundsTheNumberOfQueryItems() throws {
         let items = (0..<RequestTarget.maximumQueryItems).map { "a\($0)=" }
         #expect(try RequestTarget(Array("/?\(items.joined(separator: "&"))".utf8)).query.count == items.count)
