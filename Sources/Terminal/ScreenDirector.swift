@@ -43,7 +43,9 @@ public struct ScreenDirector: Sendable {
                 let isShown = await show(snapshot, at: now)
                 pause = isShown ? .zero : min(max(pause * 2, .seconds(1)), Self.longestPause)
                 let again = isShown ? nil : clock.elapsed() + pause
-                guard let next = [nextSecond(of: snapshot, after: now), again].compactMap({ $0 }).min() else { continue }
+                guard let next = [nextSecond(of: snapshot, after: now), again].compactMap({ $0 }).min() else {
+                    continue
+                }
                 let wait = max(.zero, next - clock.elapsed())
                 group.addTask {
                     do { try await clock.sleep(wait) } catch { return }  // The terminal stops.

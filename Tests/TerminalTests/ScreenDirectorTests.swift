@@ -88,7 +88,10 @@ struct ScreenDirectorTests {
         try await withDesk { desk in
             desk.archive.fail(at: 2...Int.max)
             _ = try await desk.desk.open(desk.request())
-            let scene = Self.director(desk.desk, desk.clock.terminalClock).scene(of: await desk.desk.snapshot, at: desk.clock.now)
+            let scene = Self.director(desk.desk, desk.clock.terminalClock).scene(
+                of: await desk.desk.snapshot,
+                at: desk.clock.now
+            )
             let detail = JournalError.diskFull.reason.message
             #expect(scene == .offline(Scene.Offline(merchantName: "Kiosk", detail: detail)))
         }
