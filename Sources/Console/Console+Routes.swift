@@ -53,7 +53,7 @@ extension Console {
         case .markSeen(let id):
             try requireEmptyForm(request)
             return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
-                try await desk.markSeen(id)
+                try await desk.markSeen(id, by: Self.staff)
             }
         case .events: return events(pass)
         }
