@@ -25,6 +25,17 @@ extension ChargeDesk {
         schedule.asked(id, wasAnswered: wasAnswered, at: clock.elapsed())
     }
 
+    /// One question about every attempt of a charge that is not paid, however it ended: somebody says that it was.
+    func askNow(_ id: ChargeID) async {
+        for _ in 1...2 {
+            for attempt in (try? await current(id))?.attempts ?? [] {
+                await ask(JobKey(charge: id, attempt: attempt.id))
+            }
+            // A payment that was looked up has a name now, and only then a status.
+            guard charges[id]?.attempts.contains(where: \.isOpen) == true else { return }
+        }
+    }
+
     /// Takes up what ended without money shortly before the terminal stopped.
     func recallEnded() async throws(JournalError) {
         let now = clock.wallTime()

@@ -68,7 +68,7 @@ public struct ScanRail: RailDriver {
     }
 
     public func ask(_ attempt: AttemptLink) async {
-        guard let now = await attempt.current(), now.isWorthAsking else { return }
+        guard let now = await attempt.current(), now.evidence == nil else { return }
         guard await pace.waits(for: gatewayURL, upTo: Self.patience) else {
             await attempt.record(.silent(attempt: attempt.id, reason: Self.paused))
             return
@@ -275,6 +275,11 @@ public struct ScanRail: RailDriver {
 }
 
 extension Attempt {
+    /// What proves that it was paid.
+    fileprivate var evidence: Evidence? {
+        if case .ended(.succeeded(let evidence), _) = phase { evidence } else { nil }
+    }
+
     /// Whether a question could bring news: of everything open, and of what ended without money although somebody could
     /// have paid it at the last moment.
     var isWorthAsking: Bool {

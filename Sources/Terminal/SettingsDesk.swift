@@ -130,6 +130,8 @@ public actor SettingsDesk {
         await turn.enter()
         defer { turn.leave() }
         guard version == current?.version else { throw .conflict }
+        var form = form
+        form.timeZone = form.timeZone ?? current?.settings.timeZone
         let settings: MerchantSettings
         do throws(FormErrors) {
             settings = try form.checked(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
