@@ -50,7 +50,9 @@ public actor DayDesk {
     /// The day that the shop has now, and the zone that says so.
     public func today() async -> (day: ShopDay, zone: String) {
         let zone = await zone
-        return (ShopDay(of: clock.wallTime(), in: zone), zone.identifier)
+        // By the name that the owner chose: the same zone has several.
+        let name = await settings.current?.settings.timeZone ?? zone.identifier
+        return (ShopDay(of: clock.wallTime(), in: zone), name)
     }
 
     /// The last report of a day; nil where it was never compared.
