@@ -16,7 +16,7 @@ extension ChargeDesk {
 
     /// One question about each attempt of a charge that could bring news.
     func askAgain(_ id: ChargeID) async {
-        answered[id] = nil
+        answered[id] = false
         // Where the journal cannot say, nothing is asked, and that counts as no answer.
         for attempt in (try? await current(id))?.attempts ?? [] where attempt.isWorthAsking {
             await ask(JobKey(charge: id, attempt: attempt.id))

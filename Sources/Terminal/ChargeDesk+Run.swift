@@ -188,16 +188,21 @@ extension ChargeDesk {
     private func hear(_ event: Charge.Event, of id: ChargeID) {
         switch event {
         case .offered, .reported, .notFound:
-            answered[id] = true
+            note(true, of: id)
             setGateway(.ready)
         case .notSent, .silent:
-            answered[id] = false
+            note(false, of: id)
             setGateway(.unreachable)
         case .refused(_, let refusal):
-            answered[id] = true
+            note(true, of: id)
             setGateway(Self.isAboutCredentials(refusal.code) ? .refused : .ready)
         default: break
         }
+    }
+
+    /// Keeps an answer for whoever asks about this charge now; of all others there is nothing to keep.
+    private func note(_ wasAnswered: Bool, of id: ChargeID) {
+        if answered[id] != nil { answered[id] = wasAnswered }
     }
 
     /// Source: WalletConnect Pay API 2026-02-19.preview, the codes of HTTP 401 and 403.

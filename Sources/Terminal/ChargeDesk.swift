@@ -38,7 +38,7 @@ public actor ChargeDesk {
     var schedule = AskingSchedule()
     /// Wakes the one who asks by ``schedule``, where that sleeps.
     var alarm: AsyncStream<Never>.Continuation?
-    /// Whether the question that is under way about a charge was answered.
+    /// Charges that are being asked about by ``schedule``, each with whether the last question was answered.
     var answered: [ChargeID: Bool] = [:]
     /// Counts the results that came to the screen, so that only the newest one's time clears it.
     var results = 0

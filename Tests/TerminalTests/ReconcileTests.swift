@@ -1,6 +1,7 @@
 import Payments
-import Terminal
 import Testing
+
+@testable import Terminal
 
 /// What is asked without anybody waiting for it, and that what comes of it is shown, booked and not forgotten.
 @Suite(.timeLimit(.minutes(1)))
@@ -106,6 +107,19 @@ struct ReconcileTests {
             desk.clock.advance(by: .seconds(20))
             await desk.desk.setGateway(.ready)
             await desk.untilRail { $0.filter { $0 == .ask(charge.id) }.count == 5 }
+        }
+    }
+
+    /// A terminal runs for months.
+    @Test func aPaidChargeLeavesNothingBehindInMemory() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.pay(charge.id)
+            await desk.pass(.seconds(20))
+            await desk.until { $0.phase == .idle }
+            let (charges, answered, schedule) = await (desk.desk.charges, desk.desk.answered, desk.desk.schedule)
+            #expect(charges.isEmpty && answered.isEmpty && schedule == AskingSchedule())
         }
     }
 }

@@ -100,7 +100,7 @@ export function daysView() {
     refill(trouble);
     try {
       await api.compareDay(chosen);
-      await load();
+      if (await load()) await loadList();
     } catch (error) {
       if (error.status !== 401) refill(trouble, notice("bad", error.message, error.action));
     }
