@@ -149,5 +149,14 @@ export async function charges({ limit, before = null, state = null }) {
   return await request("GET", `/charges?${query}`);
 }
 
+/** The last days, each with what its comparison with the gateway came to: `{ today, timeZone, days }`. */
+export async function days() { return await request("GET", "/days"); }
+
+/** One day: `{ day, comparing, report }`. */
+export async function day(name) { return await request("GET", `/days/${encodeURIComponent(name)}`); }
+
+/** Has the terminal compare a day; the report comes later. */
+export async function compareDay(name) { return await change("POST", `/days/${encodeURIComponent(name)}/compare`); }
+
 /** Where the terminal's events come from. */
 export const eventsAddress = `${ROOT}/events`;

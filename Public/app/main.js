@@ -10,6 +10,7 @@ import { makeShell } from "./shell.js";
 import { state, subscribe, update } from "./store.js";
 import { t, useLanguage } from "./strings.js";
 import { chargeView } from "./views/charge.js";
+import { daysView } from "./views/days.js";
 import { claimView, loginView, resetView, unreachableView } from "./views/entrance.js";
 import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
@@ -60,7 +61,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "security", "reset"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "security", "days", "reset"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -110,13 +111,14 @@ function renderPlace(name) {
   view =
     name === "setup" ? settingsView({ isFirst: true, onSaved: () => settingsSaved(true) }) :
     name === "security" ? securityView({ onChanged: passwordChanged }) :
+    name === "days" ? daysView() :
     name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, name === "security" ? "settings" : name);
+  shell.show(view.element, { security: "settings", days: "history" }[name] ?? name);
   shell.update();
   view.update();
-  if (!document.title.includes("·")) document.title = `${t(`nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
+  if (!document.title.includes("·")) document.title = `${t(name === "days" ? "days.title" : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
   window.scrollTo(0, 0);
   if (!isFirstView) shell.main.querySelector("h1")?.focus({ preventScroll: true });
 }

@@ -53,15 +53,20 @@ extension Console {
         case .markSeen(let id):
             try requireEmptyForm(request)
             return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
-                try await desk.markSeen(id)
+                try await desk.markSeen(id, by: Self.staff)
             }
         case .events: return events(pass)
+        case .days: return try await dayList()
+        case .day(let day): return try await dayResponse(day)
+        case .compareDay(let day):
+            try requireEmptyForm(request)
+            return try await compare(day, request)
         }
     }
 
     static let staff = Entrance.ownerActor
 
-    private func requireEmptyForm(_ request: WebRequest) throws(Problem) {
+    func requireEmptyForm(_ request: WebRequest) throws(Problem) {
         var form = try Form(request.body.isEmpty ? Array("{}".utf8) : request.body)
         try form.finish()
     }
@@ -174,7 +179,7 @@ extension Console {
                     "operatorID": .string(""), "merchantID": .string(""), "merchantName": .string(""),
                     "gatewayURL": .string(""), "gatewayKeySet": .bool(false), "currency": .string(""),
                     "locale": .string("en-US"), "chargeLimitMinor": .null, "hourlyLimitMinor": .null,
-                    "changedAt": .null,
+                    "timeZone": .null, "changedAt": .null,
                     "version": .integer(0),
                 ]).text
             )
@@ -185,7 +190,7 @@ extension Console {
                 "operatorID": .string(set.operatorID), "merchantID": .string(set.merchantID),
                 "merchantName": .string(set.merchantName), "gatewayURL": .string(set.gatewayURL),
                 "gatewayKeySet": .bool(stored.gatewayKeySet), "currency": .string(set.currency.code),
-                "locale": .string(set.locale),
+                "locale": .string(set.locale), "timeZone": .optional(set.timeZone),
                 "chargeLimitMinor": set.limits.maximumMinorUnits.map(JSON.integer) ?? .null,
                 "hourlyLimitMinor": set.limits.maximumPerHourMinorUnits.map(JSON.integer) ?? .null,
                 "changedAt": .time(stored.changedAt), "version": .integer(Int64(stored.version)),
@@ -207,7 +212,8 @@ extension Console {
             currency: form.text("currency", limit: 10),
             locale: form.optionalText("locale", limit: 20),
             chargeLimitMinor: form.integer("chargeLimitMinor"),
-            hourlyLimitMinor: form.integer("hourlyLimitMinor")
+            hourlyLimitMinor: form.integer("hourlyLimitMinor"),
+            timeZone: form.optionalText("timeZone", limit: 100)
         )
         let password = form.optionalText("password", limit: 1000)
         let version = form.integer("version")

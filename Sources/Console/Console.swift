@@ -11,6 +11,7 @@ import WebServer
 public struct Console: Sendable {
     let desk: ChargeDesk
     let settings: SettingsDesk
+    let days: DayDesk
     let clock: TerminalClock
     let entrance: Entrance
     let sessions: Sessions
@@ -63,6 +64,7 @@ public struct Console: Sendable {
         configuration: Configuration,
         desk: ChargeDesk,
         settings: SettingsDesk,
+        days: DayDesk,
         journal: Journal,
         clock: TerminalClock,
         logger: Logger
@@ -71,6 +73,7 @@ public struct Console: Sendable {
             configuration: configuration,
             desk: desk,
             settings: settings,
+            days: days,
             keeping: journal,
             clock: clock,
             logger: logger
@@ -81,6 +84,7 @@ public struct Console: Sendable {
         configuration: Configuration,
         desk: ChargeDesk,
         settings: SettingsDesk,
+        days: DayDesk,
         keeping journal: any Keeping,
         clock: TerminalClock,
         logger: Logger,
@@ -124,6 +128,7 @@ public struct Console: Sendable {
         let address = "https://\(host):\(port)"
         self.desk = desk
         self.settings = settings
+        self.days = days
         self.clock = clock
         self.sessions = sessions
         self.gate = gate

@@ -1,4 +1,5 @@
 import Payments
+import Terminal
 
 /// What the console answers, one case an address. Everything else is "not found".
 enum Route: Sendable, Equatable {
@@ -9,6 +10,7 @@ enum Route: Sendable, Equatable {
     case openCharge, history(before: ChargeID?, limit: Int, state: Charge.State?), currentCharge
     case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID)
     case events
+    case days, day(ShopDay), compareDay(ShopDay)
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -26,6 +28,10 @@ enum Route: Sendable, Equatable {
         case ("settings", 1): self = try Self.only(method, ["GET": .settings, "PUT": .saveSettings])
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
+        case ("days", 1): self = try Self.only(method, ["GET": .days])
+        case ("days", 2): self = try Self.only(method, ["GET": .day(Self.day(parts[1]))])
+        case ("days", 3) where parts[2] == "compare":
+            self = try Self.only(method, ["POST": .compareDay(Self.day(parts[1]))])
         case ("events", 1): self = try Self.only(method, ["GET": .events])
         case ("charges", 1) where method == "GET": self = try Self.history(query)
         case ("charges", 1): self = try Self.only(method, ["POST": .openCharge])
@@ -50,6 +56,7 @@ enum Route: Sendable, Equatable {
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .history: [.owner, .manager, .cashier]
+        case .days, .day, .compareDay: [.owner, .manager]
         }
     }
 
@@ -61,10 +68,10 @@ enum Route: Sendable, Equatable {
 
     var changesState: Bool {
         switch self {
-        case .session, .sessions, .settings, .history, .currentCharge, .charge, .events: false
+        case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day: false
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
-        case .openCharge, .cancel, .release, .markSeen: true
+        case .openCharge, .cancel, .release, .markSeen, .compareDay: true
         }
     }
 
@@ -88,6 +95,13 @@ enum Route: Sendable, Equatable {
             throw Problem(404, "charge_not_found", "There is no such charge here.", "Look at the last charges.")
         }
         return id
+    }
+
+    private static func day(_ text: String) throws(Problem) -> ShopDay {
+        guard let day = ShopDay(text) else {
+            throw Problem(404, "day_not_found", "This is no day.", "Write it as year, month and day: 2026-11-20.")
+        }
+        return day
     }
 
     private static func history(_ query: [String: String]) throws(Problem) -> Route {

@@ -6,7 +6,7 @@ import Payments
 struct ChargeRow: Equatable {
     static let columns = """
         opened_seq, id, state, open, released, late, currency, minor_units, tip_minor_units, reference, opened_ms, \
-        updated_ms, last_seq, digest
+        updated_ms, last_seq, unseen, digest
         """
 
     var id: String
@@ -22,6 +22,8 @@ struct ChargeRow: Equatable {
     var openedMilliseconds: Int64
     var updatedMilliseconds: Int64
     var lastSequence: Int64
+    /// What staff have not seen yet.
+    var unseen: String?
 
     init(_ charge: Charge, last sequence: Int64, at time: WallTime) {
         id = charge.id.rawValue
@@ -36,10 +38,11 @@ struct ChargeRow: Equatable {
         openedMilliseconds = charge.terms.openedAt.millisecondsSince1970
         updatedMilliseconds = time.millisecondsSince1970
         lastSequence = sequence
+        unseen = charge.unseen?.rawValue
     }
 
     private var digest: Data {
-        var digest = RowDigest("till charge 1")
+        var digest = RowDigest("till charge 2")
         digest.add(id)
         digest.add(state)
         digest.add(isOpen ? 1 : 0)
@@ -52,15 +55,16 @@ struct ChargeRow: Equatable {
         digest.add(openedMilliseconds)
         digest.add(updatedMilliseconds)
         digest.add(lastSequence)
+        digest.add(unseen)
         return digest.value
     }
 
     func insert(_ db: Database, opened sequence: Int64) throws {
         try db.cachedStatement(
-            sql: "INSERT INTO charge (\(ChargeRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            sql: "INSERT INTO charge (\(ChargeRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         ).execute(arguments: [
             sequence, id, state, isOpen, isReleased, isLate, currency, minorUnits, tipMinorUnits, reference,
-            openedMilliseconds, updatedMilliseconds, lastSequence, digest,
+            openedMilliseconds, updatedMilliseconds, lastSequence, unseen, digest,
         ])
     }
 
@@ -68,11 +72,12 @@ struct ChargeRow: Equatable {
     func update(_ db: Database) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, updated_ms = ?, last_seq = ?, digest = ?
+                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, updated_ms = ?, last_seq = ?, unseen = ?,
+                    digest = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
-            state, isOpen, isReleased, isLate, updatedMilliseconds, lastSequence, digest, id,
+            state, isOpen, isReleased, isLate, updatedMilliseconds, lastSequence, unseen, digest, id,
         ])
         guard db.changesCount == 1 else {
             throw JournalError.unavailable(detail: "charge \(id) was never opened in this journal")
@@ -93,7 +98,8 @@ struct ChargeRow: Equatable {
         openedMilliseconds = try row.decode(atIndex: 10)
         updatedMilliseconds = try row.decode(atIndex: 11)
         lastSequence = try row.decode(atIndex: 12)
-        guard digest == (try row.decode(Data.self, atIndex: 13)) else {
+        unseen = try row.decode(atIndex: 13)
+        guard digest == (try row.decode(Data.self, atIndex: 14)) else {
             throw JournalError.corrupt(detail: "the table of charges was changed at \(id)")
         }
     }

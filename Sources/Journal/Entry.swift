@@ -152,6 +152,7 @@ extension Charge.Event {
         case .deadlineReached: "deadlineReached"
         case .released: "released"
         case .resumed: "resumed"
+        case .seen: "seen"
         }
     }
 
@@ -160,7 +161,7 @@ extension Charge.Event {
         case .attemptStarted(let id, _), .sending(let id), .notSent(let id, _), .silent(let id, _),
             .offered(let id, _), .refused(let id, _), .notFound(let id), .reported(let id, _):
             id
-        case .cancelRequested, .deadlineReached, .released, .resumed: nil
+        case .cancelRequested, .deadlineReached, .released, .resumed, .seen: nil
         }
     }
 }

@@ -114,6 +114,59 @@ extension Journal {
         }
     }
 
+    /// Charges with news that nobody has said they have seen, the newest first.
+    /// - Parameters:
+    ///   - time: Only those opened since then.
+    ///   - limit: At most this many, 0 to 1000.
+    public func unseenCharges(since time: WallTime, limit: Int) async throws(JournalError) -> [ChargeRecord] {
+        try await replays(
+            """
+            SELECT id FROM charge WHERE unseen IS NOT NULL AND opened_ms >= ? ORDER BY opened_seq DESC LIMIT ?
+            """,
+            [time.millisecondsSince1970, min(max(limit, 0), 1000)]
+        )
+    }
+
+    /// Charges that ended unpaid and last changed since `time`, oldest first, at most 10 000.
+    ///
+    /// No charge is open for longer than two hours before it ends here; what stayed open for longer was asked about then.
+    public func endedUnpaid(since time: WallTime) async throws(JournalError) -> [ChargeRecord] {
+        try await replays(
+            """
+            SELECT id FROM charge WHERE opened_ms >= ? AND updated_ms >= ? AND open = 0
+                AND state IN ('expired', 'cancelled', 'failed') ORDER BY opened_seq LIMIT 10000
+            """,
+            [time.millisecondsSince1970 - 7_200_000, time.millisecondsSince1970]
+        )
+    }
+
+    /// Charges by the time they were opened, `from` inclusive and `until` exclusive, oldest first. `after` continues
+    /// after the last one of an earlier page.
+    /// - Parameter limit: At most this many, 0 to 1000.
+    public func charges(
+        openedFrom from: WallTime,
+        until: WallTime,
+        after: ChargeID?,
+        limit: Int
+    ) async throws(JournalError) -> [ChargeRecord] {
+        try await replays(
+            """
+            SELECT id FROM charge WHERE opened_ms >= ?1 AND opened_ms < ?2
+                AND (?3 IS NULL OR opened_seq > (SELECT opened_seq FROM charge WHERE id = ?3))
+            ORDER BY opened_seq LIMIT ?4
+            """,
+            [
+                from.millisecondsSince1970, until.millisecondsSince1970, after?.rawValue, min(max(limit, 0), 1000),
+            ]
+        )
+    }
+
+    private func replays(_ sql: String, _ arguments: StatementArguments) async throws(JournalError) -> [ChargeRecord] {
+        try await reading { db in
+            try String.fetchAll(db, sql: sql, arguments: arguments).map { try Self.replay(db, $0).record }
+        }
+    }
+
     /// Everything that happened to a charge, in order. Empty where there is none of this name.
     public func events(of id: ChargeID) async throws(JournalError) -> [StoredEvent] {
         try await reading { db in

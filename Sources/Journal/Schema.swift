@@ -14,6 +14,10 @@ enum Schema {
             try db.execute(sql: projections)
             try db.execute(sql: values)
         }
+        migrator.registerMigration("v2") { db in
+            try db.execute(sql: "DROP TABLE idempotency; DROP TABLE charge")  // Made anew from the entries afterwards.
+            try db.execute(sql: projectionsWithUnseen)
+        }
         return migrator
     }
 
@@ -51,7 +55,7 @@ enum Schema {
             BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
         """
 
-    private static let projections = """
+    static let projections = """
         CREATE TABLE charge (
             opened_seq INTEGER PRIMARY KEY REFERENCES event(seq),
             id TEXT NOT NULL UNIQUE,
@@ -70,6 +74,39 @@ enum Schema {
             digest BLOB NOT NULL CHECK (length(digest) = 32)
         ) STRICT;
         CREATE INDEX charge_open ON charge(opened_seq) WHERE open = 1;
+        CREATE INDEX charge_state ON charge(state, opened_seq);
+        CREATE INDEX charge_opened ON charge(opened_ms);
+
+        CREATE TABLE idempotency (
+            key TEXT NOT NULL PRIMARY KEY,
+            charge TEXT NOT NULL UNIQUE REFERENCES charge(id),
+            request_digest BLOB NOT NULL,
+            digest BLOB NOT NULL CHECK (length(digest) = 32)
+        ) STRICT;
+        """
+
+    /// Since v2 they say what staff have not seen yet.
+    private static let projectionsWithUnseen = """
+        CREATE TABLE charge (
+            opened_seq INTEGER PRIMARY KEY REFERENCES event(seq),
+            id TEXT NOT NULL UNIQUE,
+            state TEXT NOT NULL CHECK (state IN ('created', 'requiresAction', 'processing', 'succeeded', 'failed',
+                'expired', 'cancelled', 'unknown')),
+            open INTEGER NOT NULL CHECK (open IN (0, 1)),
+            released INTEGER NOT NULL CHECK (released IN (0, 1)),
+            late INTEGER NOT NULL CHECK (late IN (0, 1)),
+            currency TEXT NOT NULL CHECK (length(currency) = 3),
+            minor_units INTEGER NOT NULL CHECK (minor_units > 0),
+            tip_minor_units INTEGER CHECK (tip_minor_units BETWEEN 0 AND minor_units),
+            reference TEXT,
+            opened_ms INTEGER NOT NULL,
+            updated_ms INTEGER NOT NULL,
+            last_seq INTEGER NOT NULL REFERENCES event(seq) CHECK (last_seq >= opened_seq),
+            unseen TEXT CHECK (unseen IN ('late', 'paidTwice')),
+            digest BLOB NOT NULL CHECK (length(digest) = 32)
+        ) STRICT;
+        CREATE INDEX charge_open ON charge(opened_seq) WHERE open = 1;
+        CREATE INDEX charge_unseen ON charge(opened_seq) WHERE unseen IS NOT NULL;
         CREATE INDEX charge_state ON charge(state, opened_seq);
         CREATE INDEX charge_opened ON charge(opened_ms);
 

@@ -51,6 +51,16 @@ public struct Charge: Sendable, Hashable {
         case released(by: Actor)
         /// The terminal started again and found this charge open.
         case resumed
+        /// Staff have seen what is said of a payment that nobody waited for.
+        case seen(by: Actor)
+    }
+
+    /// What staff must hear of although they do not wait for this charge any more.
+    public enum News: String, Sendable, Hashable, Codable {
+        /// Paid after the terminal had gone on.
+        case late
+        /// Paid more than once: one payment is to be given back.
+        case paidTwice
     }
 
     /// What the driver does next, after the event is in the journal.
@@ -79,6 +89,8 @@ public struct Charge: Sendable, Hashable {
     public private(set) var paidAttempt: Attempt.ID?
     /// Paid after the charge had ended otherwise, had been cancelled, or had been let go.
     public private(set) var isLate = false
+    /// What nobody has said yet that they have seen.
+    public private(set) var unseen: News?
 
     public init(terms: ChargeTerms) { self.terms = terms }
 
@@ -150,6 +162,7 @@ public struct Charge: Sendable, Hashable {
             actions = attempts.filter { $0.isOpen && $0.phase != .idle }.map { .ask($0.id) }
         case .released: if canRelease { isReleased = true }
         case .resumed: actions = resume()
+        case .seen: unseen = nil
         }
         if paidAttempt == nil { paidAttempt = attempts.first { $0.ending?.evidence != nil }?.id }
         letGo(after: event)
@@ -158,8 +171,9 @@ public struct Charge: Sendable, Hashable {
         if isCancelRequested || isPastDeadline || isReleased { endWhatNeverLeft() }
         actions += withdrawals(since: before, because: event)
         flagLatePayment(since: before)
-        if case .reported(let id, _) = event, surplusAttempts.count > before.surplusAttempts.count {
-            actions.append(.alarmPaidTwice(id))
+        if surplusAttempts.count > before.surplusAttempts.count {
+            unseen = .paidTwice
+            if case .reported(let id, _) = event { actions.append(.alarmPaidTwice(id)) }
         }
         if before.holdsTerminal, !holdsTerminal { actions.append(.freeTerminal) }
         if isOpenInBackground, !before.isOpenInBackground { actions.append(.followInBackground) }
@@ -244,6 +258,8 @@ extension Charge {
     private mutating func flagLatePayment(since before: Charge) {
         guard state == .succeeded, before.state != .succeeded else { return }
         isLate = before.state.isFinal || before.isCancelRequested || before.isReleased
+        // Where the terminal still waits, staff see the result on the screen.
+        if isLate, !before.holdsTerminal { unseen = .late }
     }
 }
 

@@ -28,12 +28,15 @@ extension Reason {
 
 extension Charge {
     /// Words for the state, where there is something to explain; nil while all goes its way.
-    public var reason: Reason? {
+    public var reason: Reason? { reason(format: .english) }
+
+    /// The same with amounts written in the shop's way.
+    public func reason(format: AmountFormat) -> Reason? {
         switch state {
         case .created, .requiresAction, .processing: isUnresolved ? Self.silence(state) : nil
         case .unknown: unknownReason
         case .succeeded: successReason
-        case .failed: failureReason
+        case .failed: failureReason(format)
         case .expired:
             Reason(
                 code: "expired",
@@ -107,12 +110,12 @@ extension Charge {
         )
     }
 
-    private var failureReason: Reason {
+    private func failureReason(_ format: AmountFormat) -> Reason {
         for ending in attempts.compactMap(\.ending) {
             if case .failed(let code) = ending { return Self.failure(code) }
         }
         for ending in attempts.compactMap(\.ending) {
-            if case .refused(let refusal) = ending { return Self.explain(refusal) }
+            if case .refused(let refusal) = ending { return refusal.reason(for: terms.amount, format: format) }
         }
         return Reason(
             code: "gateway_unreachable",
@@ -129,37 +132,5 @@ extension Charge {
             message: "The payment was declined. No money moved.",
             action: "Ask the customer to pay another way."
         )
-    }
-
-    /// Source: WalletConnect Pay API 2026-02-19.preview, `ErrorCode` and `MerchantApiErrorCode`.
-    private static func explain(_ refusal: Refusal) -> Reason {
-        let code = "gateway_" + Reason.clean(refusal.code)
-        switch refusal.code {
-        case "invalid_api_key", "missing_api_key", "unauthorized", "forbidden", "missing_merchant_id",
-            "missing_merchant_api_key", "merchant_not_found", "not_sandbox_api_key":
-            return Reason(
-                code: code,
-                message: "The gateway does not accept this terminal's key or merchant ID. No payment was made.",
-                action: "Ask the owner to check both in the settings and to press “Test connection”."
-            )
-        case "params_validation", "invalid_params":
-            return Reason(
-                code: code,
-                message: "The gateway refuses this charge: \(Reason.clean(refusal.message)). No payment was made.",
-                action: "Correct the amount or the reference and charge again."
-            )
-        case "idempotency_conflict":
-            return Reason(
-                code: code,
-                message: "The gateway knows this charge with another content. No payment was made by this one.",
-                action: "Charge again; if it happens again, call for help."
-            )
-        default:
-            return Reason(
-                code: code,
-                message: "The gateway refused the charge: \(Reason.clean(refusal.message)). No payment was made.",
-                action: "Try again, or take the payment another way."
-            )
-        }
     }
 }

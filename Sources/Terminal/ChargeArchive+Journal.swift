@@ -13,4 +13,24 @@ extension Journal: ChargeArchive {
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         try await charges(before: before, limit: limit, state: state).map { ($0.charge, $0.updatedAt) }
     }
+
+    public func unseen(
+        since time: WallTime,
+        limit: Int
+    ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        try await unseenCharges(since: time, limit: limit).map { ($0.charge, $0.updatedAt) }
+    }
+
+    public func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        try await endedUnpaid(since: time).map { ($0.charge, $0.updatedAt) }
+    }
+
+    public func charges(
+        from: WallTime,
+        until: WallTime,
+        after: ChargeID?,
+        limit: Int
+    ) async throws(JournalError) -> [Charge] {
+        try await charges(openedFrom: from, until: until, after: after, limit: limit).map(\.charge)
+    }
 }

@@ -11,4 +11,18 @@ public protocol ChargeArchive: ChargeJournal {
         limit: Int,
         state: Charge.State?
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
+
+    /// Charges with news that nobody has said they have seen, newest first; only those opened since `time`.
+    func unseen(since time: WallTime, limit: Int) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
+
+    /// Charges that ended unpaid and last changed since `time`, oldest first.
+    func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
+
+    /// Charges by the time they were opened, oldest first. `after` continues after the last one of an earlier page.
+    func charges(
+        from: WallTime,
+        until: WallTime,
+        after: ChargeID?,
+        limit: Int
+    ) async throws(JournalError) -> [Charge]
 }

@@ -15,7 +15,6 @@ enum Job: Sendable {
     case ask(JobKey)
     case watchDeadline(ChargeID)
     case showResult(ChargeID)
-    case followInBackground(ChargeID)
     case endNotice(PaymentNotice)
 }
 
@@ -28,11 +27,14 @@ extension ChargeDesk {
         checking = 0
         publish()
         let left = try await archive.openCharges()
+        try await recallNews()
+        try await recallEnded()
         checking = left.count
         if !left.isEmpty { logger.notice("asking about earlier payments", metadata: ["open": "\(left.count)"]) }
         publish()
         await withDiscardingTaskGroup { group in
             await self.settle(left)
+            group.addTask { await self.reconcile() }
             for await job in self.jobs.stream {
                 group.addTask { await self.perform(job) }
             }
@@ -44,6 +46,7 @@ extension ChargeDesk {
     private func settle(_ left: [Charge]) async {
         for charge in left {
             charges[charge.id] = charge
+            plan(charge)
             let remaining = clock.wallTime().duration(to: charge.terms.deadline)
             // A wall clock that is wrong must not give more time than the charge ever had.
             deadlines[charge.id] = clock.elapsed() + min(max(remaining, .zero), .seconds(charge.terms.timeLimitSeconds))
@@ -67,8 +70,6 @@ extension ChargeDesk {
                 for attempt in charge.attempts where attempt.isOpen {
                     jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt.id)))
                 }
-            } else if !earlier.holdsTerminal, charge.attempts.contains(where: \.isOpen) {
-                jobs.continuation.yield(.followInBackground(charge.id))
             } else if shown != charge.id, !charge.attempts.contains(where: \.isOpen) {
                 forget(charge.id)
             }
@@ -104,7 +105,6 @@ extension ChargeDesk {
         case .ask(let key): await ask(key)
         case .watchDeadline(let id): await watchDeadline(id)
         case .showResult(let id): await showResult(id)
-        case .followInBackground(let id): await followInBackground(id)
         case .endNotice(let notice): await endNotice(notice)
         }
     }
@@ -149,15 +149,22 @@ extension ChargeDesk {
         running.remove(marker)
     }
 
-    private func ask(_ key: JobKey) async {
-        guard let (driver, link) = way(to: key) else { return }
+    /// One question about an attempt; also about one that has ended, where somebody could have paid it all the same.
+    func ask(_ key: JobKey) async {
+        // Where the journal cannot say what is asked about, the schedule tries again.
+        guard let charge = try? await current(key.charge), let (driver, link) = way(to: key, of: charge) else { return }
         await driver.ask(link)
     }
 
-    /// The rail of an open attempt. Without one, because the settings have changed, the question stays open.
+    /// The rail of an open attempt of a charge at the desk.
     private func way(to key: JobKey) -> (any RailDriver, AttemptLink)? {
-        guard let charge = charges[key.charge], let id = key.attempt, let attempt = charge.attempt(id), attempt.isOpen
-        else { return nil }
+        guard let charge = charges[key.charge], key.attempt.flatMap(charge.attempt)?.isOpen == true else { return nil }
+        return way(to: key, of: charge)
+    }
+
+    /// The rail of an attempt. Without one, because the settings have changed, the question stays open.
+    private func way(to key: JobKey, of charge: Charge) -> (any RailDriver, AttemptLink)? {
+        guard let id = key.attempt, let attempt = charge.attempt(id) else { return nil }
         guard let driver = drivers[attempt.rail] else {
             logger.warning(
                 "no way to ask about a payment: the rail is switched off",
@@ -168,22 +175,34 @@ extension ChargeDesk {
         let link = AttemptLink(
             terms: charge.terms,
             id: id,
-            read: { await self.charges[key.charge]?.attempt(id) },
+            read: { (try? await self.current(key.charge))?.attempt(id) },
             write: { event in
-                await self.light(event)
+                await self.hear(event, of: key.charge)
                 return await self.apply(event, to: key.charge)?.attempt(id)
             }
         )
         return (driver, link)
     }
 
-    private func light(_ event: Charge.Event) {
+    /// What an event says about the gateway itself.
+    private func hear(_ event: Charge.Event, of id: ChargeID) {
         switch event {
-        case .offered, .reported, .notFound: setGateway(.ready)
-        case .notSent, .silent: setGateway(.unreachable)
-        case .refused(_, let refusal): setGateway(Self.isAboutCredentials(refusal.code) ? .refused : .ready)
+        case .offered, .reported, .notFound:
+            note(true, of: id)
+            setGateway(.ready)
+        case .notSent, .silent:
+            note(false, of: id)
+            setGateway(.unreachable)
+        case .refused(_, let refusal):
+            note(true, of: id)
+            setGateway(Self.isAboutCredentials(refusal.code) ? .refused : .ready)
         default: break
         }
+    }
+
+    /// Keeps an answer for whoever asks about this charge now; of all others there is nothing to keep.
+    private func note(_ wasAnswered: Bool, of id: ChargeID) {
+        if answered[id] != nil { answered[id] = wasAnswered }
     }
 
     /// Source: WalletConnect Pay API 2026-02-19.preview, the codes of HTTP 401 and 403.
@@ -227,29 +246,6 @@ extension ChargeDesk {
         guard shown == id, result == results, let charge = charges[id], !charge.holdsTerminal else { return }
         shown = nil
         if !charge.attempts.contains(where: \.isOpen) { forget(id) }
-        publish()
-    }
-
-    /// Asks about a payment that the terminal went on without, in growing gaps of 15 seconds to ten minutes.
-    private func followInBackground(_ id: ChargeID) async {
-        guard followed.insert(id).inserted else { return }
-        defer { followed.remove(id) }
-        var gap = Duration.seconds(15)
-        while let charge = charges[id], charge.attempts.contains(where: \.isOpen) {
-            do { try await clock.sleep(gap) } catch { return }  // The terminal stops; the next run asks.
-            gap = min(gap * 2, .seconds(600))
-            for attempt in charges[id]?.attempts.filter(\.isOpen) ?? [] {
-                await ask(JobKey(charge: id, attempt: attempt.id))
-            }
-        }
-        if charges[id] != nil, shown != id { forget(id) }
-        publish()
-    }
-
-    /// Takes a notice away once its time is over. A newer one of the same charge stays.
-    private func endNotice(_ notice: PaymentNotice) async {
-        do { try await clock.sleep(resultTimes.notice) } catch { return }  // The terminal stops.
-        notices.removeAll { $0 == notice }
         publish()
     }
 }

@@ -26,21 +26,24 @@ public actor ChargeDesk {
     var gateway = GatewayLight.unknown
     var invitation: ClaimInvitation?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
-    private var readableOnScreen: [ChargeID: Bool] = [:]
+    var readableOnScreen: [ChargeID: Bool] = [:]
     var trouble: Reason?
     /// What staff have still to see, newest first.
     var notices: [PaymentNotice] = []
-    /// More than these are found in the history only.
-    private static let mostNotices = 20
     private var viewers: [Int: AsyncStream<TerminalSnapshot>.Continuation] = [:]
     private var nextViewer = 0
-    private var endings: [JobKey: [AsyncStream<Never>.Continuation]] = [:]
+    var endings: [JobKey: [AsyncStream<Never>.Continuation]] = [:]
     var running: Set<JobKey> = []
-    /// Charges whose open payments are asked about in the background.
-    var followed: Set<ChargeID> = []
+    /// When which payment is asked about without anybody waiting for it.
+    var schedule = AskingSchedule()
+    /// Wakes the one who asks by ``schedule``, where that sleeps.
+    var alarm: AsyncStream<Never>.Continuation?
+    /// Charges that are being asked about by ``schedule``, each with whether the last question was answered.
+    var answered: [ChargeID: Bool] = [:]
     /// Counts the results that came to the screen, so that only the newest one's time clears it.
     var results = 0
     private let turn = Turnstile()
+    let writing = Turnstile()
 
     /// How long a result stays on the screen before it is idle again.
     public struct ResultTimes: Sendable {
@@ -130,16 +133,6 @@ public actor ChargeDesk {
         try await change(id, .released(by: actor)) { $0.canRelease || $0.isReleased }
     }
 
-    /// Takes away what is said of a charge's late or second payment. The history keeps it.
-    public func markSeen(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
-        let charge = try await charge(id)
-        if notices.contains(where: { $0.id == id }) {
-            notices.removeAll { $0.id == id }
-            publish()
-        }
-        return charge
-    }
-
     public func charge(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
         if charges[id] != nil { return try snapshot(of: id) }
         let format = format
@@ -199,6 +192,7 @@ public actor ChargeDesk {
     public func setGateway(_ light: GatewayLight) {
         guard gateway != light else { return }
         gateway = light
+        if light == .ready { silenceIsOver() }
         publish()
     }
 
@@ -273,116 +267,6 @@ public actor ChargeDesk {
             isReadableOnScreen: readableOnScreen[id]
         )
     }
-
-    // MARK: - Events
-
-    /// Records an event and does what the charge then asks for. Returns the charge after it, unchanged where the journal
-    /// could not take it; the rails come back with the authority's word until it can.
-    @discardableResult
-    func apply(_ event: Charge.Event, to id: ChargeID) async -> Charge? {
-        do throws(JournalError) { return try await record(event, of: id) } catch { return charges[id] }
-    }
-
-    /// As ``apply(_:to:)``, for those who must know.
-    /// - Returns: Nil where the desk has no such charge.
-    /// - Throws: ``JournalError``: it has not happened.
-    private func record(_ event: Charge.Event, of id: ChargeID) async throws(JournalError) -> Charge? {
-        await writing.enter()
-        defer { writing.leave() }
-        guard let charge = charges[id] else { return nil }
-        var next = charge
-        let actions = next.handle(event)
-        // What changes nothing and asks for nothing is not worth a line in a journal that is kept for ever.
-        guard next != charge || !actions.isEmpty else { return charge }
-        let now = clock.wallTime()
-        do throws(JournalError) { try await archive.append(event, to: next, at: now) } catch {
-            note(error)
-            throw error
-        }
-        trouble = nil
-        charges[id] = next
-        updated[id] = now
-        log(event, charge, next)
-        for attempt in next.attempts where !attempt.isOpen { end(JobKey(charge: id, attempt: attempt.id)) }
-        for action in actions { perform(action, of: next) }
-        notice(charge, next, at: now)
-        if shown == id, !next.holdsTerminal, next.state != charge.state || charge.holdsTerminal {
-            jobs.continuation.yield(.showResult(id))
-        }
-        publish()
-        return next
-    }
-
-    private let writing = Turnstile()
-
-    /// Says what nobody waits for: a payment of a charge that the terminal went on without, and one too many.
-    private func notice(_ before: Charge, _ after: Charge, at time: WallTime) {
-        let kind: PaymentNotice.Kind
-        if after.surplusAttempts.count > before.surplusAttempts.count {
-            kind = .paidTwice
-        } else if after.isLate, !before.isLate, !before.holdsTerminal {
-            kind = .late
-        } else {
-            return
-        }
-        let notice = PaymentNotice(
-            id: after.id,
-            kind: kind,
-            code: after.terms.code,
-            amountText: format.text(after.terms.amount),
-            at: time
-        )
-        notices.removeAll { $0.id == after.id }
-        notices = Array(([notice] + notices).prefix(Self.mostNotices))
-        jobs.continuation.yield(.endNotice(notice))
-        logger.notice(
-            "a payment that nobody waited for",
-            metadata: ["charge": "\(after.id)", "kind": "\(kind.rawValue)"]
-        )
-    }
-
-    private func perform(_ action: Charge.Action, of charge: Charge) {
-        switch action {
-        case .pursue(let attempt): jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt)))
-        case .withdraw(let attempt): jobs.continuation.yield(.withdraw(JobKey(charge: charge.id, attempt: attempt)))
-        case .ask(let attempt): jobs.continuation.yield(.ask(JobKey(charge: charge.id, attempt: attempt)))
-        case .freeTerminal:
-            end(JobKey(charge: charge.id, attempt: nil))
-            for attempt in charge.attempts { end(JobKey(charge: charge.id, attempt: attempt.id)) }
-        case .followInBackground: jobs.continuation.yield(.followInBackground(charge.id))
-        case .alarmPaidTwice(let attempt):
-            logger.critical(
-                "paid more than once: give the later payment back",
-                metadata: ["charge": "\(charge.id)", "attempt": "\(attempt)"]
-            )
-        }
-    }
-
-    func note(_ error: JournalError) {
-        logger.critical("the journal does not take what happened", metadata: ["error": "\(error)"])
-        trouble = error.reason
-        publish()
-    }
-
-    /// A stream that ends when the job's attempt or charge does.
-    func ending(of key: JobKey) -> AsyncStream<Never> {
-        let (stream, continuation) = AsyncStream<Never>.makeStream()
-        endings[key, default: []].append(continuation)
-        return stream
-    }
-
-    private func end(_ key: JobKey) {
-        for continuation in endings.removeValue(forKey: key) ?? [] { continuation.finish() }
-    }
-
-    /// Drops a charge that has ended and is not on the screen any more. The journal keeps it.
-    func forget(_ id: ChargeID) {
-        charges[id] = nil
-        updated[id] = nil
-        deadlines[id] = nil
-        readableOnScreen[id] = nil
-        end(JobKey(charge: id, attempt: nil))
-    }
 }
 
 // MARK: - Checks before a charge
@@ -442,25 +326,6 @@ extension ChargeDesk {
         guard allowed(charge) else { throw .tooLate(charge.state) }
         do throws(JournalError) { _ = try await record(event, of: id) } catch { throw .journal(error) }
         return try await self.charge(id)
-    }
-
-    private func log(_ event: Charge.Event, _ before: Charge, _ after: Charge) {
-        var metadata: Logger.Metadata = ["charge": "\(after.id)", "state": "\(after.state.rawValue)"]
-        switch event {
-        case .silent(_, let reason), .notSent(_, let reason): metadata["reason"] = "\(Reason.clean(reason))"
-        case .refused(_, let refusal): metadata["reason"] = "\(Reason.clean(refusal.code))"
-        case .reported(_, .contradictory(let what)):
-            metadata["reason"] = "\(Reason.clean(what))"
-            logger.error("an answer does not fit the charge and is not booked", metadata: metadata)
-        default: break
-        }
-        if before.state != after.state {
-            logger.info("charge is now \(after.state.rawValue)", metadata: metadata)
-        } else if after.isUnresolved, !before.isUnresolved {
-            logger.warning("the gateway does not answer", metadata: metadata)
-        } else {
-            logger.debug("charge event", metadata: metadata)
-        }
     }
 }
 

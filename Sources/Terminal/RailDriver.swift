@@ -10,7 +10,8 @@ public protocol RailDriver: Sendable {
     /// Takes the payment back. Returns when the authority has said how the payment stands, or when cancelled.
     func withdraw(_ attempt: AttemptLink) async
 
-    /// One question to the authority. Returns when what it said, or its silence, is recorded.
+    /// One question to the authority, also about an attempt that ended without money. Returns when what it said, or its
+    /// silence, is recorded.
     func ask(_ attempt: AttemptLink) async
 }
 

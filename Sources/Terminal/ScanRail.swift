@@ -12,7 +12,10 @@ public struct ScanRail: RailDriver {
     private let gatewayURL: String
     private let merchantID: String
     private let clock: TerminalClock
+    private let pace: GatewayPace
 
+    /// How long a single question waits for the end of a pause that the gateway asked for. As long as for an answer.
+    private static let patience = Duration.seconds(15)
     /// How long the gateway may hold a question open. Below the 30 seconds after which its own clients give up.
     private static let longPoll = Duration.seconds(20)
     /// Between questions where the gateway names no pace. Source: WalletConnect Pay POS, fallback interval.
@@ -22,14 +25,28 @@ public struct ScanRail: RailDriver {
     /// How long past its deadline an order may still be on its way. Longer than any request is waited for.
     private static let grace = Duration.seconds(30)
 
-    public init(merchant: MerchantClient, gatewayURL: String, merchantID: String, clock: TerminalClock) {
+    /// - Parameter pace: What the gateway asked of all who ask it; shared with them.
+    public init(
+        merchant: MerchantClient,
+        gatewayURL: String,
+        merchantID: String,
+        clock: TerminalClock,
+        pace: GatewayPace
+    ) {
         (self.merchant, self.gatewayURL, self.merchantID, self.clock) = (merchant, gatewayURL, merchantID, clock)
+        self.pace = pace
     }
 
     public func pursue(_ attempt: AttemptLink) async {
         var backoff = Backoff()
         while !Task.isCancelled, let now = await attempt.current(), now.isOpen {
-            let wait: Duration
+            var wait: Duration
+            let pause = await pace.remaining(gatewayURL)
+            if pause > .zero {
+                if !now.isSilent { await attempt.record(.silent(attempt: attempt.id, reason: Self.paused)) }
+                do { try await clock.sleep(pause) } catch { return }  // As below.
+                continue
+            }
             switch now.phase {
             case .idle, .unanswered, .sending:
                 wait = await makePayment(attempt) ? .zero : backoff.next()
@@ -44,17 +61,23 @@ public struct ScanRail: RailDriver {
                 }
             case .ended: return
             }
+            // Where the gateway has just named its own pause, that one counts and nothing of ours is added to it.
+            if await pace.remaining(gatewayURL) > .zero { wait = .zero }
             do { try await clock.sleep(wait) } catch { return }  // The attempt is over, or the terminal stops.
         }
     }
 
     public func ask(_ attempt: AttemptLink) async {
-        guard let now = await attempt.current() else { return }
+        guard let now = await attempt.current(), now.evidence == nil else { return }
+        guard await pace.waits(for: gatewayURL, upTo: Self.patience) else {
+            await attempt.record(.silent(attempt: attempt.id, reason: Self.paused))
+            return
+        }
         switch now.phase {
         case .idle: break  // Nothing has left, so there is nothing to ask about.
         case .sending, .unanswered: _ = await makePayment(attempt)
-        case .offered(let offer, _): _ = await question(offer, attempt, waitingUpTo: nil)
-        case .ended: break
+        case .offered(let offer, _), .ended(_, let offer?): _ = await question(offer, attempt, waitingUpTo: nil)
+        case .ended(_, nil): _ = await lookUp(attempt, believesNothing: true)
         }
     }
 
@@ -63,7 +86,7 @@ public struct ScanRail: RailDriver {
         // A bounded number of tries: whoever follows the payment asks for the withdrawal again if it still waits.
         for _ in 0..<5 {
             guard let offer = await waitingOffer(attempt) else { return }
-            await cancel(offer, attempt)
+            if await pace.waits(for: gatewayURL, upTo: Self.patience) { await cancel(offer, attempt) }
             // Still waiting, whatever was answered: once more, after a pause.
             guard await waitingOffer(attempt) != nil else { return }
             do { try await clock.sleep(backoff.next()) } catch { return }  // The terminal stops; the next run asks.
@@ -98,10 +121,10 @@ public struct ScanRail: RailDriver {
                 amount: .fiat(terms.amount),
                 expiresAtSeconds: terms.deadline.secondsSince1970
             )
-            let created = try await merchant.create(
-                payment,
-                idempotencyKey: terms.idempotencyKey(attempt: attempt.id)
-            )
+            let key = terms.idempotencyKey(attempt: attempt.id)
+            let created = try await paced { () throws(MerchantError) in
+                try await merchant.create(payment, idempotencyKey: key)
+            }
             return await take(created, attempt)
         } catch {
             return await settle(error, afterSilence: afterSilence, attempt)
@@ -140,7 +163,7 @@ public struct ScanRail: RailDriver {
             await attempt.record(.notSent(attempt: attempt.id, reason: reason))
             return false
         case .rateLimited:
-            await attempt.record(.notSent(attempt: attempt.id, reason: "the gateway asks for fewer requests"))
+            await attempt.record(.notSent(attempt: attempt.id, reason: Self.paused))
             return false
         case .invalid(let field, let message):
             let refusal = Refusal(code: "params_validation", message: "\(field): \(message)")
@@ -171,7 +194,8 @@ public struct ScanRail: RailDriver {
     /// - Parameter believesNothing: Whether an empty list means that no payment exists.
     private func lookUp(_ attempt: AttemptLink, believesNothing: Bool) async -> Bool {
         do throws(MerchantError) {
-            let page = try await merchant.payments(PaymentQuery(reference: attempt.terms.id.compact, limit: 2))
+            let query = PaymentQuery(reference: attempt.terms.id.compact, limit: 2)
+            let page = try await paced { () throws(MerchantError) in try await merchant.payments(query) }
             guard let found = page.payments.first(where: { $0.reference == attempt.terms.id.compact }) else {
                 if believesNothing { return await conclude(.notFound(attempt: attempt.id), attempt) }
                 await attempt.record(.silent(attempt: attempt.id, reason: Self.notListed))
@@ -199,7 +223,9 @@ public struct ScanRail: RailDriver {
             return nil
         }
         do throws(MerchantError) {
-            let answer = try await merchant.status(of: payment, waitingUpTo: wait)
+            let answer = try await paced { () throws(MerchantError) in
+                try await merchant.status(of: payment, waitingUpTo: wait)
+            }
             let report = answer.report(of: offer.paymentID, for: attempt.terms)
             await attempt.record(.reported(attempt: attempt.id, report: report))
             return max(answer.pollAfter ?? Self.pace, Self.shortestPace)
@@ -216,7 +242,7 @@ public struct ScanRail: RailDriver {
             return
         }
         do throws(MerchantError) {
-            let answer = try await merchant.cancel(payment)
+            let answer = try await paced { () throws(MerchantError) in try await merchant.cancel(payment) }
             await attempt.record(
                 .reported(attempt: attempt.id, report: Report(answer, offer.paymentID, nil, nil))
             )
@@ -230,13 +256,40 @@ public struct ScanRail: RailDriver {
         }
     }
 
+    /// One exchange. Where the gateway asks for a pause, everybody who asks it learns of it.
+    private func paced<Value>(_ call: () async throws(MerchantError) -> Value) async throws(MerchantError) -> Value {
+        do throws(MerchantError) { return try await call() } catch {
+            if case .rateLimited(let pause?) = error { await pace.pause(gatewayURL, for: pause) }
+            throw error
+        }
+    }
+
     private func isOurs(_ terms: ChargeTerms) -> Bool {
         terms.gatewayURL == gatewayURL && terms.merchantID == merchantID
     }
 
+    private static let paused = "the gateway asks for fewer requests"
     private static let notListed = "the gateway lists no payment, but one may still be made"
     private static let overdue = "the time to pay is over, so that no payment is made any more"
     private static let elsewhere = "the settings name another gateway or merchant than the one this payment was made at"
+}
+
+extension Attempt {
+    /// What proves that it was paid.
+    fileprivate var evidence: Evidence? {
+        if case .ended(.succeeded(let evidence), _) = phase { evidence } else { nil }
+    }
+
+    /// Whether a question could bring news: of everything open, and of what ended without money although somebody could
+    /// have paid it at the last moment.
+    var isWorthAsking: Bool {
+        switch phase {
+        case .idle, .sending, .unanswered, .offered: true
+        case .ended(.expired, let offer), .ended(.cancelled, let offer): offer != nil
+        case .ended(.notFound, _): true
+        case .ended(.succeeded, _), .ended(.failed, _), .ended(.refused, _), .ended(.neverSent, _): false
+        }
+    }
 }
 
 /// Growing gaps after answers that did not come: 1, 2, 4, 8, then 10 seconds.

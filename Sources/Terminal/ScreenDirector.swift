@@ -193,13 +193,15 @@ public struct ScreenDirector: Sendable {
                 )
             )
         case .failed, .expired, .cancelled:
-            return .notPaid(notPaid(charge, amount, code))
+            return .notPaid(notPaid(snapshot, amount, code))
         case .unknown:
             return .unknown(Scene.Unknown(amountText: amount, chargeCode: code))
         }
     }
 
-    private func notPaid(_ charge: Charge, _ amount: String, _ code: String) -> Scene.NotPaid {
+    private func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {
+        let charge = snapshot.charge
+        let reason = charge.reason(format: snapshot.format)
         let wasRefused = charge.attempts.contains { if case .refused = $0.ending { true } else { false } }
         let kind: Scene.NotPaid.Kind =
             switch charge.state {
@@ -211,8 +213,8 @@ public struct ScreenDirector: Sendable {
             kind: kind,
             amountText: amount,
             chargeCode: code,
-            whatHappened: charge.reason?.message,
-            whatToDo: charge.reason?.action
+            whatHappened: reason?.message,
+            whatToDo: reason?.action
         )
     }
 }

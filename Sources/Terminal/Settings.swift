@@ -16,6 +16,8 @@ public struct MerchantSettings: Sendable, Hashable, Codable {
     public var limits: ChargeLimits
     /// How long a customer has to pay, in seconds, 60 to 3600.
     public var timeLimitSeconds: Int
+    /// Where the shop's days begin and end, a name of the IANA database such as `Europe/Berlin`. Nil: the machine's.
+    public var timeZone: String?
 
     public init(
         operatorID: String,
@@ -25,7 +27,8 @@ public struct MerchantSettings: Sendable, Hashable, Codable {
         currency: Currency,
         locale: String = "en-US",
         limits: ChargeLimits = ChargeLimits(),
-        timeLimitSeconds: Int = 300
+        timeLimitSeconds: Int = 300,
+        timeZone: String? = nil
     ) {
         self.operatorID = operatorID
         self.merchantID = merchantID
@@ -35,6 +38,7 @@ public struct MerchantSettings: Sendable, Hashable, Codable {
         self.locale = locale
         self.limits = limits
         self.timeLimitSeconds = timeLimitSeconds
+        self.timeZone = timeZone
     }
 
     public var format: AmountFormat { AmountFormat(locale: locale) }

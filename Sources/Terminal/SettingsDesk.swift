@@ -45,6 +45,8 @@ public actor SettingsDesk {
 
     public private(set) var current: StoredSettings?
     private var merchant: MerchantClient?
+    /// What gateways asked of all who ask them. Outlives every change of settings.
+    let pace: GatewayPace
 
     public init(
         journal: Journal,
@@ -60,6 +62,7 @@ public actor SettingsDesk {
         self.clock = clock
         self.logger = logger
         self.connect = connect
+        pace = GatewayPace(clock: clock)
     }
 
     /// One save at a time: else an earlier one could come into force after a later one.
@@ -127,6 +130,8 @@ public actor SettingsDesk {
         await turn.enter()
         defer { turn.leave() }
         guard version == current?.version else { throw .conflict }
+        var form = form
+        form.timeZone = form.timeZone ?? current?.settings.timeZone
         let settings: MerchantSettings
         do throws(FormErrors) {
             settings = try form.checked(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
@@ -213,16 +218,25 @@ public actor SettingsDesk {
     /// Runs until cancelled. Costs one timer a minute; the gateway is asked only when the light is not green.
     public func watchGateway() async {
         while !Task.isCancelled {
-            if let merchant, await desk.snapshot.gateway != .ready {
+            if let (merchant, settings) = connection, await desk.snapshot.gateway != .ready,
+                await pace.remaining(settings.gatewayURL) == .zero
+            {
                 do throws(MerchantError) {
                     _ = try await merchant.payments(PaymentQuery(limit: 1))
                     await desk.setGateway(.ready)
                 } catch {
+                    if case .rateLimited(let pause?) = error { await pace.pause(settings.gatewayURL, for: pause) }
                     await desk.setGateway(error.light)
                 }
             }
             do { try await clock.sleep(.seconds(60)) } catch { return }  // The terminal stops.
         }
+    }
+
+    /// The gateway's merchant side as the settings in force name it; nil where there are none that can be used.
+    var connection: (merchant: MerchantClient, settings: MerchantSettings)? {
+        guard let merchant, let current else { return nil }
+        return (merchant, current.settings)
     }
 
     private func putIntoForce(_ settings: MerchantSettings, key: Secret?) async {
@@ -237,7 +251,8 @@ public actor SettingsDesk {
             merchant: merchant,
             gatewayURL: settings.gatewayURL,
             merchantID: settings.merchantID,
-            clock: clock
+            clock: clock,
+            pace: pace
         )
         await desk.use(settings, drivers: [scan])
     }
@@ -267,6 +282,12 @@ extension MerchantError {
                 code: "gateway_unreachable",
                 message: "The gateway cannot be reached: \(reason).",
                 action: "Check the address and the network."
+            )
+        case .refused(let refusal) where refusal.versionProblem != nil:
+            Reason(
+                code: "gateway_\(refusal.code)",
+                message: "The gateway answers but does not speak this terminal's version of its interface.",
+                action: "Update the terminal, then try again."
             )
         case .refused(let refusal):
             ChargeDesk.isAboutCredentials(refusal.code)

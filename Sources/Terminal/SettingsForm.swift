@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Payments
 
 /// Settings as a form sends them: text, not yet trusted. Nil means that the form did not carry the field.
@@ -14,6 +15,8 @@ public struct SettingsForm: Sendable, Equatable {
     public var chargeLimitMinor: Int64?
     /// Largest sum of the charges opened within one hour in minor units; nil for none. Not below `chargeLimitMinor`.
     public var hourlyLimitMinor: Int64?
+    /// A name of the IANA time zone database. Nil keeps the one that is stored; empty is the machine's own.
+    public var timeZone: String?
 
     public init(
         operatorID: String,
@@ -24,7 +27,8 @@ public struct SettingsForm: Sendable, Equatable {
         currency: String,
         locale: String? = nil,
         chargeLimitMinor: Int64? = nil,
-        hourlyLimitMinor: Int64? = nil
+        hourlyLimitMinor: Int64? = nil,
+        timeZone: String? = nil
     ) {
         self.operatorID = operatorID
         self.merchantID = merchantID
@@ -35,6 +39,7 @@ public struct SettingsForm: Sendable, Equatable {
         self.locale = locale
         self.chargeLimitMinor = chargeLimitMinor
         self.hourlyLimitMinor = hourlyLimitMinor
+        self.timeZone = timeZone
     }
 }
 
@@ -94,6 +99,13 @@ extension SettingsForm {
                 action: "Enter at least the largest charge, or leave it empty."
             )
         }
+        if let timeZone, !timeZone.isEmpty, !Self.isTimeZone(timeZone) {
+            errors["timeZone"] = Reason(
+                code: "time_zone_unknown",
+                message: "The terminal does not know this time zone.",
+                action: "Choose one of the list, such as Europe/Berlin."
+            )
+        }
         guard errors.isEmpty, let currency else { throw FormErrors(errors) }
         return MerchantSettings(
             operatorID: operatorID,
@@ -102,8 +114,15 @@ extension SettingsForm {
             gatewayURL: gatewayURL,
             currency: currency,
             locale: locale,
-            limits: ChargeLimits(maximumMinorUnits: chargeLimitMinor, maximumPerHourMinorUnits: hourlyLimitMinor)
+            limits: ChargeLimits(maximumMinorUnits: chargeLimitMinor, maximumPerHourMinorUnits: hourlyLimitMinor),
+            timeZone: timeZone.flatMap { $0.isEmpty ? nil : $0 }
         )
+    }
+
+    /// A name with a place in it, or UTC: abbreviations such as EST mean different things to different people.
+    private static func isTimeZone(_ name: String) -> Bool {
+        guard name.utf8.count <= 64, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return false }
+        return (name == "UTC" || name.contains("/")) && TimeZone(identifier: name) != nil
     }
 
     private static func identifierError(_ text: String, _ what: String) -> Reason? {

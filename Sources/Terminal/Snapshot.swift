@@ -76,12 +76,7 @@ public struct ClaimInvitation: Sendable, Equatable {
 
 /// Money that came when nobody at the terminal waited for it. It stands there until staff have seen it.
 public struct PaymentNotice: Sendable, Equatable, Identifiable {
-    public enum Kind: String, Sendable, Equatable {
-        /// Paid after staff had gone on or the charge had ended otherwise.
-        case late
-        /// Paid more than once: one payment is to be given back.
-        case paidTwice
-    }
+    public typealias Kind = Charge.News
 
     /// The charge's.
     public let id: ChargeID

@@ -112,5 +112,10 @@ extension Report {
 }
 
 extension Refusal {
-    init(_ refusal: GatewayRefusal) { self.init(code: refusal.code, message: refusal.message) }
+    /// What is wrong with a field says more than the words for the whole request, which may say nothing.
+    init(_ refusal: GatewayRefusal) {
+        let issues = refusal.issues.map(\.message).filter { !$0.isEmpty && !refusal.message.contains($0) }
+        let message = ([refusal.message].filter { !$0.isEmpty } + issues).joined(separator: "; ")
+        self.init(code: refusal.code, message: String(message.prefix(2000)))
+    }
 }

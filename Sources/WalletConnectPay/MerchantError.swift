@@ -55,7 +55,10 @@ public enum MerchantError: Error, Sendable, Equatable {
                 GatewayRefusal(
                     httpStatus: response.status,
                     code: body?.code ?? "http_\(response.status)",
-                    message: body?.message ?? ""
+                    message: body?.message ?? "",
+                    issues: (body?.issues?.value ?? []).prefix(20).map {
+                        GatewayRefusal.Issue(field: $0.field ?? "", message: $0.message ?? "")
+                    }
                 )
             )
         default:

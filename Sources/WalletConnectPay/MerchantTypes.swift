@@ -4,15 +4,40 @@ public struct NewPayment: Sendable, Equatable {
     public let amount: PayAmount
     /// Unix seconds; nil for the gateway's own time limit.
     public let expiresAtSeconds: Int64?
+    /// Where the gateway's hosted page sends the customer afterwards; nil where nobody comes from a page.
+    public let checkout: Checkout?
+
+    /// Where a customer who paid on the gateway's hosted page goes next. The gateway adds `?payment_id=` to both.
+    ///
+    /// Source: WalletConnect Pay API 2026-02-19.preview, `CheckoutConfig`.
+    public struct Checkout: Sendable, Equatable {
+        public let successURL: String
+        public let errorURL: String
+
+        /// - Throws: `MerchantError.invalid` where an address is not `https`, or longer than 2048 bytes.
+        public init(successURL: String, errorURL: String) throws(MerchantError) {
+            for (field, url) in [("checkout.successUrl", successURL), ("checkout.errorUrl", errorURL)] {
+                guard WebAddress(url)?.isSecure == true else {
+                    throw .invalid(field: field, message: "it must be an https address")
+                }
+            }
+            (self.successURL, self.errorURL) = (successURL, errorURL)
+        }
+    }
 
     /// - Parameter reference: 1 to 35 letters, digits, spaces and `/ - : . , +`.
     /// - Throws: `MerchantError.invalid` naming the field.
     ///   Source: WalletConnect Pay, create payment, validation of `referenceId` and `amount`.
-    public init(reference: String, amount: PayAmount, expiresAtSeconds: Int64?) throws(MerchantError) {
+    public init(
+        reference: String,
+        amount: PayAmount,
+        expiresAtSeconds: Int64?,
+        checkout: Checkout? = nil
+    ) throws(MerchantError) {
         guard (1...35).contains(reference.utf8.count) else {
             throw .invalid(field: "reference", message: "it must have 1 to 35 characters")
         }
-        guard reference.utf8.allSatisfy({ $0.isLetterOrDigit || " /-:.,+".utf8.contains($0) }) else {
+        guard reference.utf8.allSatisfy(\.mayStandInAReference) else {
             throw .invalid(field: "reference", message: "it has characters that the gateway does not take")
         }
         guard (1...100).contains(amount.value.utf8.count), amount.value.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -21,11 +46,22 @@ public struct NewPayment: Sendable, Equatable {
         self.reference = reference
         self.amount = amount
         self.expiresAtSeconds = expiresAtSeconds
+        self.checkout = checkout
     }
 
     var wire: WireNewPayment {
-        WireNewPayment(referenceId: reference, amount: WireAmount(amount), expiresAt: expiresAtSeconds)
+        WireNewPayment(
+            referenceId: reference,
+            amount: WireAmount(amount),
+            expiresAt: expiresAtSeconds,
+            checkout: checkout.map { WireNewPayment.Checkout(successUrl: $0.successURL, errorUrl: $0.errorURL) }
+        )
     }
+}
+
+extension UInt8 {
+    /// Source: WalletConnect Pay API 2026-02-19.preview, query `referenceId`, pattern.
+    var mayStandInAReference: Bool { isLetterOrDigit || " /-:.,+".utf8.contains(self) }
 }
 
 /// A payment that the gateway made.
@@ -51,62 +87,12 @@ public struct PaymentDetails: Sendable, Equatable {
     public let settlementTransactionID: String?
 }
 
-/// Which payments to list. Source: WalletConnect Pay API 2026-02-19.preview, `GET /v1/merchants/payments`.
-public struct PaymentQuery: Sendable, Equatable {
-    /// Part of a reference, 3 to 35 characters.
-    public var reference: String?
-    public var statuses: [PaymentStatus]
-    /// RFC 3339, inclusive.
-    public var from: String?
-    /// RFC 3339, exclusive.
-    public var until: String?
-    /// 1 to 200.
-    public var limit: Int
-    public var cursor: String?
-
-    public init(
-        reference: String? = nil,
-        statuses: [PaymentStatus] = [],
-        from: String? = nil,
-        until: String? = nil,
-        limit: Int = 50,
-        cursor: String? = nil
-    ) {
-        self.reference = reference
-        self.statuses = statuses
-        self.from = from
-        self.until = until
-        self.limit = limit
-        self.cursor = cursor
-    }
-
-    var text: String {
-        var items: [(String, String)] = [
-            ("sortBy", "date"), ("sortDir", "desc"), ("limit", String(min(max(limit, 1), 200))),
-        ]
-        if let reference { items.append(("referenceId", reference)) }
-        items += statuses.map { ("status", $0.word) }
-        if let from { items.append(("startTs", from)) }
-        if let until { items.append(("endTs", until)) }
-        if let cursor { items.append(("cursor", cursor)) }
-        return "?" + items.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
-    }
-}
-
-public struct PaymentPage: Sendable, Equatable {
-    public let payments: [ListedPayment]
-    /// Pass it on for the next page; nil on the last.
-    public let nextCursor: String?
-}
-
-public struct ListedPayment: Sendable, Equatable {
-    public let paymentID: PaymentID
-    public let merchantID: String?
-    public let reference: String?
-    public let status: PaymentStatus
-    public let amount: PayAmount?
-    public let paid: PayAmount?
-    public let transactionID: String?
-    /// RFC 3339.
-    public let createdAt: String?
+/// What became of marking a payment as refunded. Either way it is marked now.
+///
+/// The gateway moves no money by it: the merchant has given the money back, or will.
+/// Source: WalletConnect Pay API 2026-02-19.preview, `POST /v1/refunds`.
+public enum RefundMark: Sendable, Hashable {
+    case marked
+    /// Somebody marked it before, perhaps an earlier request of this one's whose answer got lost.
+    case wasMarkedBefore
 }

@@ -56,7 +56,7 @@ public struct PayClient: Sendable {
         hosts = linkHosts
         headers =
             credentials.headers + [
-                HTTPRequest.Header("WCP-Version", MerchantClient.version),
+                HTTPRequest.Header("WCP-Version", MerchantClient.usualVersion),
                 HTTPRequest.Header("Accept", "application/json"),
             ]
     }

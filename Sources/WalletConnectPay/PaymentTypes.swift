@@ -218,9 +218,39 @@ public struct GatewayRefusal: Sendable, Hashable {
     public var code: String
     /// The gateway's own words. From outside: shorten and clean before they are shown.
     public var message: String
+    /// What is wrong with each field, where the gateway says so. From outside, like `message`.
+    public var issues: [Issue]
 
-    public init(httpStatus: Int, code: String, message: String) {
-        (self.httpStatus, self.code, self.message) = (httpStatus, code, message)
+    /// What the gateway says of one field.
+    public struct Issue: Sendable, Hashable {
+        public var field: String
+        public var message: String
+
+        public init(field: String, message: String) { (self.field, self.message) = (field, message) }
+    }
+
+    public init(httpStatus: Int, code: String, message: String, issues: [Issue] = []) {
+        (self.httpStatus, self.code, self.message, self.issues) = (httpStatus, code, message, issues)
+    }
+
+    /// What is wrong with the version of the API that the call named; nil where the refusal is about something else.
+    public var versionProblem: VersionProblem? {
+        switch code {
+        case "invalid_api_version": .malformed
+        case "unknown_api_version": .unknown
+        case "api_version_downgrade": .olderThanTheAccounts
+        default: nil
+        }
+    }
+
+    /// Source: WalletConnect Pay API 2026-02-19.preview, `WCP-Version` and the codes of HTTP 400.
+    public enum VersionProblem: Sendable, Hashable, CaseIterable {
+        /// It is not written as versions are.
+        case malformed
+        /// The gateway has none of this name.
+        case unknown
+        /// The account speaks a newer one already, and there is no way back.
+        case olderThanTheAccounts
     }
 
     /// Whether the "no" to an order says that a payment is known under its key, or is being made by an earlier request.

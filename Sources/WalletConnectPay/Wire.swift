@@ -29,6 +29,13 @@ struct Lenient<Value: Codable>: Codable {
 struct WireError: WireType {
     var code: String?
     var message: String?
+    /// What is wrong with each field. Merchant routes only. Source: `MerchantApiErrorResponse`.
+    var issues: Lenient<[Issue]>?
+
+    struct Issue: WireType {
+        var field: String?
+        var message: String?
+    }
 }
 
 struct WireAmount: WireType {
@@ -70,6 +77,12 @@ struct WireNewPayment: WireType {
     var amount: WireAmount
     /// Unix seconds.
     var expiresAt: Int64?
+    var checkout: Checkout?
+
+    struct Checkout: WireType {
+        var successUrl: String
+        var errorUrl: String
+    }
 }
 
 struct WireCreated: WireType {
@@ -111,7 +124,10 @@ struct WireStatus: WireType {
     }
 }
 
-struct WireMerchant: WireType { var id: String? }
+struct WireMerchant: WireType {
+    var id: String?
+    var name: String?
+}
 
 struct WireResult: WireType {
     var txId: String?
@@ -137,20 +153,4 @@ struct WireDetails: WireType {
     struct Successful: WireType { var txId: String? }
 }
 
-struct WireList: WireType {
-    var data: [Item]
-    var nextCursor: String?
-
-    struct Item: WireType {
-        var paymentId: String
-        var merchant: Lenient<WireMerchant>?
-        var referenceId: String?
-        var status: String
-        var fiatAmount: WireAmount?
-        var tokenAmount: WireAmount?
-        var transaction: Transaction?
-        var createdAt: String?
-    }
-
-    struct Transaction: WireType { var hash: String? }
-}
+struct WireRefund: WireType { var paymentId: String }

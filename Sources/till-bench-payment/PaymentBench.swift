@@ -81,6 +81,7 @@ struct PaymentBench {
             ),
             desk: desk,
             settings: settings,
+            days: DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger),
             journal: journal,
             clock: clock,
             logger: logger

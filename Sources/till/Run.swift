@@ -104,10 +104,12 @@ struct Run: AsyncParsableCommand {
             )
         }
         try await settings.load()
+        let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         let console = try await Console(
             configuration: configuration.console,
             desk: desk,
             settings: settings,
+            days: days,
             journal: journal,
             clock: clock,
             logger: logger
@@ -129,6 +131,7 @@ struct Run: AsyncParsableCommand {
                 await director.run()
             },
             Part(name: "gateway watch") { await settings.watchGateway() },
+            Part(name: "days") { await days.run() },
         ]
         if let announcer = try announcer() {
             announcer.listening(at: console.address)

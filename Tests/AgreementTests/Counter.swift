@@ -138,7 +138,8 @@ final class Counter: Sendable {
             merchant: merchant,
             gatewayURL: DirectTransport.baseURL,
             merchantID: Self.merchantID,
-            clock: clock.terminalClock
+            clock: clock.terminalClock,
+            pace: GatewayPace(clock: clock.terminalClock)
         )
         await desk.use(Self.settings, drivers: [rail])
         notes.withLock { $0.isReady = false }

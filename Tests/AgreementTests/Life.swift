@@ -87,6 +87,26 @@ struct MortalArchive: ChargeArchive {
         try await read { () async throws(JournalError) in try await journal.record(of: id) }
     }
 
+    func unseen(since time: WallTime, limit: Int) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
+    {
+        try await read { () async throws(JournalError) in try await journal.unseen(since: time, limit: limit) }
+    }
+
+    func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        try await read { () async throws(JournalError) in try await journal.unpaid(since: time) }
+    }
+
+    func charges(
+        from: WallTime,
+        until: WallTime,
+        after: ChargeID?,
+        limit: Int
+    ) async throws(JournalError) -> [Charge] {
+        try await read { () async throws(JournalError) in
+            try await journal.charges(from: from, until: until, after: after, limit: limit)
+        }
+    }
+
     func records(
         before: ChargeID?,
         limit: Int,

@@ -575,6 +575,14 @@ NAME = [
     ],
 ]
 
+TIME_ZONE = [
+    (name, zone, "422 time_zone_unknown")
+    for name, zone in [
+        ("nowhere", "Mars/Base"), ("an abbreviation", "EST"), ("an offset", "GMT+1"), ("a path", "../../etc/localtime"),
+        ("a path inside", "Europe/../Europe/Berlin"), ("a space", "Europe/ Berlin"),
+    ]
+]
+
 VERSION = [
     *NO_INTEGER,
     *[(name, version, "409 settings_changed") for name, version in [("an older one", 0), ("one to come", 99), ("-1", -1)]],
@@ -668,6 +676,9 @@ ROUTES = {
     "cancel": ("POST", "/charges/{ended}/cancel", {}),
     "release": ("POST", "/charges/{ended}/release", {}),
     "seen": ("POST", "/charges/{ended}/seen", {}),
+    "days": ("GET", "/days", None),
+    "one day": ("GET", "/days/2026-01-01", None),
+    "compare": ("POST", "/days/2026-01-01/compare", {}),
     "events": ("GET", "/events", None),
 }
 CHANGES = [name for name, (method, _, _) in ROUTES.items() if method != "GET"]
@@ -775,7 +786,7 @@ def test_no_charge_before_the_set_up(owner):
 
 SETUP = rows(
     operatorID=IDENTIFIER, merchantID=IDENTIFIER, gatewayKey=[("nothing", "", "422 required"), ("null", None, "422 required"), *KEY],
-    gatewayURL=ADDRESS, chargeLimitMinor=LIMIT, hourlyLimitMinor=HOURLY_LIMIT, locale=LOCALE, currency=CURRENCY, merchantName=NAME, password=PASSWORD, version=NO_INTEGER,
+    gatewayURL=ADDRESS, chargeLimitMinor=LIMIT, hourlyLimitMinor=HOURLY_LIMIT, locale=LOCALE, timeZone=TIME_ZONE, currency=CURRENCY, merchantName=NAME, password=PASSWORD, version=NO_INTEGER,
 ) + rows(gatewayURL=ODD_ADDRESS)
 
 

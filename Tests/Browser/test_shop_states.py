@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, FakeEvents, sample_charge
+from shopfloor import OWNER_PASSWORD, FakeEvents, sample_charge, small_targets
 from steps import error_of, panel, setup_field, within_reach
 
 
@@ -209,6 +209,91 @@ def test_the_keypad_says_beforehand_when_a_charge_would_fail(signed_in, eyes):
     expect(page.get_by_role("button", name="Charge €1.00")).to_be_disabled()
     terminal.say(None)
     expect(page.get_by_role("button", name="Charge €1.00")).to_be_enabled()
+    page.close()
+
+
+def test_a_day_is_compared_with_the_gateway_on_request(signed_in, eyes):
+    """For real: the terminal's journal of this story against the sandbox's list of it."""
+    page = signed_in.new_page()
+    page.goto("/#/history")
+    page.get_by_role("link", name="Compare days with the gateway").click()
+    expect(page.get_by_role("heading", name="Days compared")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"from midnight to midnight in the time zone \w+"))).to_be_visible()
+    page.get_by_label("Day", exact=True).fill("2026-01-01")
+    expect(page.get_by_text("has not been compared yet")).to_be_visible()
+    assert small_targets(page) == []
+    eyes.look(page, "days-none")
+    today = page.get_by_label("Day", exact=True).get_attribute("max")
+    page.get_by_label("Day", exact=True).fill(today)
+    page.get_by_role("button", name="Compare now").click()
+    expect(page.locator(".day-result .notice-good")).to_contain_text("The gateway and this terminal agree on all")
+    expect(page.get_by_role("button", name=f"{today}: All agree")).to_be_visible()
+    eyes.look(page, "days-agree")
+    page.reload()
+    expect(page.get_by_role("button", name=f"{today}: All agree")).to_be_visible()
+    page.close()
+
+
+def sample_report(**changes) -> dict:
+    """A day's report as the terminal tells it."""
+    return {
+        "from": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z", "comparedAt": "2026-01-02T00:15:00Z", "allAgree": False,
+        "complete": True, "charges": 12, "summary": {"code": "x", "message": "Two points differ.", "action": "Look at each one."},
+        "differences": [], "more": 0, "notOurs": [], "moreNotOurs": 0, "booked": [],
+    } | changes
+
+
+def test_what_differs_is_named_and_an_incomplete_comparison_never_looks_good(signed_in, eyes):
+    page = signed_in.new_page()
+    FakeEvents(page)
+    difference = {
+        "code": "day_amount", "message": "The gateway lists another amount. <b>&", "action": "Call for help.",
+        "chargeID": sample_charge()["id"], "chargeCode": "K7QA", "paymentID": "pay_" + "A1" * 30, "reference": None,
+    }
+    stranger = difference | {"message": "A payment this terminal did not make.", "chargeID": None, "chargeCode": None}
+    answer = {"report": sample_report(differences=[difference], more=3, notOurs=[stranger], booked=[sample_charge()["id"]])}
+    days = [
+        {"day": "2026-01-02", "comparing": True, "comparedAt": None, "allAgree": None, "complete": None},
+        {"day": "2026-01-01", "comparing": False, "comparedAt": "2026-01-02T00:15:00Z", "allAgree": False, "complete": True},
+        {"day": "2025-12-31", "comparing": False, "comparedAt": "2026-01-01T00:15:00Z", "allAgree": False, "complete": False},
+    ]
+    page.route("**/api/v1/days", lambda route: route.fulfill(json={"today": "2026-01-02", "timeZone": "Europe/Berlin", "days": days}))
+    page.route("**/api/v1/days/*", lambda route: route.fulfill(json={"day": "2026-01-01", "comparing": False} | answer))
+    page.goto("/#/days")
+    expect(page.get_by_role("heading", name="What does not agree")).to_be_visible()
+    expect(page.get_by_text("The gateway lists another amount. <b>&")).to_be_visible()
+    expect(page.get_by_text("3 more differences are not shown.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Not made at this terminal")).to_be_visible()
+    expect(page.get_by_role("link", name="Show charge K7QA")).to_have_attribute("href", re.compile(sample_charge()["id"]))
+    for state in ("2026-01-02: Comparing", "2026-01-01: Look at it", "2025-12-31: Not complete"):
+        expect(page.get_by_role("button", name=state)).to_be_visible()
+    assert small_targets(page) == []
+    eyes.look(page, "days-differ")
+    answer["report"] = sample_report(complete=False, summary={"code": "x", "message": "The comparison is not complete.", "action": "It is tried again."})
+    page.get_by_role("button", name="2025-12-31: Not complete").click()
+    expect(page.locator(".day-result .notice-bad")).to_contain_text("The comparison is not complete.")
+    expect(page.locator(".day-result .notice-good")).to_have_count(0)
+    eyes.look(page, "days-incomplete")
+    page.close()
+
+
+def test_a_currency_that_the_gateway_does_not_take_is_explained(signed_in, eyes):
+    page = signed_in.new_page()
+
+    def choose(currency):
+        page.goto("/#/settings")
+        setup_field(page, "currency").select_option(currency)
+        page.get_by_role("button", name="Save changes").click()
+        expect(page.locator(".toast")).to_contain_text("Saved.")
+
+    choose("JPY")
+    page.goto("/#/charge")
+    page.keyboard.type("1250")
+    page.get_by_role("button", name="Charge ¥1,250").click()
+    expect(panel(page, "failed")).to_contain_text("does not take payments in JPY. No payment was made, no money moved.")
+    expect(panel(page, "failed")).to_contain_text("Ask the owner to choose another currency in the settings, such as EUR or USD")
+    eyes.look(page, "charge-currency-refused")
+    choose("EUR")
     page.close()
 
 

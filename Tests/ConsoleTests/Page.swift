@@ -155,6 +155,13 @@ func withConsole(
         configuration: configuration,
         desk: desk,
         settings: settings,
+        days: DayDesk(
+            journal: journal,
+            desk: desk,
+            settings: settings,
+            clock: clock.terminalClock,
+            logger: logger
+        ),
         keeping: storage(journal),
         clock: clock.terminalClock,
         logger: logger,

@@ -121,6 +121,7 @@ extension Charge.Event {
             .reported(attempt: attempt, report: reports.randomElement() ?? .expired),
             .reported(attempt: attempt, report: reports.randomElement() ?? .expired),
             .cancelRequested(by: .till(token: "t")), .deadlineReached, .released(by: .terminal), .resumed,
+            .seen(by: .staff(name: "Ada")),
         ]
         return events.randomElement() ?? .resumed
     }

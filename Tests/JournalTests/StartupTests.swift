@@ -52,7 +52,7 @@ struct StartupTests {
         try newer.close()
         let files = folder.journalFiles
         #expect { try folder.open() } throws: { error in
-            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v2") } else { false }
+            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v3") } else { false }
         }
         #expect(folder.journalFiles == files)
     }
@@ -68,14 +68,43 @@ struct StartupTests {
         try newer.close()
 
         let restored = try TemporaryFolder()
-        try FileManager.default.copyItem(atPath: folder.database + ".v1", toPath: restored.database)
+        try FileManager.default.copyItem(atPath: folder.database + ".v2", toPath: restored.database)
         let older = try Journal.open(directory: restored.path, deviceKey: key)
         #expect(try await older.everything() == before)
     }
 
+    /// As version 0.1 made it: without the news that nobody has seen.
+    @Test func aJournalOfTheFirstVersionIsReadAndKeptAsItWas() async throws {
+        let journal = try folder.open()
+        try await journal.fill()
+        let late = try await journal.play([
+            .attemptStarted(attempt: 1, rail: .scan), .deadlineReached,
+            .offered(attempt: 1, offer: Offer(paymentID: "pay_1", link: nil, expiresAt: nil)),
+            .reported(
+                attempt: 1,
+                report: .succeeded(Evidence(paymentID: "pay_1", transactionID: nil, paid: nil))
+            ),
+        ])
+        let before = try await journal.everything()
+        try journal.close()
+        let file = try DatabaseQueue(path: folder.database)
+        try await file.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA foreign_keys = OFF; DROP TABLE idempotency; DROP TABLE charge")
+            try db.execute(sql: Schema.projections)
+            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v2'; PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        try file.close()
+
+        let updated = try folder.open()
+        #expect(try await updated.everything() == before)
+        let unseen = try await updated.unseenCharges(since: WallTime(millisecondsSince1970: 0), limit: 20)
+        #expect(unseen.map(\.charge.id) == [late.id] && unseen.first?.charge.unseen == .late)
+        #expect(FileManager.default.fileExists(atPath: folder.database + ".v1"))
+    }
+
     private static var nextVersion: DatabaseMigrator {
         var migrator = Schema.migrator
-        migrator.registerMigration("v2") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
+        migrator.registerMigration("v3") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
         return migrator
     }
 

@@ -152,6 +152,28 @@ struct ChargeSpaceTests {
         }
     }
 
+    @Test func whatNobodyWaitedForIsNewsUntilItIsSeen() {
+        var news: Set<Charge.News> = []
+        for step in Self.steps {
+            let isSecond = step.after.surplusAttempts.count > step.before.surplusAttempts.count
+            let isLate = step.after.isLate && !step.before.isLate && !step.before.holdsTerminal
+            if isSecond {
+                #expect(step.after.unseen == .paidTwice)
+            } else if isLate {
+                #expect(step.after.unseen == .late)
+            } else if case .seen = step.event {
+                #expect(step.after.unseen == nil)
+                var unchanged = step.after
+                _ = unchanged.handle(step.event)
+                #expect(unchanged == step.after && step.after.state == step.before.state && step.actions.isEmpty)
+            } else {
+                #expect(step.after.unseen == step.before.unseen, "\(step.event)")
+            }
+            if let unseen = step.after.unseen { news.insert(unseen) }
+        }
+        #expect(news == [.late, .paidTwice])
+    }
+
     @Test func theDeadlineAsksAndEndsNothingThatExists() {
         for step in Self.steps where step.event == .deadlineReached && !step.before.isPastDeadline {
             for attempt in step.before.attempts where attempt.isOpen && attempt.phase != .idle {
@@ -203,7 +225,8 @@ extension Charge.Event {
     var isAuthoritysWord: Bool {
         switch self {
         case .offered, .refused, .notFound, .reported: true
-        case .attemptStarted, .sending, .notSent, .silent, .cancelRequested, .deadlineReached, .released, .resumed:
+        case .attemptStarted, .sending, .notSent, .silent, .cancelRequested, .deadlineReached, .released, .resumed,
+            .seen:
             false
         }
     }
@@ -228,19 +251,21 @@ extension Charge.Event {
                 .refused(attempt: id, refusal: Refusal(code: "params_validation", message: "no")),
                 .notFound(attempt: id),
             ] + (reports + contradiction).map { .reported(attempt: id, report: $0) }
-        } + [.cancelRequested(by: .customer), .deadlineReached, .released(by: .customer), .resumed]
+        } + [
+            .cancelRequested(by: .customer), .deadlineReached, .released(by: .customer), .resumed, .seen(by: .customer),
+        ]
 }
 
 extension Charge {
-    /// 12.50 €, just opened.
-    static func example() -> Charge {
+    /// In euro, just opened.
+    static func example(minorUnits: Int64 = 1250) -> Charge {
         var generator = SystemRandomNumberGenerator()
         let time = WallTime(millisecondsSince1970: 1_790_000_000_000)
         return Charge(
             terms: ChargeTerms(
                 id: ChargeID(at: time, using: &generator),
                 code: ChargeCode(using: &generator),
-                amount: Money(minorUnits: 1250, currency: .euro),
+                amount: Money(minorUnits: minorUnits, currency: .euro),
                 reference: nil,
                 merchantID: "m",
                 merchantName: "Kiosk",

@@ -103,7 +103,8 @@ struct DeadlineTests {
             merchant: merchant,
             gatewayURL: shop.gatewayURL,
             merchantID: Shop.merchantID,
-            clock: clock
+            clock: clock,
+            pace: GatewayPace(clock: clock)
         )
         await desk.use(settings, drivers: [scan])
         return desk

@@ -315,10 +315,12 @@ struct ChargeDeskTests {
             // The next customer comes and goes; it still stands there.
             let next = try await desk.desk.open(desk.request(minorUnits: 990))
             await desk.until { $0.phase.charge?.id == next.id && $0.notices == [notice] }
-            let seen = try await desk.desk.markSeen(late.id)
+            let seen = try await desk.desk.markSeen(late.id, by: .staff(name: "Ada"))
             #expect(seen.charge.isLate)
             await desk.until { $0.notices.isEmpty }
-            await #expect(throws: ChargeRefusal.notFound) { try await desk.desk.markSeen(.example) }
+            await #expect(throws: ChargeRefusal.notFound) {
+                try await desk.desk.markSeen(.example, by: .staff(name: "Ada"))
+            }
         }
     }
 
@@ -514,9 +516,11 @@ func withDesk<Value: Sendable>(
     rail: ScriptedRail = ScriptedRail(),
     settings: MerchantSettings? = .example,
     awaitReady: Bool = true,
+    startingAt start: Duration = .zero,
     _ body: (DeskUnderTest) async throws -> Value
 ) async throws -> Value {
     let clock = ManualClock()
+    clock.advance(by: start)
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let desk = ChargeDesk(archive: archive, clock: clock.terminalClock, logger: logger)
     await desk.use(settings, drivers: [rail])

@@ -68,6 +68,39 @@ final class MemoryArchive: ChargeArchive {
         .prefix(limit).map { ($0.0, $0.1) }
     }
 
+    private var allRecords: [(charge: Charge, updatedAt: WallTime)] {
+        state.withLock { state in
+            state.charges.values.map { (Charge(terms: $0.terms, replaying: $0.events), $0.updatedAt) }
+        }
+        .sorted { $0.0.id.rawValue < $1.0.id.rawValue }
+    }
+
+    func unseen(
+        since time: WallTime,
+        limit: Int
+    ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        Array(
+            allRecords.reversed().filter { $0.charge.unseen != nil && $0.charge.terms.openedAt >= time }.prefix(limit)
+        )
+    }
+
+    func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        allRecords.filter {
+            [.expired, .cancelled, .failed].contains($0.charge.state) && $0.updatedAt >= time
+                && !$0.charge.attempts.contains(where: \.isOpen)
+        }
+    }
+
+    func charges(
+        from: WallTime,
+        until: WallTime,
+        after: ChargeID?,
+        limit: Int
+    ) async throws(JournalError) -> [Charge] {
+        let all = allRecords.map(\.charge).filter { $0.terms.openedAt >= from && $0.terms.openedAt < until }
+        return Array(all.filter { after.map(\.rawValue) ?? "" < $0.id.rawValue }.prefix(limit))
+    }
+
     private func write(_ change: (inout State) -> Void) throws(JournalError) {
         let isFull = state.withLock { state in
             state.writes += 1

@@ -111,6 +111,96 @@ struct ScanRailTests {
         }
     }
 
+    // MARK: - The gateway's own pace
+
+    @Test func thePauseThatTheGatewayAsksForIsKeptInsteadOfOurOwn() async throws {
+        try await withRail([.slowDown(40), .created, .slowDown(3), .succeeded]) { rail in
+            try await rail.untilSleeping(for: .seconds(40))
+            #expect(await rail.link.current()?.phase == .idle)
+            rail.clock.advance(by: .seconds(39))
+            try await rail.untilSleeping(for: .seconds(1))
+            #expect(rail.gateway.requests.count == 1)
+            rail.clock.advance(by: .seconds(1))
+            try await rail.untilSleeping(for: .seconds(3))
+            #expect(rail.gateway.requests.count == 3)
+            rail.clock.advance(by: .seconds(3))
+            try await rail.untilOver()
+            #expect(await rail.ledger.charge.state == .succeeded)
+        }
+    }
+
+    @Test func aPauseHoldsForEveryChargeAtThatGateway() async throws {
+        try await withRail([.created], pursues: false) { rail in
+            await rail.pace.pause("https://gateway.test", for: .seconds(60))
+            await rail.pace.pause("https://gateway.test", for: .seconds(2))
+            await rail.pace.pause("https://another.test", for: .seconds(600))
+            try await withThrowingTaskGroup { group in
+                group.addTask { await rail.rail.pursue(rail.link) }
+                try await rail.untilSleeping(for: .seconds(60), orRequests: 1)
+                #expect(rail.gateway.requests.isEmpty)
+                let attempt = await rail.link.current()
+                #expect(attempt?.phase == .idle && attempt?.isSilent == true, "and staff are told that nothing moves")
+                rail.clock.advance(by: .seconds(60))
+                try await rail.untilRequests(1)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func aSingleQuestionWaitsForAShortPauseAndNotForALongOne() async throws {
+        try await withOffered([.succeeded]) { rail in
+            await rail.pace.pause("https://gateway.test", for: .seconds(16))
+            await rail.rail.ask(rail.link)
+            #expect(rail.gateway.requests.isEmpty)
+            let attempt = await rail.link.current()
+            #expect(attempt?.isSilent == true && attempt?.isOpen == true)
+            rail.clock.advance(by: .seconds(1))
+            try await withThrowingTaskGroup { group in
+                group.addTask { await rail.rail.ask(rail.link) }
+                try await rail.untilSleeping(for: .seconds(15), orRequests: 1)
+                #expect(rail.gateway.requests.isEmpty)
+                rail.clock.advance(by: .seconds(15))
+                try await rail.untilOver()
+                group.cancelAll()
+            }
+        }
+    }
+
+    // MARK: - After the end
+
+    @Test(arguments: [Report.expired, .cancelled])
+    func aPaymentThatEndedUnpaidIsAskedAboutAllTheSame(report: Report) async throws {
+        try await withOffered([.succeeded]) { rail in
+            await rail.ledger.apply(.reported(attempt: 1, report: report))
+            #expect(await rail.ledger.charge.state != .succeeded)
+            await rail.rail.ask(rail.link)
+            let charge = await rail.ledger.charge
+            #expect(charge.state == .succeeded && charge.isLate && charge.unseen == .late)
+        }
+    }
+
+    @Test func anOrderThatWasNotFoundIsLookedForAllTheSame() async throws {
+        let answers = [Answer.list([]), .list([("pay_9", "$REFERENCE", "1250")])]
+        try await withRail(answers, pursues: false) { rail in
+            for event: Charge.Event in [
+                .sending(attempt: 1), .silent(attempt: 1, reason: "x"), .notFound(attempt: 1),
+            ] { await rail.ledger.apply(event) }
+            await rail.rail.ask(rail.link)
+            #expect(await rail.ledger.charge.state == .failed)
+            await rail.rail.ask(rail.link)
+            #expect(await rail.link.current()?.offer?.paymentID == "pay_9")
+            #expect(await rail.ledger.charge.state != .failed)
+        }
+    }
+
+    @Test func whatIsPaidIsNotAskedAbout() async throws {
+        try await withOffered([.succeeded]) { rail in
+            await rail.ledger.apply(.reported(attempt: 1, report: .succeeded(Self.evidence)))
+            await rail.rail.ask(rail.link)
+            #expect(rail.gateway.requests.isEmpty)
+        }
+    }
+
     // MARK: - Refused after silence
 
     @Test func aPaymentOfAnUnansweredOrderIsFoundByItsReference() async throws {
@@ -571,6 +661,8 @@ struct ScanRailTests {
 enum Answer: Sendable, Equatable, CustomTestStringConvertible {
     /// `$REFERENCE` in the body stands for the charge's own.
     case status(Int, String)
+    /// Too many requests: wait for so many seconds.
+    case slowDown(Int)
     /// No byte left: refused connection.
     case notSent
     /// It left and nothing came back.
@@ -619,6 +711,7 @@ enum Answer: Sendable, Equatable, CustomTestStringConvertible {
     var testDescription: String {
         switch self {
         case .status(let status, let body): "\(status) \(body.prefix(60))"
+        case .slowDown(let seconds): "429, wait \(seconds) s"
         case .notSent: "not sent"
         case .silence: "silence"
         case .held(let duration): "held for \(duration)"
@@ -658,6 +751,8 @@ private final class ScriptedGateway: HTTPTransport {
         case .status(let status, let body):
             let text = body.replacing("$REFERENCE", with: reference)
             return HTTPResponse(status: status, body: Array(text.utf8))
+        case .slowDown(let seconds):
+            return HTTPResponse(status: 429, headers: [("Retry-After", String(seconds))], body: [])
         case .notSent: throw .notSent(reason: "connection refused")
         case .silence: throw .noAnswer(after: .seconds(15))
         case .held(let duration):
@@ -707,6 +802,7 @@ private struct RailUnderTest: Sendable {
     let ledger: Ledger
     let gateway: ScriptedGateway
     let clock: ManualClock
+    let pace: GatewayPace
 
     /// Throws where the test's time is over first, like the other two.
     /// - Parameter orOver: Whether to stop waiting also where the attempt has ended.
@@ -784,11 +880,13 @@ extension ScanRailTests {
             credentials: MerchantCredentials(merchantID: merchantID, apiKey: Secret("wcp_key")),
             transport: gateway
         )
+        let pace = GatewayPace(clock: clock.terminalClock)
         let rail = ScanRail(
             merchant: merchant,
             gatewayURL: gatewayURL,
             merchantID: merchantID,
-            clock: clock.terminalClock
+            clock: clock.terminalClock,
+            pace: pace
         )
         let link = AttemptLink(
             terms: terms,
@@ -796,7 +894,7 @@ extension ScanRailTests {
             read: { await ledger.charge.attempt(1) },
             write: { await ledger.apply($0) }
         )
-        let under = RailUnderTest(rail: rail, link: link, ledger: ledger, gateway: gateway, clock: clock)
+        let under = RailUnderTest(rail: rail, link: link, ledger: ledger, gateway: gateway, clock: clock, pace: pace)
         try await withThrowingTaskGroup(of: Void.self) { group in
             if pursues { group.addTask { await rail.pursue(link) } }
             try await body(under)

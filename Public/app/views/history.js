@@ -33,7 +33,7 @@ export function historyView({ id }) {
   const beside = h("div", { class: "detail-place" });
   const element = h(
     "div", { class: "history-page" },
-    h("section", { class: "history-list", "aria-labelledby": "history-title" }, h("h1", { id: "history-title", tabindex: "-1" }, t("history.title")), filters, trouble, list, more),
+    h("section", { class: "history-list", "aria-labelledby": "history-title" }, h("h1", { id: "history-title", tabindex: "-1" }, t("history.title")), h("a", { class: "text-link", href: "#/days" }, t("days.link")), filters, trouble, list, more),
     beside,
   );
 

@@ -65,6 +65,7 @@ function makeFields(saved, typed) {
     }),
     currency: choiceField("currency", { label: t("settings.currency"), value: currency, groups: currencyNames() }),
     locale: choiceField("locale", { label: t("settings.locale"), value: start("locale", browserLocale()), groups: localeNames(currency) }),
+    timeZone: choiceField("timeZone", { label: t("settings.timeZone"), help: t("settings.timeZoneHelp"), value: startZone(saved, typed), groups: zoneNames(saved) }),
     chargeLimit: textField("chargeLimitMinor", {
       label: t("settings.chargeLimit"), help: t("settings.chargeLimitHelp"), value: limit("chargeLimit"), attributes: { inputmode: "decimal" },
     }),
@@ -81,6 +82,20 @@ function makeFields(saved, typed) {
     }),
     password: secretField("password", { label: t("settings.password"), help: t("settings.passwordHelp"), autocomplete: "current-password" }),
   };
+}
+
+/** The zone that is set; for a new terminal, the one of the browser that sets it up. */
+function startZone(saved, typed) {
+  if (typeof typed.timeZone === "string") return typed.timeZone;
+  return saved.version ? saved.timeZone ?? "" : Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+}
+
+/** Every zone the browser knows, and those it may know under another name. */
+function zoneNames(saved) {
+  const own = [saved.timeZone, Intl.DateTimeFormat().resolvedOptions().timeZone, "UTC"].filter(Boolean);
+  const all = Intl.supportedValuesOf?.("timeZone") ?? [];
+  const names = [...new Set([...own, ...all])].sort();
+  return [[null, [["", t("settings.timeZoneMachine")], ...names.map((name) => [name, name.replaceAll("_", " ")])]]];
 }
 
 /** The settings page; `isFirst` for the first set-up. `onSaved` is told when the terminal has taken them. */
@@ -132,7 +147,7 @@ function build(place, saved, { isFirst, onSaved }) {
   const showPassword = () => { fields.password.element.hidden = isFirst || !gatewayChanges(); };
   const keep = () => {
     const typed = {};
-    for (const name of ["merchantName", "currency", "locale", "chargeLimit", "hourlyLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
+    for (const name of ["merchantName", "currency", "locale", "timeZone", "chargeLimit", "hourlyLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
     sessionStorage.setItem(DRAFT, JSON.stringify(typed));
     secrets = { gatewayKey: fields.gatewayKey.value };
     showPassword();
@@ -192,7 +207,7 @@ function build(place, saved, { isFirst, onSaved }) {
     "form", { class: "settings-form", novalidate: true, on: {
       submit: (event) => { event.preventDefault(); save.during(submit); }, input: corrected,
     } },
-    h("fieldset", { class: "card" }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), h("div", { class: "pair" }, fields.chargeLimit.element, fields.hourlyLimit.element)),
+    h("fieldset", { class: "card" }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), fields.timeZone.element, h("div", { class: "pair" }, fields.chargeLimit.element, fields.hourlyLimit.element)),
     h("fieldset", { class: "card" }, h("legend", {}, t("settings.ids")), h("div", { class: "pair" }, fields.operatorID.element, fields.merchantID.element)),
     h("fieldset", { class: "card" }, h("legend", {}, t("settings.gateway")), fields.gatewayURL.element, fields.gatewayKey.element, fields.password.element, test.element, tested),
     h("div", { class: "settings-end" }, trouble, save.element,
@@ -224,6 +239,7 @@ function bodyOf(fields, saved, withoutPassword) {
     gatewayURL: fields.gatewayURL.value,
     currency,
     locale: fields.locale.value,
+    timeZone: fields.timeZone.value,
     ...limits,
     ...(fields.gatewayKey.value ? { gatewayKey: fields.gatewayKey.value } : {}),
     ...(withoutPassword ? {} : { password: fields.password.value }),

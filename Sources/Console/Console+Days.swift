@@ -1,0 +1,93 @@
+import Payments
+import Terminal
+import WebServer
+
+/// Days compared with the gateway.
+extension Console {
+    /// How many days back the list goes.
+    private static let daysShown = 14
+
+    /// The last days, each with what its comparison came to.
+    func dayList() async throws(Problem) -> WebResponse {
+        let (today, zone) = await days.today()
+        var list: [JSON] = []
+        var day = today
+        for _ in 0..<Self.daysShown {
+            list.append(try await summary(day))
+            day = day.previous
+        }
+        return .json(
+            JSON.object([
+                "today": .string(today.text), "timeZone": .string(zone), "days": .array(list),
+            ]).text
+        )
+    }
+
+    private func summary(_ day: ShopDay) async throws(Problem) -> JSON {
+        let report = try await kept(day)
+        return .object([
+            "day": .string(day.text), "comparing": .bool(await days.isComparing(day)),
+            "comparedAt": report.map { .time($0.comparedAt) } ?? .null,
+            "allAgree": report.map { .bool($0.allAgree) } ?? .null,
+            "complete": report.map { .bool($0.isComplete) } ?? .null,
+        ])
+    }
+
+    /// One day: its report, or that there is none.
+    func dayResponse(_ day: ShopDay) async throws(Problem) -> WebResponse {
+        let report = try await kept(day)
+        let format = await desk.format
+        return .json(
+            JSON.object([
+                "day": .string(day.text), "comparing": .bool(await days.isComparing(day)),
+                "report": report.map { JSON.report($0, format) } ?? .null,
+            ]).text
+        )
+    }
+
+    /// Has a day compared. The answer comes at once; the report when it is done.
+    func compare(_ day: ShopDay, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        guard await days.request(day) else {
+            throw .field(
+                "day",
+                Reason(
+                    code: "day_in_the_future",
+                    message: "This day has not begun. There is nothing to compare.",
+                    action: "Choose today or a day before."
+                )
+            )
+        }
+        await entrance.audit("day.compare", "ok", day.text, by: Self.staff, from: request.peerAddress)
+        var response = try await dayResponse(day)
+        response.status = 202
+        return response
+    }
+
+    private func kept(_ day: ShopDay) async throws(Problem) -> DayReport? {
+        do throws(JournalError) { return try await days.report(of: day) } catch { throw Problem(503, error.reason) }
+    }
+}
+
+extension JSON {
+    static func report(_ report: DayReport, _ format: AmountFormat) -> JSON {
+        .object([
+            "from": .time(report.from), "until": .time(report.until), "comparedAt": .time(report.comparedAt),
+            "allAgree": .bool(report.allAgree), "complete": .bool(report.isComplete),
+            "charges": .integer(Int64(report.charges)), "summary": .reason(report.summary),
+            "differences": .array(report.differences.map { difference($0, format) }),
+            "more": .integer(Int64(report.more)),
+            "notOurs": .array(report.notOurs.map { difference($0, format) }),
+            "moreNotOurs": .integer(Int64(report.moreNotOurs)),
+            "booked": .array(report.booked.map { .string($0.rawValue) }),
+        ])
+    }
+
+    private static func difference(_ difference: DayDifference, _ format: AmountFormat) -> JSON {
+        let reason = difference.reason(format: format)
+        return .object([
+            "code": .string(reason.code), "message": .string(reason.message), "action": .string(reason.action),
+            "chargeID": .optional(difference.charge?.rawValue), "chargeCode": .optional(difference.code?.rawValue),
+            "paymentID": .optional(difference.paymentID), "reference": .optional(difference.listedReference),
+        ])
+    }
+}

@@ -1,0 +1,115 @@
+import Logging
+import Payments
+
+/// What happens to a charge goes through here: into the journal first, then into everything that follows from it.
+extension ChargeDesk {
+    /// Records an event and does what the charge then asks for. Returns the charge after it, unchanged where the journal
+    /// could not take it; the rails come back with the authority's word until it can.
+    @discardableResult
+    func apply(_ event: Charge.Event, to id: ChargeID) async -> Charge? {
+        do throws(JournalError) { return try await record(event, of: id) } catch { return charges[id] }
+    }
+
+    /// As ``apply(_:to:)``, for those who must know.
+    /// - Returns: Nil where there is no such charge.
+    /// - Throws: ``JournalError``: it has not happened.
+    func record(_ event: Charge.Event, of id: ChargeID) async throws(JournalError) -> Charge? {
+        await writing.enter()
+        defer { writing.leave() }
+        guard let charge = try await current(id) else { return nil }
+        var next = charge
+        let actions = next.handle(event)
+        // What changes nothing and asks for nothing is not worth a line in a journal that is kept for ever.
+        guard next != charge || !actions.isEmpty else { return charge }
+        let now = clock.wallTime()
+        do throws(JournalError) { try await archive.append(event, to: next, at: now) } catch {
+            note(error)
+            throw error
+        }
+        trouble = nil
+        // One that had ended and was forgotten comes back only where something of it is open again.
+        if charges[id] != nil || next.attempts.contains(where: \.isOpen) {
+            charges[id] = next
+            updated[id] = now
+        }
+        log(event, charge, next)
+        for attempt in next.attempts where !attempt.isOpen { end(JobKey(charge: id, attempt: attempt.id)) }
+        for action in actions { perform(action, of: next) }
+        notice(charge, next, at: now)
+        if shown == id, !next.holdsTerminal, next.state != charge.state || charge.holdsTerminal {
+            jobs.continuation.yield(.showResult(id))
+        }
+        plan(next)
+        if shown != id, !next.holdsTerminal, !next.attempts.contains(where: \.isOpen) { forget(id) }
+        publish()
+        return next
+    }
+
+    /// The charge as it stands, also where it has ended and only the journal has it.
+    func current(_ id: ChargeID) async throws(JournalError) -> Charge? {
+        if let charge = charges[id] { return charge }
+        return try await archive.record(of: id)?.charge
+    }
+
+    private func perform(_ action: Charge.Action, of charge: Charge) {
+        switch action {
+        case .pursue(let attempt): jobs.continuation.yield(.pursue(JobKey(charge: charge.id, attempt: attempt)))
+        case .withdraw(let attempt): jobs.continuation.yield(.withdraw(JobKey(charge: charge.id, attempt: attempt)))
+        case .ask(let attempt): jobs.continuation.yield(.ask(JobKey(charge: charge.id, attempt: attempt)))
+        case .freeTerminal:
+            end(JobKey(charge: charge.id, attempt: nil))
+            for attempt in charge.attempts { end(JobKey(charge: charge.id, attempt: attempt.id)) }
+        case .followInBackground: break  // By the schedule, as everything that is open.
+        case .alarmPaidTwice(let attempt):
+            logger.critical(
+                "paid more than once: give the later payment back",
+                metadata: ["charge": "\(charge.id)", "attempt": "\(attempt)"]
+            )
+        }
+    }
+
+    func note(_ error: JournalError) {
+        logger.critical("the journal does not take what happened", metadata: ["error": "\(error)"])
+        trouble = error.reason
+        publish()
+    }
+
+    /// A stream that ends when the job's attempt or charge does.
+    func ending(of key: JobKey) -> AsyncStream<Never> {
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        endings[key, default: []].append(continuation)
+        return stream
+    }
+
+    private func end(_ key: JobKey) {
+        for continuation in endings.removeValue(forKey: key) ?? [] { continuation.finish() }
+    }
+
+    /// Drops a charge that has ended and is not on the screen any more. The journal keeps it.
+    func forget(_ id: ChargeID) {
+        charges[id] = nil
+        updated[id] = nil
+        deadlines[id] = nil
+        readableOnScreen[id] = nil
+        end(JobKey(charge: id, attempt: nil))
+    }
+
+    private func log(_ event: Charge.Event, _ before: Charge, _ after: Charge) {
+        var metadata: Logger.Metadata = ["charge": "\(after.id)", "state": "\(after.state.rawValue)"]
+        switch event {
+        case .silent(_, let reason), .notSent(_, let reason): metadata["reason"] = "\(Reason.clean(reason))"
+        case .refused(_, let refusal): metadata["reason"] = "\(Reason.clean(refusal.code))"
+        case .reported(_, .contradictory(let what)):
+            metadata["reason"] = "\(Reason.clean(what))"
+            logger.error("an answer does not fit the charge and is not booked", metadata: metadata)
+        default: break
+        }
+        if before.state != after.state {
+            logger.info("charge is now \(after.state.rawValue)", metadata: metadata)
+        } else if after.isUnresolved, !before.isUnresolved {
+            logger.warning("the gateway does not answer", metadata: metadata)
+        } else {
+            logger.debug("charge event", metadata: metadata)
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import Payments
+import WalletConnectPay
+
+/// One comparison, step by step: the list, the journal, the questions about what differs.
+extension DayDesk {
+    func compare(
+        _ bounds: Range<WallTime>,
+        _ merchant: MerchantClient,
+        _ settings: MerchantSettings,
+        _ report: inout DayReport
+    ) async throws(JournalError) {
+        let comparison = DayComparison(
+            day: bounds,
+            listedUntil: report.comparedAt.advanced(by: .zero - Self.listingTime),
+            merchantID: settings.merchantID
+        )
+        let listed = await list(bounds, merchant, settings, &report)
+        report.listed = listed.count
+        let isWhole = report.gaps.isEmpty
+        let (before, elsewhere) = try await read(bounds, settings)
+        if elsewhere > 0 { report.gaps.append(.elsewhere(elsewhere)) }
+        var found = comparison.find(journal: before, listed: listed)
+        report.charges = found.compared
+        // Without its end a list says nothing about what is not in it.
+        if !isWhole { found.differences.removeAll { $0.kind == .notListed } }
+
+        var questions = Self.mostQuestions
+        let asked = await askAboutCharges(in: found.differences, &questions)
+        if !asked.isEmpty {
+            let (after, _) = try await read(bounds, settings)
+            let paidBefore = Set(before.filter { $0.standing == .paid }.map(\.id))
+            report.booked =
+                after.filter { $0.standing == .paid && asked.contains($0.id) && !paidBefore.contains($0.id) }.map(\.id)
+            found = comparison.find(journal: after, listed: listed)
+            if !isWhole { found.differences.removeAll { $0.kind == .notListed } }
+            found.differences = await whatStatusesConfirm(found.differences, after, merchant, settings, &questions)
+        } else {
+            found.differences = await whatStatusesConfirm(found.differences, before, merchant, settings, &questions)
+        }
+        if questions < 0 { report.gaps.append(.notAsked(-questions)) }
+        keep(found.differences, in: &report)
+    }
+
+    private func keep(_ differences: [DayDifference], in report: inout DayReport) {
+        let ours = differences.filter { $0.kind != .notOurs }
+        let others = differences.filter { $0.kind == .notOurs }
+        report.differences = Array(ours.prefix(DayReport.mostDifferences))
+        report.notOurs = Array(others.prefix(DayReport.mostDifferences))
+        report.more = ours.count - report.differences.count
+        report.moreNotOurs = others.count - report.notOurs.count
+    }
+
+    // MARK: - The gateway's side
+
+    /// The gateway's list from before the day to behind it. What is missing of it is named in the report.
+    private func list(
+        _ bounds: Range<WallTime>,
+        _ merchant: MerchantClient,
+        _ settings: MerchantSettings,
+        _ report: inout DayReport
+    ) async -> [ListedEntry] {
+        let query = PaymentQuery(
+            from: bounds.lowerBound.advanced(by: .zero - Self.margin).internetText,
+            until: bounds.upperBound.advanced(by: Self.margin).internetText,
+            isAscending: true,
+            limit: 200
+        )
+        let gateway = settings.gatewayURL
+        var pages = PaymentPages(query) { [self] query async throws(MerchantError) in
+            try await paced(gateway) { () async throws(MerchantError) in try await merchant.payments(query) }
+        }.makeAsyncIterator()
+        // By ID: a list that changes while it is walked may show a payment twice.
+        var entries: [String: ListedEntry] = [:]
+        var unreadable = 0
+        do throws(MerchantError) {
+            while let page = try await pages.next() {
+                unreadable += page.unreadable
+                for payment in page.payments { entries[payment.paymentID.rawValue] = ListedEntry(payment) }
+                guard entries.count <= Self.mostListed else {
+                    report.gaps.append(.tooMany)
+                    break
+                }
+            }
+        } catch { report.gaps.append(.listBroken(error.summary)) }
+        if unreadable > 0 { report.gaps.append(.unreadable(unreadable)) }
+        return Array(entries.values)
+    }
+
+    /// One call, again after silence, within the pace that the gateway asks for.
+    private func paced<Value: Sendable>(
+        _ gateway: String,
+        _ call: @Sendable () async throws(MerchantError) -> Value
+    ) async throws(MerchantError) -> Value {
+        let pace = settings.pace
+        var failures = 0
+        while true {
+            guard await pace.waits(for: gateway, upTo: Self.patience) else {
+                throw .rateLimited(retryAfter: await pace.remaining(gateway))
+            }
+            let failure: MerchantError
+            do throws(MerchantError) { return try await call() } catch { failure = error }
+            failures += 1
+            if case .rateLimited(let pause?) = failure { await pace.pause(gateway, for: pause) }
+            guard let pause = policy.pause(after: failure, failures: failures, spread: .random(in: 0...1)) else {
+                throw failure
+            }
+            do { try await clock.sleep(pause) } catch { throw failure }  // The terminal stops.
+        }
+    }
+
+    // MARK: - The journal's side
+
+    /// Charges from before the day to behind it, and how many of the day were made at another gateway or merchant.
+    private func read(
+        _ bounds: Range<WallTime>,
+        _ settings: MerchantSettings
+    ) async throws(JournalError) -> ([JournalPayment], elsewhere: Int) {
+        var payments: [JournalPayment] = []
+        var elsewhere = 0
+        var last: ChargeID?
+        repeat {
+            let page = try await journal.charges(
+                from: bounds.lowerBound.advanced(by: .zero - Self.margin),
+                until: bounds.upperBound.advanced(by: Self.margin),
+                after: last,
+                limit: 500
+            )
+            for charge in page {
+                let terms = charge.terms
+                if terms.gatewayURL == settings.gatewayURL, terms.merchantID == settings.merchantID {
+                    payments.append(JournalPayment(charge))
+                } else if bounds.contains(terms.openedAt) {
+                    elsewhere += 1
+                }
+            }
+            last = page.last?.id
+        } while last != nil
+        return (payments, elsewhere)
+    }
+
+    // MARK: - Questions about what differs
+
+    /// Asks about each charge that the list and the journal see differently, in the ordinary way: what the status says is
+    /// journaled, booked and shown by the charge desk.
+    private func askAboutCharges(
+        in differences: [DayDifference],
+        _ questions: inout Int
+    ) async -> Set<ChargeID> {
+        let kinds: Set<DayDifference.Kind> = [.paidAtGateway, .endedOtherwise, .unrecognised]
+        var asked: Set<ChargeID> = []
+        for difference in differences where kinds.contains(difference.kind) {
+            guard let id = difference.charge, !asked.contains(id) else { continue }
+            questions -= 1
+            guard questions >= 0 else { continue }
+            asked.insert(id)
+            await desk.askNow(id)
+        }
+        return asked
+    }
+
+    /// The differences that are left where the status, which is the authority, does not say what the journal says.
+    private func whatStatusesConfirm(
+        _ differences: [DayDifference],
+        _ journal: [JournalPayment],
+        _ merchant: MerchantClient,
+        _ settings: MerchantSettings,
+        _ questions: inout Int
+    ) async -> [DayDifference] {
+        let standings = Dictionary(journal.flatMap(\.payments)) { first, _ in first }
+        var left: [DayDifference] = []
+        for difference in differences {
+            guard [.paidInJournal, .endedOtherwise].contains(difference.kind),
+                let id = difference.paymentID.flatMap(PaymentID.init), let standing = standings[id.rawValue]
+            else {
+                left.append(difference)
+                continue
+            }
+            questions -= 1
+            guard questions >= 0 else {
+                left.append(difference)
+                continue
+            }
+            do throws(MerchantError) {
+                let status = try await paced(settings.gatewayURL) { () async throws(MerchantError) in
+                    try await merchant.status(of: id, waitingUpTo: nil)
+                }
+                if !standing.agrees(with: status.status) { left.append(difference) }
+            } catch {
+                left.append(difference)  // No word of the authority: what the list says stands.
+            }
+        }
+        return left
+    }
+}
+
+extension JournalPayment.Standing {
+    fileprivate func agrees(with status: PaymentStatus) -> Bool {
+        switch self {
+        case .paid: status == .succeeded
+        case .unpaid(let known): status == known
+        case .open: status == .requiresAction || status == .processing
+        }
+    }
+}

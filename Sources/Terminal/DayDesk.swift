@@ -1,0 +1,160 @@
+import FoundationEssentials
+public import Journal
+public import Logging
+public import Payments
+import WalletConnectPay
+
+/// Compares days: fetches the gateway's list, reads the journal, asks about what differs, and keeps what came of it.
+///
+/// The list is a hint. What it says is paid is booked only by the payment's own status, asked for in the ordinary way.
+/// Decided in docs/decisions/0006-comparing-days.md.
+public actor DayDesk {
+    let journal: Journal
+    let desk: ChargeDesk
+    let settings: SettingsDesk
+    let clock: TerminalClock
+    private let logger: Logger
+    let policy: RetryPolicy
+    private let turn = Turnstile()
+    private let wishes = AsyncStream.makeStream(of: ShopDay.self, bufferingPolicy: .bufferingOldest(4))
+    /// Days that somebody wants compared, and the one that is being compared.
+    private var wanted: Set<ShopDay> = []
+
+    /// Around the day, on both sides: the longest time to pay, and clocks that differ.
+    static let margin = Duration.seconds(2 * 3600)
+    /// A charge younger than this may not be in the list yet.
+    static let listingTime = Duration.seconds(60)
+    static let mostListed = 40_000
+    /// Questions about differences in one comparison.
+    static let mostQuestions = 200
+    /// The longest that a page waits for a pause that the gateway asked for.
+    static let patience = Duration.seconds(120)
+
+    public init(
+        journal: Journal,
+        desk: ChargeDesk,
+        settings: SettingsDesk,
+        clock: TerminalClock,
+        logger: Logger
+    ) {
+        self.journal = journal
+        self.desk = desk
+        self.settings = settings
+        self.clock = clock
+        self.logger = logger
+        policy = RetryPolicy(retries: 4, longestObedience: Self.patience)
+    }
+
+    // MARK: - What others ask
+
+    /// The day that the shop has now, and the zone that says so.
+    public func today() async -> (day: ShopDay, zone: String) {
+        let zone = await zone
+        // By the name that the owner chose: the same zone has several.
+        let name = await settings.current?.settings.timeZone ?? zone.identifier
+        return (ShopDay(of: clock.wallTime(), in: zone), name)
+    }
+
+    /// The last report of a day; nil where it was never compared.
+    public func report(of day: ShopDay) async throws(JournalError) -> DayReport? {
+        guard let stored = try await journal.document(Self.document(day)) else { return nil }
+        // One that a newer version wrote is no reason to fail: the day can be compared again.
+        return try? JSONDecoder().decode(DayReport.self, from: Data(stored.bytes))
+    }
+
+    /// Whether a day waits to be compared, or is being compared.
+    public func isComparing(_ day: ShopDay) -> Bool { wanted.contains(day) }
+
+    /// Has a day compared soon, by ``run()``. Returns false where it is not over yet at all: nothing to compare.
+    public func request(_ day: ShopDay) async -> Bool {
+        guard day <= ShopDay(of: clock.wallTime(), in: await zone) else { return false }
+        guard wanted.insert(day).inserted else { return true }
+        if case .dropped = wishes.continuation.yield(day) { wanted.remove(day) }
+        return true
+    }
+
+    /// Compares the day before each morning, and any day that somebody wishes, until cancelled.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                for await day in self.wishes.stream { await self.compareLogging(day) }
+            }
+            group.addTask { await self.watchMidnight() }
+        }
+    }
+
+    private func watchMidnight() async {
+        while !Task.isCancelled {
+            let (now, zone) = (clock.wallTime(), await zone)
+            let yesterday = ShopDay(of: now, in: zone).previous
+            let plan = DayPlan(at: now, in: zone, last: (try? await report(of: yesterday)) ?? nil)
+            if plan.due <= now, await settings.connection != nil {
+                await compareLogging(plan.day)
+            }
+            // Looked at anew at least every ten minutes: the clock on the wall and the settings may change.
+            let wait = min(max(clock.wallTime().duration(to: plan.due), .seconds(60)), .seconds(600))
+            do { try await clock.sleep(wait) } catch { return }  // The terminal stops.
+        }
+    }
+
+    private func compareLogging(_ day: ShopDay) async {
+        do throws(JournalError) { _ = try await compare(day) } catch {
+            logger.error("a day could not be compared", metadata: ["day": "\(day)", "error": "\(error)"])
+        }
+    }
+
+    private var zone: TimeZone { get async { await settings.current?.settings.zone ?? .current } }
+
+    private static func document(_ day: ShopDay) -> String { "day/\(day)" }
+
+    // MARK: - One comparison
+
+    /// Compares a day and keeps the report. One comparison at a time.
+    /// - Throws: ``JournalError``: nothing is kept, and the report before it still stands.
+    public func compare(_ day: ShopDay) async throws(JournalError) -> DayReport {
+        wanted.insert(day)
+        await turn.enter()
+        defer {
+            turn.leave()
+            wanted.remove(day)
+        }
+        let bounds = day.bounds(in: await zone)
+        var report = DayReport(
+            day: day,
+            from: bounds.lowerBound,
+            until: bounds.upperBound,
+            comparedAt: clock.wallTime(),
+            gaps: [],
+            charges: 0,
+            listed: 0,
+            differences: [],
+            notOurs: [],
+            more: 0,
+            booked: []
+        )
+        if let (merchant, settings) = await settings.connection {
+            try await compare(bounds, merchant, settings, &report)
+        } else {
+            report.gaps = [.notSetUp]
+        }
+        let bytes: [UInt8]
+        do { bytes = Array(try JSONEncoder().encode(report)) } catch {
+            throw .unavailable(detail: "the report cannot be written: \(error)")
+        }
+        _ = try await journal.setDocument(
+            Self.document(day),
+            bytes,
+            expecting: .any,
+            by: .terminal,
+            at: report.comparedAt
+        )
+        logger.log(
+            level: report.allAgree ? .info : .warning,
+            "a day was compared with the gateway",
+            metadata: [
+                "day": "\(day)", "result": "\(report.summary.code)", "differences": "\(report.differences.count)",
+            ]
+        )
+        return report
+    }
+}

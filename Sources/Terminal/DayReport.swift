@@ -1,0 +1,188 @@
+public import Payments
+
+/// What came of comparing one day of the gateway's list with the journal.
+public struct DayReport: Sendable, Equatable, Codable {
+    /// Why a comparison says nothing about a part of the day.
+    public enum Gap: Sendable, Equatable, Codable {
+        /// There is no gateway to ask.
+        case notSetUp
+        /// The gateway did not give the whole list. The text is for the log and for support.
+        case listBroken(String)
+        /// Entries of the list that say nothing that can be read.
+        case unreadable(Int)
+        /// Charges made at another gateway or for another merchant than the settings name now.
+        case elsewhere(Int)
+        /// More payments than are compared at once.
+        case tooMany
+        /// Differences that were not looked at more closely, because there were so many.
+        case notAsked(Int)
+
+        /// Whether the same comparison could come to more at another time.
+        var mayClose: Bool {
+            switch self {
+            case .listBroken, .unreadable, .notAsked: true
+            case .notSetUp, .elsewhere, .tooMany: false
+            }
+        }
+    }
+
+    public var day: ShopDay
+    public var from: WallTime
+    public var until: WallTime
+    public var comparedAt: WallTime
+    /// Empty where the whole day was compared.
+    public var gaps: [Gap]
+    /// Charges of the day.
+    public var charges: Int
+    /// Payments in the list, those around midnight that belong to the days beside it included.
+    public var listed: Int
+    /// What does not agree, of this terminal's charges.
+    public var differences: [DayDifference]
+    /// What the merchant was paid without this terminal.
+    public var notOurs: [DayDifference]
+    /// Differences beyond those that are kept.
+    public var more: Int
+    public var moreNotOurs = 0
+    /// Charges that turned out paid when they were asked about because of this comparison.
+    public var booked: [ChargeID]
+
+    /// More are counted and not kept.
+    static let mostDifferences = 200
+
+    public var isComplete: Bool { gaps.isEmpty }
+
+    /// True where the whole day was compared and every charge of this terminal is what the gateway says it is.
+    public var allAgree: Bool { isComplete && differences.isEmpty && more == 0 && booked.isEmpty }
+
+    /// Whether to try again by itself.
+    var mayImprove: Bool { gaps.contains(where: \.mayClose) }
+}
+
+extension DayReport {
+    /// The result in a sentence, and what to do.
+    public var summary: Reason {
+        if !isComplete {
+            return Reason(
+                code: "comparison_incomplete",
+                message: "The comparison is not complete: \(gaps.map(\.words).joined(separator: "; ")).",
+                action: mayImprove
+                    ? "It is tried again by itself. What is listed below was found so far."
+                    : "What is listed below was found so far. Look at the gateway for the rest."
+            )
+        }
+        guard differences.isEmpty, more == 0 else {
+            let count = differences.count + more
+            return Reason(
+                code: "comparison_differs",
+                message: count == 1
+                    ? "The gateway and this terminal do not agree on one point."
+                    : "The gateway and this terminal do not agree on \(count) points.",
+                action: "Look at each one below before you close the books of this day."
+            )
+        }
+        if !booked.isEmpty {
+            return Reason(
+                code: "comparison_booked",
+                message: booked.count == 1
+                    ? "The gateway had one payment that the terminal did not know of yet. It is booked now; all the rest agrees."
+                    : "The gateway had \(booked.count) payments that the terminal did not know of yet. They are booked now; "
+                        + "all the rest agrees.",
+                action: "Look at them in the history: if a customer paid another way too, give one payment back."
+            )
+        }
+        let count = charges == 1 ? "the one charge" : "all \(charges) charges"
+        return Reason(
+            code: "comparison_agrees",
+            message: charges == 0
+                ? "There were no charges, and the gateway lists none for this terminal."
+                : "The gateway and this terminal agree on \(count) of this day.",
+            action: "Nothing is to be done."
+        )
+    }
+}
+
+extension DayReport.Gap {
+    fileprivate var words: String {
+        switch self {
+        case .notSetUp: "the terminal is not set up for a gateway"
+        case .listBroken(let why): "the gateway did not give its whole list (\(Reason.clean(why)))"
+        case .unreadable(1): "one entry of the gateway’s list cannot be read"
+        case .unreadable(let count): "\(count) entries of the gateway’s list cannot be read"
+        case .elsewhere(1): "one charge was made at another gateway or for another merchant than the settings name now"
+        case .elsewhere(let count):
+            "\(count) charges were made at another gateway or for another merchant than the settings name now"
+        case .tooMany: "there are more payments than this terminal compares"
+        case .notAsked(let count): "\(count) differences were too many to ask the gateway about each"
+        }
+    }
+}
+
+extension DayDifference {
+    /// What differs, in plain words, and what to do.
+    public func reason(format: AmountFormat) -> Reason {
+        let charge = [code.map { "code \($0)" }, amount.map(format.text)].compactMap { $0 }.joined(separator: ", ")
+        let word = listedStatus ?? "unknown"
+        func reason(_ message: String, _ action: String) -> Reason {
+            Reason(code: "day_" + Self.snake(kind.rawValue), message: message, action: action)
+        }
+        switch kind {
+        case .paidAtGateway:
+            return reason(
+                "The gateway lists a payment of this charge as paid (\(charge)). It is not booked as paid here.",
+                "Do not charge again. The terminal asked for the payment's status and got no word that books it; look at "
+                    + "the gateway."
+            )
+        case .paidInJournal:
+            return reason(
+                "This charge is booked as paid (\(charge)); the gateway lists it as “\(word)”.",
+                "Look at the payment at the gateway before you count on the money."
+            )
+        case .endedOtherwise:
+            return reason(
+                "The gateway lists this charge as “\(word)” (\(charge)); this terminal knows another end of it, or none yet. "
+                    + "Neither says that it was paid.",
+                "Nothing is to be done unless the customer says otherwise."
+            )
+        case .unrecognised:
+            return reason(
+                "The gateway lists this charge with a word that this terminal does not know: “\(word)” (\(charge)).",
+                "Look at the payment at the gateway; update the terminal."
+            )
+        case .amount:
+            return reason(
+                "The gateway lists another amount than was charged (\(charge)): \(listedAmount ?? "none") in smallest units.",
+                "Look at the payment at the gateway and call for help."
+            )
+        case .paidTwice:
+            return reason(
+                "The customer paid more than once for this charge (\(charge)).",
+                "Give the second payment back."
+            )
+        case .otherMerchant:
+            return reason(
+                "The gateway lists this charge under another merchant ID than the one in the settings (\(charge)).",
+                "Check the merchant ID in the settings and call for help."
+            )
+        case .otherReference:
+            return reason(
+                "The gateway lists the payment of this charge under another reference (\(charge)).",
+                "Look at the payment at the gateway and call for help."
+            )
+        case .notListed:
+            return reason(
+                "This charge has a payment that the gateway does not list (\(charge)).",
+                "Look for the payment at the gateway by its ID."
+            )
+        case .notOurs:
+            return reason(
+                "The gateway lists a payment of \(listedAmount ?? "an amount it does not name") in smallest units as "
+                    + "“\(word)” that this terminal did not make.",
+                "Another terminal or a web shop of this merchant may have made it. If there is none, call for help."
+            )
+        }
+    }
+
+    private static func snake(_ name: String) -> String {
+        String(name.flatMap { $0.isUppercase ? ["_", Character($0.lowercased())] : [$0] })
+    }
+}
