@@ -29,7 +29,8 @@ struct StartupCheck {
             // The statements are ours and right: it is the tables that they do not fit.
             throw JournalError.corrupt(detail: "the tables are not as they were made: \(error.message ?? "")")
         }
-        guard wantsRebuild else { return }
+        // The tables are made anew from every entry: what cannot be replayed is found before anything is changed.
+        guard wantsRebuild || wantsMigration else { return }
         try file.read { db in
             try Self.require(Chain.events.check(db))
             try Projection.eachReplay(db) { _ in }

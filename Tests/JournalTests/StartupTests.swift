@@ -87,19 +87,46 @@ struct StartupTests {
         ])
         let before = try await journal.everything()
         try journal.close()
-        let file = try DatabaseQueue(path: folder.database)
-        try await file.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA foreign_keys = OFF; DROP TABLE idempotency; DROP TABLE charge")
-            try db.execute(sql: Schema.projections)
-            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v2'; PRAGMA wal_checkpoint(TRUNCATE)")
-        }
-        try file.close()
+        try await makeFirstVersion()
 
         let updated = try folder.open()
         #expect(try await updated.everything() == before)
         let unseen = try await updated.unseenCharges(since: WallTime(millisecondsSince1970: 0), limit: 20)
         #expect(unseen.map(\.charge.id) == [late.id] && unseen.first?.charge.unseen == .late)
         #expect(FileManager.default.fileExists(atPath: folder.database + ".v1"))
+    }
+
+    /// Its start looks at the end of the chain only, and the tables are made anew from all of it.
+    @Test func aLongJournalOfTheFirstVersionThatIsDamagedIsNotTouched() async throws {
+        let journal = try folder.open()
+        _ = try await lengthen(journal)
+        try journal.close()
+        try await makeFirstVersion { db in
+            let made = try #require(
+                try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'event_no_update'")
+            )
+            try db.execute(sql: "DROP TRIGGER event_no_update")
+            try db.execute(sql: "UPDATE event SET body = CAST(replace(body, '1250', '9950') AS BLOB) WHERE seq = 1")
+            try db.execute(sql: made)
+        }
+        let files = folder.journalFiles
+        #expect { try folder.open() } throws: { error in
+            if case JournalError.corrupt(let detail) = error { detail.contains("entry 1") } else { false }
+        }
+        #expect(folder.journalFiles == files)
+    }
+
+    /// Puts the file back to how version 0.1 made it, and changes it in other ways too.
+    private func makeFirstVersion(_ change: @Sendable @escaping (Database) throws -> Void = { _ in }) async throws {
+        let file = try DatabaseQueue(path: folder.database)
+        try await file.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA foreign_keys = OFF; DROP TABLE idempotency; DROP TABLE charge")
+            try db.execute(sql: Schema.projections)
+            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v2'")
+            try change(db)
+            try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        try file.close()
     }
 
     private static var nextVersion: DatabaseMigrator {
@@ -180,19 +207,7 @@ struct StartupTests {
     /// The end of a long journal is checked at each start, the rest when somebody asks.
     @Test func ofALongJournalTheEndIsCheckedAtTheStart() async throws {
         let journal = try folder.open()
-        let charge = try await journal.play(Charge.Event.paid)
-        try await journal.writing { db in
-            for number in 0..<StartupCheck.wholeUpTo {
-                var entry = try Entry(
-                    checked: #require(try Row.fetchOne(db, sql: "SELECT \(Entry.columns) FROM event WHERE seq = 2"))
-                )
-                (entry.kind, entry.body) = ("resumed", Data(#"{"resumed":{}}"#.utf8))
-                let sequence = try journal.append(db, entry)
-                if number == StartupCheck.wholeUpTo - 1 {
-                    try db.execute(sql: "UPDATE charge SET last_seq = ?", arguments: [sequence])
-                }
-            }
-        }
+        let charge = try await lengthen(journal)
         try journal.close()
         let entries = StartupCheck.wholeUpTo + 6
 
@@ -207,5 +222,23 @@ struct StartupTests {
         )
         #expect(try await third.charge(charge.id)?.charge.state == .succeeded)
         #expect(try await third.verifyChain().count == Int(entries))
+    }
+
+    /// Adds so many entries that a start does not check all of them.
+    private func lengthen(_ journal: Journal) async throws -> Charge {
+        let charge = try await journal.play(Charge.Event.paid)
+        try await journal.writing { db in
+            for number in 0..<StartupCheck.wholeUpTo {
+                var entry = try Entry(
+                    checked: #require(try Row.fetchOne(db, sql: "SELECT \(Entry.columns) FROM event WHERE seq = 2"))
+                )
+                (entry.kind, entry.body) = ("resumed", Data(#"{"resumed":{}}"#.utf8))
+                let sequence = try journal.append(db, entry)
+                if number == StartupCheck.wholeUpTo - 1 {
+                    try db.execute(sql: "UPDATE charge SET last_seq = ?", arguments: [sequence])
+                }
+            }
+        }
+        return charge
     }
 }
