@@ -176,27 +176,24 @@ extension ChargeDesk {
             terms: charge.terms,
             id: id,
             read: { (try? await self.current(key.charge))?.attempt(id) },
-            write: { event in
-                await self.hear(event, of: key.charge)
-                return await self.apply(event, to: key.charge)?.attempt(id)
-            }
+            write: { event in await self.take(event, of: key.charge)?.attempt(id) },
+            light: { await self.setGateway($0) }
         )
         return (driver, link)
     }
 
-    /// What an event says about the gateway itself.
-    private func hear(_ event: Charge.Event, of id: ChargeID) {
-        switch event {
-        case .offered, .reported, .notFound:
-            note(true, of: id)
-            setGateway(.ready)
-        case .notSent, .silent:
-            note(false, of: id)
-            setGateway(.unreachable)
-        case .refused(_, let refusal):
-            note(true, of: id)
-            setGateway(Self.isAboutCredentials(refusal.code) ? .refused : .ready)
-        default: break
+    /// Records what a rail has to say. An answer counts as one once it is in the journal.
+    private func take(_ event: Charge.Event, of id: ChargeID) async -> Charge? {
+        do throws(JournalError) {
+            let charge = try await record(event, of: id)
+            switch event {
+            case .offered, .reported, .notFound, .refused: note(true, of: id)
+            case .notSent, .silent: note(false, of: id)
+            default: break
+            }
+            return charge
+        } catch {
+            return try? await current(id)  // The rail acts on nothing that is not recorded, and asks again.
         }
     }
 

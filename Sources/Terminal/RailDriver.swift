@@ -21,14 +21,17 @@ public struct AttemptLink: Sendable {
     public let id: Attempt.ID
     private let read: @Sendable () async -> Attempt?
     private let write: @Sendable (Charge.Event) async -> Attempt?
+    private let light: @Sendable (GatewayLight) async -> Void
 
+    /// - Parameter light: Takes what an exchange said about the gateway itself.
     public init(
         terms: ChargeTerms,
         id: Attempt.ID,
         read: @escaping @Sendable () async -> Attempt?,
-        write: @escaping @Sendable (Charge.Event) async -> Attempt?
+        write: @escaping @Sendable (Charge.Event) async -> Attempt?,
+        light: @escaping @Sendable (GatewayLight) async -> Void = { _ in }
     ) {
-        (self.terms, self.id, self.read, self.write) = (terms, id, read, write)
+        (self.terms, self.id, self.read, self.write, self.light) = (terms, id, read, write, light)
     }
 
     /// The attempt as it stands now. Nil when its charge is not at the desk any more.
@@ -38,4 +41,7 @@ public struct AttemptLink: Sendable {
     /// returned only: what is not in the journal has not happened.
     @discardableResult
     public func record(_ event: Charge.Event) async -> Attempt? { await write(event) }
+
+    /// Says how the gateway answered, whatever it said of the payment.
+    public func hear(_ light: GatewayLight) async { await self.light(light) }
 }

@@ -69,6 +69,11 @@ public struct ScanRail: RailDriver {
 
     public func ask(_ attempt: AttemptLink) async {
         guard let now = await attempt.current(), now.evidence == nil else { return }
+        guard isOurs(attempt.terms) else {
+            // Of one that has ended nothing is open that could be said to be so.
+            if now.isOpen { await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere)) }
+            return
+        }
         guard await pace.waits(for: gatewayURL, upTo: Self.patience) else {
             await attempt.record(.silent(attempt: attempt.id, reason: Self.paused))
             return
@@ -122,7 +127,7 @@ public struct ScanRail: RailDriver {
                 expiresAtSeconds: terms.deadline.secondsSince1970
             )
             let key = terms.idempotencyKey(attempt: attempt.id)
-            let created = try await paced { () throws(MerchantError) in
+            let created = try await exchange(for: attempt) { () throws(MerchantError) in
                 try await merchant.create(payment, idempotencyKey: key)
             }
             return await take(created, attempt)
@@ -195,7 +200,8 @@ public struct ScanRail: RailDriver {
     private func lookUp(_ attempt: AttemptLink, believesNothing: Bool) async -> Bool {
         do throws(MerchantError) {
             let query = PaymentQuery(reference: attempt.terms.id.compact, limit: 2)
-            let page = try await paced { () throws(MerchantError) in try await merchant.payments(query) }
+            let page = try await exchange(for: attempt) { () throws(MerchantError) in try await merchant.payments(query)
+            }
             guard let found = page.payments.first(where: { $0.reference == attempt.terms.id.compact }) else {
                 if believesNothing { return await conclude(.notFound(attempt: attempt.id), attempt) }
                 await attempt.record(.silent(attempt: attempt.id, reason: Self.notListed))
@@ -223,7 +229,7 @@ public struct ScanRail: RailDriver {
             return nil
         }
         do throws(MerchantError) {
-            let answer = try await paced { () throws(MerchantError) in
+            let answer = try await exchange(for: attempt) { () throws(MerchantError) in
                 try await merchant.status(of: payment, waitingUpTo: wait)
             }
             let report = answer.report(of: offer.paymentID, for: attempt.terms)
@@ -242,7 +248,9 @@ public struct ScanRail: RailDriver {
             return
         }
         do throws(MerchantError) {
-            let answer = try await paced { () throws(MerchantError) in try await merchant.cancel(payment) }
+            let answer = try await exchange(for: attempt) { () throws(MerchantError) in
+                try await merchant.cancel(payment)
+            }
             await attempt.record(
                 .reported(attempt: attempt.id, report: Report(answer, offer.paymentID, nil, nil))
             )
@@ -256,10 +264,18 @@ public struct ScanRail: RailDriver {
         }
     }
 
-    /// One exchange. Where the gateway asks for a pause, everybody who asks it learns of it.
-    private func paced<Value>(_ call: () async throws(MerchantError) -> Value) async throws(MerchantError) -> Value {
-        do throws(MerchantError) { return try await call() } catch {
+    /// One exchange. What it says about the gateway is told, and a pause that the gateway asks for is everybody's.
+    private func exchange<Value>(
+        for attempt: AttemptLink,
+        _ call: () async throws(MerchantError) -> Value
+    ) async throws(MerchantError) -> Value {
+        do throws(MerchantError) {
+            let value = try await call()
+            await attempt.hear(.ready)
+            return value
+        } catch {
             if case .rateLimited(let pause?) = error { await pace.pause(gatewayURL, for: pause) }
+            await attempt.hear(error.light)
             throw error
         }
     }

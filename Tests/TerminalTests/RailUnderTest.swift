@@ -143,6 +143,14 @@ actor Ledger {
     }
 }
 
+/// Keeps what was said of the gateway.
+final class Lights: Sendable {
+    private let lights = Mutex<[GatewayLight]>([])
+
+    var all: [GatewayLight] { lights.withLock { $0 } }
+    func note(_ light: GatewayLight) { lights.withLock { $0.append(light) } }
+}
+
 struct RailUnderTest: Sendable {
     let rail: ScanRail
     let link: AttemptLink
@@ -150,6 +158,8 @@ struct RailUnderTest: Sendable {
     let gateway: ScriptedGateway
     let clock: ManualClock
     let pace: GatewayPace
+    /// What the rail said of the gateway, in order.
+    let lights: Lights
 
     /// Throws where the test's time is over first, like the other two.
     /// - Parameter orOver: Whether to stop waiting also where the attempt has ended.
@@ -236,13 +246,23 @@ func withRail(
         clock: clock.terminalClock,
         pace: pace
     )
+    let lights = Lights()
     let link = AttemptLink(
         terms: terms,
         id: 1,
         read: { await ledger.charge.attempt(1) },
-        write: { await ledger.apply($0) }
+        write: { await ledger.apply($0) },
+        light: { lights.note($0) }
     )
-    let under = RailUnderTest(rail: rail, link: link, ledger: ledger, gateway: gateway, clock: clock, pace: pace)
+    let under = RailUnderTest(
+        rail: rail,
+        link: link,
+        ledger: ledger,
+        gateway: gateway,
+        clock: clock,
+        pace: pace,
+        lights: lights
+    )
     try await withThrowingTaskGroup(of: Void.self) { group in
         if pursues { group.addTask { await rail.pursue(link) } }
         try await body(under)

@@ -37,6 +37,20 @@ struct ReconcileTests {
         }
     }
 
+    /// The last look of a day brings the word, and the storage is full.
+    @Test func anAnswerThatTheJournalDidNotTakeIsAskedForAgain() async throws {
+        try await withDesk(rail: ScriptedRail(answer: Self.succeeds)) { desk in
+            let id = try await cancelled(desk)
+            desk.archive.fail(at: 0...Int.max)
+            for gap in [40, 540] { await desk.pass(.seconds(gap)) }
+            await desk.untilSleeping(for: .seconds(600))
+            #expect(await desk.desk.snapshot.trouble != nil)
+            desk.archive.fail(at: nil)
+            await desk.pass(.seconds(600))  // An answer would have had the next look after an hour.
+            await desk.until { $0.notices.first?.id == id }
+        }
+    }
+
     @Test func theLastLooksGoOnAfterARestart() async throws {
         let archive = MemoryArchive()
         let id = try await withDesk(archive: archive) { try await cancelled($0) }

@@ -312,6 +312,33 @@ struct ScanRailFollowingTests {
         }
     }
 
+    // MARK: - What it says of the gateway
+
+    @Test(arguments: [
+        (Answer.succeeded, GatewayLight.ready), (.waiting(pollInMs: "1000"), .ready), (.slowDown(60), .ready),
+        (.status(401, #"{"code":"invalid_api_key","message":"no"}"#), .refused), (.silence, .unreachable),
+        (.notSent, .unreachable), (.status(503, ""), .unreachable),
+    ])
+    func theGatewaysLightFollowsFromTheExchangeAndNotFromThePayment(answer: Answer, light: GatewayLight) async throws {
+        try await withOffered([answer]) { rail in
+            await rail.rail.ask(rail.link)
+            #expect(rail.lights.all == [light])
+        }
+    }
+
+    /// The settings have changed since: nothing was asked, so nothing is known of the gateway, and the end stays the end.
+    @Test func anEndMadeElsewhereSaysNothing() async throws {
+        try await withRail([], merchantID: "mrch_2", pursues: false) { rail in
+            await rail.ledger.apply(.sending(attempt: 1))
+            await rail.ledger.apply(.offered(attempt: 1, offer: RailUnderTest.offer))
+            await rail.ledger.apply(.reported(attempt: 1, report: .cancelled))
+            let events = await rail.ledger.events
+            await rail.rail.ask(rail.link)
+            #expect(rail.gateway.requests.isEmpty && rail.lights.all.isEmpty)
+            #expect(await rail.ledger.events == events)
+        }
+    }
+
     // MARK: - Other settings
 
     @Test(arguments: [("https://other.test", "mrch_1"), ("https://gateway.test", "mrch_2")])
