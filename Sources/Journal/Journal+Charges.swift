@@ -116,12 +116,12 @@ extension Journal {
 
     /// Charges with news that nobody has said they have seen, the newest first.
     /// - Parameters:
-    ///   - time: Only those opened since then.
+    ///   - time: Only those that last changed since then.
     ///   - limit: At most this many, 0 to 1000.
     public func unseenCharges(since time: WallTime, limit: Int) async throws(JournalError) -> [ChargeRecord] {
         try await replays(
             """
-            SELECT id FROM charge WHERE unseen IS NOT NULL AND opened_ms >= ? ORDER BY opened_seq DESC LIMIT ?
+            SELECT id FROM charge WHERE unseen IS NOT NULL AND updated_ms >= ? ORDER BY opened_seq DESC LIMIT ?
             """,
             [time.millisecondsSince1970, min(max(limit, 0), 1000)]
         )

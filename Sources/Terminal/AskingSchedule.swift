@@ -7,7 +7,8 @@ import Payments
 /// | open, and the terminal has gone on | 15 s after that, then in doubling gaps, ten minutes at most, until it has ended |
 /// | open, and a rail follows it for the screen | every ten minutes, should the rail have given up |
 /// | ended without money, although somebody could have paid at the last moment | 1 min, 10 min, 1 h, 6 h and 24 h after |
-/// | any of these, and the last question got no answer | also as soon as the gateway is back, 15 s after that question |
+/// | the same, and the last look got no answer | every ten minutes on that day, every hour for a week |
+/// | any of these, and the last question got no answer | also when the gateway is back: 15 s after it, later each time |
 ///
 /// Decided in docs/decisions/0005-asking-again.md.
 struct AskingSchedule: Sendable, Equatable {
@@ -27,6 +28,8 @@ struct AskingSchedule: Sendable, Equatable {
         var gap: Duration
         /// When it was last asked about without an answer; nil where it was answered, or not asked yet.
         var unansweredSince: Duration?
+        /// How soon after a question without an answer it may be asked again at the earliest.
+        var leastGap = AskingSchedule.firstGap
     }
 
     static let firstGap = Duration.seconds(15)
@@ -35,8 +38,11 @@ struct AskingSchedule: Sendable, Equatable {
     static let lastLooks: [Duration] = [
         .seconds(60), .seconds(600), .seconds(3600), .seconds(21_600), .seconds(86_400),
     ]
-    /// How long after its end a charge is asked about at all.
+    /// How long after its end a charge is asked about where there are answers.
     static let lastLook = Duration.seconds(86_400)
+    /// How long where there are none, and how often then.
+    static let lastTry = Duration.seconds(7 * 86_400)
+    private static let triesGap = Duration.seconds(3600)
 
     private var entries: [ChargeID: Entry] = [:]
 
@@ -71,6 +77,7 @@ struct AskingSchedule: Sendable, Equatable {
     mutating func asked(_ id: ChargeID, wasAnswered: Bool, at now: Duration) {
         guard var entry = entries[id] else { return }
         entry.unansweredSince = wasAnswered ? nil : now
+        if wasAnswered { entry.leastGap = Self.firstGap }
         switch entry.interest {
         case .open:
             entry.gap = min(entry.gap * 2, Self.longestGap)
@@ -79,9 +86,9 @@ struct AskingSchedule: Sendable, Equatable {
         case .ended(let end):
             // Without an answer it is not looked after: once more, within the time in which it is asked at all.
             let next = Self.lastLooks.map { end + $0 }.first { $0 > now }
-            let again = now + Self.longestGap
+            let again = now + (now < end + Self.lastLook ? Self.longestGap : Self.triesGap)
             let due = wasAnswered ? next : min(next ?? again, again)
-            guard let due, due <= end + Self.lastLook + Self.longestGap else {
+            guard let due, due <= end + Self.lastTry else {
                 entries[id] = nil
                 return
             }
@@ -90,12 +97,14 @@ struct AskingSchedule: Sendable, Equatable {
         entries[id] = entry
     }
 
-    /// The gateway answers again: what it did not answer is due, though nothing more often than every 15 seconds.
+    /// The gateway answers again: what it did not answer is due. What it goes on not answering is due later each time, so that
+    /// one payment cannot keep asking while others are answered.
     mutating func silenceIsOver(at now: Duration) {
         for (id, entry) in entries {
             guard let since = entry.unansweredSince else { continue }
-            entries[id]?.due = min(entry.due, max(now, since + Self.firstGap))
+            entries[id]?.due = min(entry.due, max(now, since + entry.leastGap))
             entries[id]?.unansweredSince = nil
+            entries[id]?.leastGap = min(entry.leastGap * 2, Self.longestGap)
         }
     }
 

@@ -12,7 +12,7 @@ public protocol ChargeArchive: ChargeJournal {
         state: Charge.State?
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
 
-    /// Charges with news that nobody has said they have seen, newest first; only those opened since `time`.
+    /// Charges with news that nobody has said they have seen, newest first; only those that changed since `time`.
     func unseen(since time: WallTime, limit: Int) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
 
     /// Charges that ended unpaid and last changed since `time`, oldest first.

@@ -49,7 +49,8 @@ struct AskingScheduleTests {
         let times = times(.ended(at: .zero), until: .seconds(1_000_000), isAnswered: { $0 >= .seconds(5000) })
         #expect(times.prefix(4) == [60, 600, 1200, 1800] && times.contains(21_600) && times.last == 86_400)
         let silent = self.times(.ended(at: .zero), until: .seconds(1_000_000), isAnswered: { _ in false })
-        #expect(silent.last == 87_000, "bounded also where nobody ever answers")
+        #expect(silent.contains(86_400) && silent.contains(90_000), "an outage of a day is no answer")
+        #expect(silent.last.map { $0 > 600_000 && $0 <= 604_800 } == true, "bounded also where nobody ever answers")
     }
 
     @Test func whatWasNotAnsweredIsDueWhenTheGatewayIsBack() {
@@ -81,7 +82,7 @@ struct AskingScheduleTests {
         }
         for times in asked.values {
             for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier >= .seconds(15)) }
-            #expect(times.count < 30)
+            #expect(times.count < 16)
         }
     }
 

@@ -80,7 +80,7 @@ final class MemoryArchive: ChargeArchive {
         limit: Int
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         Array(
-            allRecords.reversed().filter { $0.charge.unseen != nil && $0.charge.terms.openedAt >= time }.prefix(limit)
+            allRecords.reversed().filter { $0.charge.unseen != nil && $0.updatedAt >= time }.prefix(limit)
         )
     }
 
