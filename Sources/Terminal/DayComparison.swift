@@ -86,7 +86,11 @@ public struct DayDifference: Sendable, Equatable, Codable {
     public var paymentID: String?
     /// What was charged here, in minor units of its currency.
     public var amount: Money?
-    /// The list's amount and status, cleaned: they come from outside.
+    /// The list's amount where it is money of a currency that is known here, else a token's where the list says how one is
+    /// written.
+    public var listedMoney: Money?
+    public var listedToken: TokenAmount?
+    /// The list's amount in smallest units and its status, cleaned: they come from outside.
     public var listedAmount: String?
     public var listedStatus: String?
     public var listedReference: String?
@@ -188,10 +192,34 @@ extension ListedEntry {
             reference: payment.reference,
             merchantID: payment.merchantID,
             status: payment.status,
-            // How it is written for people takes most of the room and says nothing here.
-            amount: payment.amount.map { PayAmount(unit: $0.unit, value: $0.value) },
+            amount: payment.amount?.short,
             createdAt: payment.createdAt.flatMap(WallTime.init(internetText:))
         )
+    }
+}
+
+extension PayAmount {
+    /// Without what takes most of the room and says nothing here: pictures, and how money is written for people.
+    fileprivate var short: PayAmount {
+        guard !unit.hasPrefix("iso4217/"), let display else { return PayAmount(unit: unit, value: value) }
+        return PayAmount(
+            unit: unit,
+            value: value,
+            display: AmountDisplay(
+                assetSymbol: display.assetSymbol,
+                assetName: "",
+                decimals: display.decimals,
+                networkName: display.networkName
+            )
+        )
+    }
+
+    /// Nil where it is no money, or is written so that it only looks like some: `01250` is not what was charged.
+    fileprivate var money: Money? {
+        guard unit.hasPrefix("iso4217/"), let currency = Currency(code: String(unit.dropFirst(8))),
+            let minorUnits = Int64(value), minorUnits >= 0, String(minorUnits) == value
+        else { return nil }
+        return Money(minorUnits: minorUnits, currency: currency)
     }
 }
 
@@ -202,6 +230,8 @@ extension DayDifference {
         code = charge?.code
         self.paymentID = paymentID ?? entry?.paymentID
         amount = charge?.amount
+        listedMoney = entry?.amount?.money
+        listedToken = entry?.amount?.tokenAmount
         listedAmount = entry?.amount.map { amount in
             let unit = amount.unit.hasPrefix("iso4217/") ? String(amount.unit.dropFirst(8)) : amount.unit
             return Reason.clean("\(amount.value.prefix(40)) \(unit.prefix(40))")

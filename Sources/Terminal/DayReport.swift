@@ -150,7 +150,7 @@ extension DayDifference {
             )
         case .amount:
             return reason(
-                "The gateway lists another amount than was charged (\(charge)): \(listedAmount ?? "none") in smallest units.",
+                "The gateway lists another amount than was charged (\(charge)): \(listedText(format)).",
                 "Look at the payment at the gateway and call for help."
             )
         case .paidTwice:
@@ -175,11 +175,20 @@ extension DayDifference {
             )
         case .notOurs:
             return reason(
-                "The gateway lists a payment of \(listedAmount ?? "an amount it does not name") in smallest units as "
-                    + "“\(word)” that this terminal did not make.",
+                "The gateway lists a payment of \(listedText(format)) as “\(word)” that this terminal did not make.",
                 "Another terminal or a web shop of this merchant may have made it. If there is none, call for help."
             )
         }
+    }
+
+    /// The list's amount as people write it; in smallest units, and so said, where nobody here knows how.
+    private func listedText(_ format: AmountFormat) -> String {
+        if let listedMoney { return format.text(listedMoney) }
+        if let listedToken {
+            let network = listedToken.network.map { " on \($0)" } ?? ""
+            return "\(listedToken.plain)\u{00A0}\(listedToken.symbol)\(network)"
+        }
+        return listedAmount.map { "\($0) in smallest units" } ?? "an amount it does not name"
     }
 
     private static func snake(_ name: String) -> String {

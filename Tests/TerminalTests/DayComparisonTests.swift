@@ -123,6 +123,28 @@ struct DayComparisonTests {
         #expect(found.allSatisfy { !$0.reason(format: .english).message.isEmpty })
     }
 
+    @Test(arguments: [
+        (PayAmount.fiat(code: "EUR", minorUnits: 1250), "of 12,50\u{00A0}€ as"),
+        (.fiat(code: "JPY", minorUnits: 1250), "of 1.250\u{00A0}¥ as"),
+        (PayAmount(unit: "iso4217/EUR", value: "01250"), "of 01250 EUR in smallest units as"),
+        (PayAmount(unit: "iso4217/EUR", value: "-5"), "of -5 EUR in smallest units as"),
+        (PayAmount(unit: "iso4217/XXX", value: "1250"), "of 1250 XXX in smallest units as"),
+        (PayAmount(unit: "caip19/x", value: "1250"), "of 1250 caip19/x in smallest units as"),
+        (
+            PayAmount(
+                unit: "caip19/x",
+                value: "13500000",
+                display: AmountDisplay(assetSymbol: "USDC", assetName: "USD Coin", decimals: 6, networkName: "Base")
+            ), "of 13.5\u{00A0}USDC on Base as"
+        ),
+    ])
+    func anAmountOfTheListIsWrittenAsPeopleWriteIt(amount: PayAmount, words: String) throws {
+        let entry = ListedEntry(paymentID: "pay_x", status: .succeeded, amount: amount, createdAt: Self.start)
+        let found = Self.comparison.find(journal: [], listed: [entry]).differences
+        let message = try #require(found.first).reason(format: AmountFormat(locale: "de-DE")).message
+        #expect(message.contains(words), "\(message)")
+    }
+
     @Test func whatBelongsToTheDaysBesideItIsLeftToThem() {
         var random = SplitMix(7)
         var day = Day(charges: 200, &random)
