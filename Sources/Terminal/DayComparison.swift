@@ -22,6 +22,9 @@ struct JournalPayment: Sendable, Equatable {
 }
 
 extension JournalPayment {
+    /// Whether money could still come for it: also where it is paid already and a second payment is open.
+    var isInFlight: Bool { standing == .open || payments.values.contains(.open) }
+
     init(_ charge: Charge) {
         id = charge.id
         code = charge.terms.code
@@ -111,6 +114,8 @@ struct DayComparison: Sendable {
         var differences: [DayDifference] = []
         /// Charges of the day, each with whatever the gateway has of it.
         var compared = 0
+        /// Those of them that have not ended: what they agree on now says nothing about how they end.
+        var open = 0
     }
 
     /// - Parameters:
@@ -139,6 +144,7 @@ struct DayComparison: Sendable {
             finding.differences += differences(charge, entry)
         }
         for charge in journal where day.contains(charge.openedAt) {
+            if charge.isInFlight { finding.open += 1 }
             finding.differences += missing(charge, entries)
             let inJournal = charge.payments.filter { $0.value == .paid }.map(\.key)
             let all = Set(inJournal + (paid[charge.id.compact] ?? [])).sorted()

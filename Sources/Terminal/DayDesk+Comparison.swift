@@ -38,6 +38,8 @@ extension DayDesk {
             found.differences = await whatStatusesConfirm(found.differences, before, merchant, settings, &questions)
         }
         if questions < 0 { report.gaps.append(.notAsked(-questions)) }
+        if found.open > 0 { report.gaps.append(.stillOpen(found.open)) }
+        if report.comparedAt < bounds.upperBound { report.gaps.append(.dayNotOver) }
         keep(found.differences, in: &report)
     }
 

@@ -16,11 +16,15 @@ public struct DayReport: Sendable, Equatable, Codable {
         case tooMany
         /// Differences that were not looked at more closely, because there were so many.
         case notAsked(Int)
+        /// Charges of which nobody knows yet how they end.
+        case stillOpen(Int)
+        /// Made before the day's end, it says nothing about the rest of the day.
+        case dayNotOver
 
         /// Whether the same comparison could come to more at another time.
         var mayClose: Bool {
             switch self {
-            case .listBroken, .unreadable, .notAsked: true
+            case .listBroken, .unreadable, .notAsked, .stillOpen, .dayNotOver: true
             case .notSetUp, .elsewhere, .tooMany: false
             }
         }
@@ -65,9 +69,11 @@ extension DayReport {
             return Reason(
                 code: "comparison_incomplete",
                 message: "The comparison is not complete: \(gaps.map(\.words).joined(separator: "; ")).",
-                action: mayImprove
-                    ? "It is tried again by itself. What is listed below was found so far."
-                    : "What is listed below was found so far. Look at the gateway for the rest."
+                action: gaps.contains(.dayNotOver)
+                    ? "The day is compared by itself once it is over. What is listed below was found so far."
+                    : mayImprove
+                        ? "It is tried again by itself. What is listed below was found so far."
+                        : "What is listed below was found so far. Look at the gateway for the rest."
             )
         }
         guard differences.isEmpty, more == 0 else {
@@ -113,6 +119,9 @@ extension DayReport.Gap {
             "\(count) charges were made at another gateway or for another merchant than the settings name now"
         case .tooMany: "there are more payments than this terminal compares"
         case .notAsked(let count): "\(count) differences were too many to ask the gateway about each"
+        case .stillOpen(1): "it is not known yet how one charge ends"
+        case .stillOpen(let count): "it is not known yet how \(count) charges end"
+        case .dayNotOver: "the day is not over yet"
         }
     }
 }

@@ -70,10 +70,12 @@ struct DayComparisonTests {
         var day = Day(charges: 60, &random)
         day.listed.shuffle(using: &random)
         day.journal.shuffle(using: &random)
-        let count = day.journal.filter { Self.comparison.day.contains($0.openedAt) }.count
-        #expect(day.find() == DayComparison.Finding(differences: [], compared: count))
+        let charges = day.journal.filter { Self.comparison.day.contains($0.openedAt) }
+        let open = charges.filter { $0.standing == .open }.count
+        let agreement = DayComparison.Finding(differences: [], compared: charges.count, open: open)
+        #expect(day.find() == agreement)
         day.listed += day.listed.prefix(20)
-        #expect(day.find() == DayComparison.Finding(differences: [], compared: count))
+        #expect(day.find() == agreement)
     }
 
     /// Changes one entry of a faithful list, and expects that this is named and nothing else.

@@ -13,10 +13,10 @@ struct DayShop: Sendable {
     /// Each charge with its reference and how the journal has it.
     private static let charges: [(number: Int, ending: Report?)] = [
         (1, .succeeded(Evidence(paymentID: "pay_1", transactionID: nil, paid: nil))), (2, .cancelled), (3, .expired),
-        (4, .failed(code: nil)), (5, nil),
+        (4, .failed(code: nil)), (5, .expired),
     ]
     private static let words = [
-        "pay_1": "succeeded", "pay_2": "cancelled", "pay_3": "expired", "pay_4": "failed", "pay_5": "requires_action",
+        "pay_1": "succeeded", "pay_2": "cancelled", "pay_3": "expired", "pay_4": "failed", "pay_5": "expired",
     ]
 
     let day: ShopDay
@@ -53,8 +53,14 @@ struct DayShop: Sendable {
         await Task.yield()
     }
 
+    /// - Parameters:
+    ///   - pageSize: Payments on a page of the gateway's list.
+    ///   - inFlight: The gateway's word for the last charge, which the journal has as open.
+    ///   - isOver: Whether it is half an hour after the day's end.
     static func open(
         pageSize: Int = 200,
+        inFlight: String? = nil,
+        isOver: Bool = true,
         merchantID: String = "mrch_1",
         _ body: (DayShop) async throws -> Void
     ) async throws {
@@ -89,16 +95,22 @@ struct DayShop: Sendable {
         )
         _ = try await settings.save(form, replacing: nil, by: .staff(name: "Ada"))
         let now = clock.terminalClock.wallTime()
-        let ids = try await Self.fill(journal, gateway, at: now)
+        let ids = try await Self.fill(journal, gateway, at: now, inFlight)
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock.terminalClock, logger: logger)
-        clock.advance(by: .seconds(900))  // What was charged just now may not be listed yet.
+        // Midnight in Berlin is 30 400 seconds away. What was charged just now may not be listed yet.
+        clock.advance(by: .seconds(isOver ? 32_400 : 900))
         let zone = try #require(TimeZone(identifier: "Europe/Berlin"))
         let day = ShopDay(of: now, in: zone)
         try await body(DayShop(day: day, ids: ids, days: days, desk: desk, gateway: gateway, clock: clock))
         try journal.close()
     }
 
-    private static func fill(_ journal: Journal, _ gateway: ListGateway, at now: WallTime) async throws -> [ChargeID] {
+    private static func fill(
+        _ journal: Journal,
+        _ gateway: ListGateway,
+        at now: WallTime,
+        _ inFlight: String?
+    ) async throws -> [ChargeID] {
         var random = SystemRandomNumberGenerator()
         var ids: [ChargeID] = []
         for (number, ending) in charges {
@@ -121,13 +133,14 @@ struct DayShop: Sendable {
             var events: [Charge.Event] = [
                 .attemptStarted(attempt: 1, rail: .scan), .sending(attempt: 1), .offered(attempt: 1, offer: offer),
             ]
-            if let ending { events.append(.reported(attempt: 1, report: ending)) }
+            let isOpen = number == charges.count && inFlight != nil
+            if let ending, !isOpen { events.append(.reported(attempt: 1, report: ending)) }
             for event in events {
                 _ = charge.handle(event)
                 try await journal.append(event, to: charge, at: now)
             }
             ids.append(terms.id)
-            let word = words["pay_\(number)"] ?? ""
+            let word = (isOpen ? inFlight : words["pay_\(number)"]) ?? ""
             gateway.add("pay_\(number)", reference: terms.id.compact, status: word, value: "\(1000 + number)", at: now)
         }
         return ids
@@ -191,8 +204,12 @@ final class ListGateway: HTTPTransport {
         }
     }
 
+    func remove(_ id: String) { state.withLock { state in state.entries.removeAll { $0.id == id } } }
+
     /// From the n-th page asked for, so many times.
-    func fail(from page: Int, _ fault: ListFault, times: Int = .max) { state.withLock { $0.fault = (page, fault, times) } }
+    func fail(from page: Int, _ fault: ListFault, times: Int = .max) {
+        state.withLock { $0.fault = (page, fault, times) }
+    }
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let answer: Result<HTTPResponse, TransportError> = state.withLock { state in
