@@ -19,6 +19,8 @@ public actor DayDesk {
     private let wishes = AsyncStream.makeStream(of: ShopDay.self, bufferingPolicy: .bufferingOldest(4))
     /// Days that somebody wants compared, and the one that is being compared.
     private var wanted: Set<ShopDay> = []
+    /// When each day was last tried by itself, on the clock's `elapsed`.
+    private var tried: [ShopDay: Duration] = [:]
 
     /// Around the day, on both sides: the longest time to pay, and clocks that differ.
     static let margin = Duration.seconds(2 * 3600)
@@ -73,7 +75,7 @@ public actor DayDesk {
         return true
     }
 
-    /// Compares the day before each morning, and any day that somebody wishes, until cancelled.
+    /// Compares each day after it is over, and any day that somebody wishes, until cancelled.
     public func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask {
@@ -85,16 +87,38 @@ public actor DayDesk {
 
     private func watchMidnight() async {
         while !Task.isCancelled {
-            let (now, zone) = (clock.wallTime(), await zone)
-            let yesterday = ShopDay(of: now, in: zone).previous
-            let plan = DayPlan(at: now, in: zone, last: (try? await report(of: yesterday)) ?? nil)
-            if plan.due <= now, await settings.connection != nil {
+            // Where the journal cannot say what there is, nothing is compared either.
+            let plan = (try? await plan(at: clock.wallTime())) ?? nil
+            if let plan, plan.due <= clock.wallTime(), await settings.connection != nil {
+                tried[plan.day] = clock.elapsed()
                 await compareLogging(plan.day)
             }
             // Looked at anew at least every ten minutes: the clock on the wall and the settings may change.
-            let wait = min(max(clock.wallTime().duration(to: plan.due), .seconds(60)), .seconds(600))
+            let left = plan.map { clock.wallTime().duration(to: $0.due) } ?? .seconds(600)
+            let wait = min(max(left, .seconds(60)), .seconds(600))
             do { try await clock.sleep(wait) } catch { return }  // The terminal stops.
         }
+    }
+
+    private func plan(at now: WallTime) async throws(JournalError) -> DayPlan? {
+        let zone = await zone
+        let days = DayPlan.days(at: now, in: zone)
+        guard let oldest = days.first, let first = try await firstCharge(since: oldest.bounds(in: zone).lowerBound, now)
+        else { return nil }
+        var reports: [ShopDay: DayReport] = [:]
+        for day in days { reports[day] = try await report(of: day) }
+        let elapsed = clock.elapsed()
+        tried = tried.filter { days.contains($0.key) }
+        return DayPlan(at: now, in: zone, first: first, reports: reports, tried: tried.mapValues { elapsed - $0 })
+    }
+
+    /// When the first charge was opened, or `start` where that was before it.
+    private func firstCharge(since start: WallTime, _ now: WallTime) async throws(JournalError) -> WallTime? {
+        let distantPast = WallTime(millisecondsSince1970: .min)
+        let before = try await journal.charges(openedFrom: distantPast, until: start, after: nil, limit: 1)
+        guard before.isEmpty else { return start }
+        return try await journal.charges(openedFrom: start, until: now, after: nil, limit: 1).first?.charge.terms
+            .openedAt
     }
 
     private func compareLogging(_ day: ShopDay) async {

@@ -24,8 +24,8 @@ public struct DayReport: Sendable, Equatable, Codable {
         /// Whether the same comparison could come to more at another time.
         var mayClose: Bool {
             switch self {
-            case .listBroken, .unreadable, .notAsked, .stillOpen, .dayNotOver: true
-            case .notSetUp, .elsewhere, .tooMany: false
+            case .notSetUp, .listBroken, .unreadable, .notAsked, .stillOpen, .dayNotOver: true
+            case .elsewhere, .tooMany: false
             }
         }
     }

@@ -132,7 +132,7 @@ struct DayDeskTests {
         }
     }
 
-    @Test func theDayBeforeIsComparedByItselfOnce() async throws {
+    @Test func aDayIsComparedByItselfOnceItIsOverAndOnceMoreTwoDaysLater() async throws {
         try await DayShop.open { shop in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await shop.days.run() }
@@ -140,10 +140,12 @@ struct DayDeskTests {
                 while !shop.clock.hasSleeper(for: .seconds(60)) { try await DayShop.pause() }
                 shop.clock.advance(by: .seconds(60))
                 while !shop.clock.hasSleeper(for: .seconds(600)) { try await DayShop.pause() }
-                let calls = shop.gateway.calls.count
                 shop.clock.advance(by: .seconds(600))
                 while !shop.clock.hasSleeper(for: .seconds(600)) { try await DayShop.pause() }
-                #expect(shop.gateway.calls.count == calls)
+                #expect(shop.gateway.calls.count == 1)
+                let first = try #require(try await shop.days.report(of: shop.day))
+                shop.clock.advance(by: .seconds(2 * 86_400))
+                while try await shop.days.report(of: shop.day) == first { try await DayShop.pause() }
                 group.cancelAll()
             }
         }
