@@ -24,7 +24,7 @@ extension DayDesk {
         // Without its end a list says nothing about what is not in it.
         if !isWhole { found.differences.removeAll { $0.kind == .notListed } }
 
-        var questions = Self.mostQuestions
+        var questions = DayQuestions(left: Self.mostQuestions)
         let asked = await askAboutCharges(in: found.differences, &questions)
         if !asked.isEmpty {
             let (after, _) = try await read(bounds, settings)
@@ -37,7 +37,8 @@ extension DayDesk {
         } else {
             found.differences = await whatStatusesConfirm(found.differences, before, merchant, settings, &questions)
         }
-        if questions < 0 { report.gaps.append(.notAsked(-questions)) }
+        if questions.unasked > 0 { report.gaps.append(.notAsked(questions.unasked)) }
+        if questions.unanswered > 0 { report.gaps.append(.noAnswer(questions.unanswered)) }
         if found.open > 0 { report.gaps.append(.stillOpen(found.open)) }
         if report.comparedAt < bounds.upperBound { report.gaps.append(.dayNotOver) }
         keep(found.differences, in: &report)
@@ -89,7 +90,7 @@ extension DayDesk {
     }
 
     /// One call, again after silence, within the pace that the gateway asks for.
-    private func paced<Value: Sendable>(
+    func paced<Value: Sendable>(
         _ gateway: String,
         _ call: @Sendable () async throws(MerchantError) -> Value
     ) async throws(MerchantError) -> Value {
@@ -138,69 +139,5 @@ extension DayDesk {
             last = page.last?.id
         } while last != nil
         return (payments, elsewhere)
-    }
-
-    // MARK: - Questions about what differs
-
-    /// Asks about each charge that the list and the journal see differently, in the ordinary way: what the status says is
-    /// journaled, booked and shown by the charge desk.
-    private func askAboutCharges(
-        in differences: [DayDifference],
-        _ questions: inout Int
-    ) async -> Set<ChargeID> {
-        let kinds: Set<DayDifference.Kind> = [.paidAtGateway, .endedOtherwise, .unrecognised]
-        var asked: Set<ChargeID> = []
-        for difference in differences where kinds.contains(difference.kind) {
-            guard let id = difference.charge, !asked.contains(id) else { continue }
-            questions -= 1
-            guard questions >= 0 else { continue }
-            asked.insert(id)
-            await desk.askNow(id)
-        }
-        return asked
-    }
-
-    /// The differences that are left where the status, which is the authority, does not say what the journal says.
-    private func whatStatusesConfirm(
-        _ differences: [DayDifference],
-        _ journal: [JournalPayment],
-        _ merchant: MerchantClient,
-        _ settings: MerchantSettings,
-        _ questions: inout Int
-    ) async -> [DayDifference] {
-        let standings = Dictionary(journal.flatMap(\.payments)) { first, _ in first }
-        var left: [DayDifference] = []
-        for difference in differences {
-            guard [.paidInJournal, .endedOtherwise].contains(difference.kind),
-                let id = difference.paymentID.flatMap(PaymentID.init), let standing = standings[id.rawValue]
-            else {
-                left.append(difference)
-                continue
-            }
-            questions -= 1
-            guard questions >= 0 else {
-                left.append(difference)
-                continue
-            }
-            do throws(MerchantError) {
-                let status = try await paced(settings.gatewayURL) { () async throws(MerchantError) in
-                    try await merchant.status(of: id, waitingUpTo: nil)
-                }
-                if !standing.agrees(with: status.status) { left.append(difference) }
-            } catch {
-                left.append(difference)  // No word of the authority: what the list says stands.
-            }
-        }
-        return left
-    }
-}
-
-extension JournalPayment.Standing {
-    fileprivate func agrees(with status: PaymentStatus) -> Bool {
-        switch self {
-        case .paid: status == .succeeded
-        case .unpaid(let known): status == known
-        case .open: status == .requiresAction || status == .processing
-        }
     }
 }

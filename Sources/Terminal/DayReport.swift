@@ -16,6 +16,8 @@ public struct DayReport: Sendable, Equatable, Codable {
         case tooMany
         /// Differences that were not looked at more closely, because there were so many.
         case notAsked(Int)
+        /// Differences about which the gateway gave no answer.
+        case noAnswer(Int)
         /// Charges of which nobody knows yet how they end.
         case stillOpen(Int)
         /// Made before the day's end, it says nothing about the rest of the day.
@@ -24,7 +26,7 @@ public struct DayReport: Sendable, Equatable, Codable {
         /// Whether the same comparison could come to more at another time.
         var mayClose: Bool {
             switch self {
-            case .notSetUp, .listBroken, .unreadable, .notAsked, .stillOpen, .dayNotOver: true
+            case .notSetUp, .listBroken, .unreadable, .notAsked, .noAnswer, .stillOpen, .dayNotOver: true
             case .elsewhere, .tooMany: false
             }
         }
@@ -119,6 +121,8 @@ extension DayReport.Gap {
             "\(count) charges were made at another gateway or for another merchant than the settings name now"
         case .tooMany: "there are more payments than this terminal compares"
         case .notAsked(let count): "\(count) differences were too many to ask the gateway about each"
+        case .noAnswer(1): "the gateway gave no answer about one difference"
+        case .noAnswer(let count): "the gateway gave no answer about \(count) differences"
         case .stillOpen(1): "it is not known yet how one charge ends"
         case .stillOpen(let count): "it is not known yet how \(count) charges end"
         case .dayNotOver: "the day is not over yet"

@@ -75,6 +75,29 @@ struct DayDeskTests {
         }
     }
 
+    /// Booked or not, nobody knows: that is no complete comparison.
+    @Test(arguments: ["pay_1", "pay_2", "pay_4"])
+    func aQuestionWithoutAnAnswerLeavesTheDayIncomplete(payment: String) async throws {
+        try await DayShop.open { shop in
+            shop.gateway.set(payment, listed: payment == "pay_2" ? "succeeded" : "cancelled", status: "failed")
+            shop.gateway.silent = [payment]
+            let report = try await shop.comparing()
+            #expect(report.gaps == [.noAnswer(1)] && report.mayImprove && report.differences.count == 1)
+            #expect(report.summary.message.contains("no answer about one difference"))
+        }
+    }
+
+    @Test func aGatewayThatStaysSilentIsNotAskedAboutEveryDifference() async throws {
+        try await DayShop.open { shop in
+            for id in 2...5 { shop.gateway.set("pay_\(id)", listed: "requires_action", status: "requires_action") }
+            shop.gateway.set("pay_1", listed: "failed", status: "failed")
+            shop.gateway.silent = ["pay_1", "pay_2", "pay_3", "pay_4", "pay_5"]
+            let report = try await shop.comparing()
+            #expect(report.gaps == [.noAnswer(5)] && report.differences.count == 5)
+            #expect(shop.gateway.calls.count <= 1 + 4 + 3 * 5, "the list, the desk's questions, three with repetitions")
+        }
+    }
+
     @Test(arguments: [
         ListFault.status(500), .silence, .status(400), .circle, .unreadable, .slowDown(3600),
     ])

@@ -168,6 +168,7 @@ final class ListGateway: HTTPTransport {
         var pages = 0
         var fault: (from: Int, what: ListFault, times: Int)?
         var repeats = false
+        var silent: Set<String> = []
     }
 
     private let state = Mutex(State())
@@ -180,6 +181,12 @@ final class ListGateway: HTTPTransport {
     var repeats: Bool {
         get { state.withLock { $0.repeats } }
         set { state.withLock { $0.repeats = newValue } }
+    }
+
+    /// Payments about which it gives no answer.
+    var silent: Set<String> {
+        get { state.withLock { $0.silent } }
+        set { state.withLock { $0.silent = newValue } }
     }
 
     func add(_ id: String, reference: String, status: String, value: String = "5", at time: WallTime? = nil) {
@@ -216,6 +223,7 @@ final class ListGateway: HTTPTransport {
             state.calls.append(request.url)
             if request.url.contains("/merchants/payments?") { return page(request.url, &state) }
             let entry = state.entries.first { request.url.contains("/payments/\($0.id)/") }
+            if let entry, state.silent.contains(entry.id) { return .failure(.noAnswer(after: .seconds(15))) }
             guard let entry else { return .success(HTTPResponse(status: 404, body: Array("{}".utf8))) }
             let isFinal = !["requires_action", "processing"].contains(entry.status)
             let body = #"{"status":"\#(entry.status)","isFinal":\#(isFinal),"pollInMs":null,"info":null}"#
