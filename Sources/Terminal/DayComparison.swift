@@ -99,6 +99,19 @@ public struct DayDifference: Sendable, Equatable, Codable {
     public var listedReference: String?
 }
 
+extension DayDifference.Kind {
+    /// Money first: only so many differences are asked about and kept.
+    var rank: Int {
+        switch self {
+        case .paidAtGateway: 0
+        case .paidTwice: 1
+        case .paidInJournal: 2
+        case .amount: 3
+        case .endedOtherwise, .unrecognised, .otherMerchant, .otherReference, .notListed, .notOurs: 4
+        }
+    }
+}
+
 /// Compares a day's list of the gateway with the journal. A function of the two: it asks nobody.
 ///
 /// A charge belongs to the day in which it was opened, a payment of no charge to the day that the gateway names for it. Both
@@ -109,7 +122,7 @@ struct DayComparison: Sendable {
     var listedUntil: WallTime
     var merchantID: String
 
-    /// What a comparison found.
+    /// What a comparison found, money first.
     struct Finding: Sendable, Equatable {
         var differences: [DayDifference] = []
         /// Charges of the day, each with whatever the gateway has of it.
@@ -152,6 +165,8 @@ struct DayComparison: Sendable {
                 finding.differences.append(DayDifference(.paidTwice, charge, entries[surplus], paymentID: surplus))
             }
         }
+        finding.differences = finding.differences.enumerated()
+            .sorted { ($0.element.kind.rank, $0.offset) < ($1.element.kind.rank, $1.offset) }.map(\.element)
         return finding
     }
 

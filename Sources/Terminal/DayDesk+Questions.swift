@@ -15,9 +15,9 @@ struct DayQuestions: Sendable {
 
     init(left: Int) { self.left = left }
 
-    /// Whether one more may be asked; counts it.
-    mutating func takes() -> Bool {
-        guard left > 0 else {
+    /// Whether one more may be asked where so many are kept for what matters more; counts it.
+    mutating func takes(leaving reserved: Int = 0) -> Bool {
+        guard left > reserved else {
             unasked += 1
             return false
         }
@@ -43,10 +43,12 @@ extension DayDesk {
         _ questions: inout DayQuestions
     ) async -> Set<ChargeID> {
         let kinds: Set<DayDifference.Kind> = [.paidAtGateway, .endedOtherwise, .unrecognised]
+        // What is asked about later and matters more than how a charge ended without money.
+        let money = differences.filter { [.paidAtGateway, .paidInJournal].contains($0.kind) }.count
         var asked: Set<ChargeID> = []
         for difference in differences where kinds.contains(difference.kind) {
             guard let id = difference.charge, !asked.contains(id) else { continue }
-            guard questions.takes() else { continue }
+            guard questions.takes(leaving: difference.kind == .paidAtGateway ? 0 : money) else { continue }
             asked.insert(id)
             await desk.askNow(id)
         }

@@ -147,6 +147,27 @@ struct DayComparisonTests {
         #expect(message.contains(words), "\(message)")
     }
 
+    @Test func moneyComesBeforeEverythingElse() {
+        var random = SplitMix(11)
+        var day = Day(charges: 900, &random)
+        for (charge, index) in day.inside {
+            switch charge.standing {
+            case .paid: day.listed[index].status = .failed
+            case .unpaid(.expired): day.listed[index].status = .succeeded
+            default: day.listed[index].status = .unrecognised("x")
+            }
+            if index.isMultiple(of: 5) { day.listed[index].amount = .fiat(code: "EUR", minorUnits: 0) }
+        }
+        let ranks = day.find().differences.map(\.kind.rank)
+        #expect(ranks == ranks.sorted() && Set(ranks) == [0, 2, 3, 4])
+    }
+
+    @Test func questionsAboutMoneyAreKeptForIt() {
+        var questions = DayQuestions(left: 5)
+        #expect((0..<9).map { _ in questions.takes(leaving: 3) }.filter(\.self).count == 2 && questions.unasked == 7)
+        #expect((0..<4).map { _ in questions.takes() }.filter(\.self).count == 3 && questions.unasked == 8)
+    }
+
     @Test func whatBelongsToTheDaysBesideItIsLeftToThem() {
         var random = SplitMix(7)
         var day = Day(charges: 200, &random)
