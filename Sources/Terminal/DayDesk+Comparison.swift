@@ -69,7 +69,7 @@ extension DayDesk {
             limit: 200
         )
         let gateway = settings.gatewayURL
-        var pages = PaymentPages(query) { [self] query async throws(MerchantError) in
+        var pages = PaymentPages(query, mostPages: Self.mostPages) { [self] query async throws(MerchantError) in
             try await paced(gateway) { () async throws(MerchantError) in try await merchant.payments(query) }
         }.makeAsyncIterator()
         // By ID: a list that changes while it is walked may show a payment twice.

@@ -27,6 +27,8 @@ public actor DayDesk {
     /// A charge younger than this may not be in the list yet.
     static let listingTime = Duration.seconds(60)
     static let mostListed = 40_000
+    /// A gateway may give shorter pages than it is asked for, but not so short that this many do not hold that.
+    static let mostPages = mostListed / 50
     /// Questions about differences in one comparison.
     static let mostQuestions = 200
     /// The longest that a page waits for a pause that the gateway asked for.

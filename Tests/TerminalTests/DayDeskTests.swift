@@ -99,7 +99,7 @@ struct DayDeskTests {
     }
 
     @Test(arguments: [
-        ListFault.status(500), .silence, .status(400), .circle, .unreadable, .slowDown(3600),
+        ListFault.status(500), .silence, .status(400), .circle, .endless, .unreadable, .slowDown(3600),
     ])
     func aListThatIsNotWholeNeverAgrees(fault: ListFault) async throws {
         try await DayShop.open(pageSize: 2) { shop in

@@ -148,7 +148,7 @@ struct DayShop: Sendable {
 }
 
 enum ListFault: Sendable, Equatable {
-    case status(Int), silence, circle, unreadable, slowDown(Int)
+    case status(Int), silence, circle, endless, unreadable, slowDown(Int)
 }
 
 /// A gateway with a list and statuses that need not say the same.
@@ -243,6 +243,7 @@ final class ListGateway: HTTPTransport {
             case .slowDown(let seconds):
                 return .success(HTTPResponse(status: 429, headers: [("Retry-After", "\(seconds)")], body: []))
             case .circle: next = "2"
+            case .endless: next = "\(1000 + state.pages)"
             case .unreadable:
                 return .success(
                     HTTPResponse(status: 200, body: Array(#"{"data":[{"paymentId":7}],"nextCursor":null}"#.utf8))
