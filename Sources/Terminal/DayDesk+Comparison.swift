@@ -89,28 +89,6 @@ extension DayDesk {
         return Array(entries.values)
     }
 
-    /// One call, again after silence, within the pace that the gateway asks for.
-    func paced<Value: Sendable>(
-        _ gateway: String,
-        _ call: @Sendable () async throws(MerchantError) -> Value
-    ) async throws(MerchantError) -> Value {
-        let pace = settings.pace
-        var failures = 0
-        while true {
-            guard await pace.waits(for: gateway, upTo: Self.patience) else {
-                throw .rateLimited(retryAfter: await pace.remaining(gateway))
-            }
-            let failure: MerchantError
-            do throws(MerchantError) { return try await call() } catch { failure = error }
-            failures += 1
-            if case .rateLimited(let pause?) = failure { await pace.pause(gateway, for: pause) }
-            guard let pause = policy.pause(after: failure, failures: failures, spread: .random(in: 0...1)) else {
-                throw failure
-            }
-            do { try await clock.sleep(pause) } catch { throw failure }  // The terminal stops.
-        }
-    }
-
     // MARK: - The journal's side
 
     /// Charges from before the day to behind it, and how many of the day were made at another gateway or merchant.

@@ -49,6 +49,7 @@ extension DayDesk {
         for difference in differences where kinds.contains(difference.kind) {
             guard let id = difference.charge, !asked.contains(id) else { continue }
             guard questions.takes(leaving: difference.kind == .paidAtGateway ? 0 : money) else { continue }
+            guard await waitsForTurn() else { return asked }
             asked.insert(id)
             await desk.askNow(id)
         }

@@ -21,6 +21,8 @@ public actor DayDesk {
     private var wanted: Set<ShopDay> = []
     /// When each day was last tried by itself, on the clock's `elapsed`.
     private var tried: [ShopDay: Duration] = [:]
+    /// When a comparison last asked the gateway something, on the clock's `elapsed`.
+    var lastCall: Duration?
 
     /// Around the day, on both sides: the longest time to pay, and clocks that differ.
     static let margin = Duration.seconds(2 * 3600)
@@ -33,6 +35,11 @@ public actor DayDesk {
     static let mostQuestions = 200
     /// The longest that a page waits for a pause that the gateway asked for.
     static let patience = Duration.seconds(120)
+    /// Between two calls of a comparison: what it asks in bulk must not use up what a customer's charge needs.
+    static let spacing = Duration.milliseconds(250)
+    /// The longest that a call waits for a charge to let the terminal go. One that nobody knows the end of may hold it for
+    /// hours, and a call in a quarter of an hour is in nobody's way.
+    static let longestSuspension = Duration.seconds(15 * 60)
 
     public init(
         journal: Journal,

@@ -68,7 +68,8 @@ struct DayShop: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }  // Of a test: a rest does no harm.
         let path = folder.path(percentEncoded: false)
         let journal = try Journal.open(directory: path, deviceKey: DeviceKey.loadOrCreate(at: "\(path)/device.key"))
-        let (clock, gateway) = (ManualClock(), ListGateway(pageSize: pageSize))
+        let clock = ManualClock()
+        let gateway = ListGateway(pageSize: pageSize, clock: clock)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let desk = ChargeDesk(archive: journal, clock: clock.terminalClock, logger: logger)
         let settings = SettingsDesk(
@@ -165,6 +166,7 @@ final class ListGateway: HTTPTransport {
     private struct State {
         var entries: [Entry] = []
         var calls: [String] = []
+        var times: [Duration] = []
         var pages = 0
         var fault: (from: Int, what: ListFault, times: Int)?
         var repeats = false
@@ -174,8 +176,12 @@ final class ListGateway: HTTPTransport {
     private let state = Mutex(State())
     private let pageSize: Int
 
-    init(pageSize: Int) { self.pageSize = pageSize }
+    private let clock: ManualClock
 
+    init(pageSize: Int, clock: ManualClock) { (self.pageSize, self.clock) = (pageSize, clock) }
+
+    /// When each call came.
+    var times: [Duration] { state.withLock { $0.times } }
     var calls: [String] { state.withLock { $0.calls } }
     /// Whether each page begins with the last payment of the page before, as where the list moved meanwhile.
     var repeats: Bool {
@@ -221,6 +227,7 @@ final class ListGateway: HTTPTransport {
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let answer: Result<HTTPResponse, TransportError> = state.withLock { state in
             state.calls.append(request.url)
+            state.times.append(clock.now)
             if request.url.contains("/merchants/payments?") { return page(request.url, &state) }
             let entry = state.entries.first { request.url.contains("/payments/\($0.id)/") }
             if let entry, state.silent.contains(entry.id) { return .failure(.noAnswer(after: .seconds(15))) }
