@@ -41,6 +41,20 @@ struct ShopDayTests {
         #expect(day.text == "2025-12-26")
     }
 
+    /// A machine without a battery starts in 1970; what it writes down must be readable all the same.
+    @Test(arguments: [0, 946_600_000_000, -90_000_000_000_000, .min, .max, 7_300_000_000_000, 300_000_000_000_000_000])
+    func aClockThatIsFarOffNamesADayThatCanBeReadBack(milliseconds: Int64) throws {
+        let time = WallTime(millisecondsSince1970: milliseconds)
+        for name in ["UTC", "Pacific/Kiritimati", "America/Los_Angeles"] {
+            let zone = try #require(TimeZone(identifier: name))
+            let day = ShopDay(of: time, in: zone)
+            #expect(ShopDay(day.text) == day && ["2000-01-01", "2199-12-31"].contains(day.text))
+            let decoded = try JSONDecoder().decode(ShopDay.self, from: try JSONEncoder().encode(day))
+            #expect(decoded == day)
+            #expect(DayPlan.days(at: time, in: zone).isEmpty, "nothing is compared until the clock is right")
+        }
+    }
+
     @Test(arguments: [
         "", "2026-11-31", "2026-02-29", "2026-1-01", "26-11-20", "2026-11-20 ", "2026-00-10", "1999-12-31",
         "٢٠٢٦-11-20",
