@@ -159,9 +159,10 @@ struct DayComparison: Sendable {
         for charge in journal where day.contains(charge.openedAt) {
             if charge.isInFlight { finding.open += 1 }
             finding.differences += missing(charge, entries)
-            let inJournal = charge.payments.filter { $0.value == .paid }.map(\.key)
-            let all = Set(inJournal + (paid[charge.id.compact] ?? [])).sorted()
-            for surplus in all.dropFirst() {
+            // What is booked is the first one, whatever it is called: the surplus is what is given back.
+            let booked = charge.payments.filter { $0.value == .paid }.map(\.key).sorted()
+            let others = Set(paid[charge.id.compact] ?? []).subtracting(booked).sorted()
+            for surplus in (booked + others).dropFirst() {
                 finding.differences.append(DayDifference(.paidTwice, charge, entries[surplus], paymentID: surplus))
             }
         }

@@ -168,8 +168,8 @@ extension DayDifference {
             )
         case .paidTwice:
             return reason(
-                "The customer paid more than once for this charge (\(charge)).",
-                "Give the second payment back."
+                "The customer paid more than once for this charge (\(charge)). This payment is one too many.",
+                "Give this payment back."
             )
         case .otherMerchant:
             return reason(

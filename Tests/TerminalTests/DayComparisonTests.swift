@@ -147,6 +147,18 @@ struct DayComparisonTests {
         #expect(message.contains(words), "\(message)")
     }
 
+    @Test(arguments: ["pay_-", "pay_zz"])
+    func theSecondPaymentIsTheOneThatIsNotBooked(name: String) throws {
+        var random = SplitMix(3)
+        var day = Day(charges: 20, &random)
+        let paid = try #require(day.inside.first { $0.charge.standing == .paid })
+        var second = day.listed[paid.index]
+        second.paymentID = name
+        day.listed.append(second)
+        let surplus = day.find().differences.filter { $0.kind == .paidTwice }
+        #expect(surplus.map(\.paymentID) == [name])
+    }
+
     @Test func moneyComesBeforeEverythingElse() {
         var random = SplitMix(11)
         var day = Day(charges: 900, &random)
