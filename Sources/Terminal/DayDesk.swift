@@ -4,6 +4,31 @@ public import Logging
 public import Payments
 import WalletConnectPay
 
+/// Why a day is not compared on a wish.
+public enum DayRefusal: Error, Sendable, Equatable {
+    case hasNotBegun
+    /// So many wait that no more are taken.
+    case tooManyWait
+
+    /// What happened, and what to do.
+    public var reason: Reason {
+        switch self {
+        case .hasNotBegun:
+            Reason(
+                code: "day_in_the_future",
+                message: "This day has not begun. There is nothing to compare.",
+                action: "Choose today or a day before."
+            )
+        case .tooManyWait:
+            Reason(
+                code: "too_many_days_wait",
+                message: "Other days wait to be compared already. This one was not added.",
+                action: "Try again when one of them is done."
+            )
+        }
+    }
+}
+
 /// Compares days: fetches the gateway's list, reads the journal, asks about what differs, and keeps what came of it.
 ///
 /// The list is a hint. What it says is paid is booked only by the payment's own status, asked for in the ordinary way.
@@ -76,12 +101,14 @@ public actor DayDesk {
     /// Whether a day waits to be compared, or is being compared.
     public func isComparing(_ day: ShopDay) -> Bool { wanted.contains(day) }
 
-    /// Has a day compared soon, by ``run()``. Returns false where it is not over yet at all: nothing to compare.
-    public func request(_ day: ShopDay) async -> Bool {
-        guard day <= ShopDay(of: clock.wallTime(), in: await zone) else { return false }
-        guard wanted.insert(day).inserted else { return true }
-        if case .dropped = wishes.continuation.yield(day) { wanted.remove(day) }
-        return true
+    /// Has a day compared soon, by ``run()``; one that waits already, once.
+    /// - Throws: ``DayRefusal``: it will not be compared because of this.
+    public func request(_ day: ShopDay) async throws(DayRefusal) {
+        guard day <= ShopDay(of: clock.wallTime(), in: await zone) else { throw .hasNotBegun }
+        guard wanted.insert(day).inserted else { return }
+        guard case .dropped = wishes.continuation.yield(day) else { return }
+        wanted.remove(day)
+        throw .tooManyWait
     }
 
     /// Compares each day after it is over, and any day that somebody wishes, until cancelled.

@@ -143,8 +143,11 @@ struct DayDeskTests {
 
     @Test func aWishIsFulfilledAndADayToComeIsRefused() async throws {
         try await DayShop.open { shop in
-            #expect(await shop.days.request(try #require(ShopDay("2199-01-01"))) == false)
-            #expect(await shop.days.request(shop.day))
+            await #expect(throws: DayRefusal.hasNotBegun) {
+                try await shop.days.request(try #require(ShopDay("2199-01-01")))
+            }
+            try await shop.days.request(shop.day)
+            try await shop.days.request(shop.day)
             #expect(await shop.days.isComparing(shop.day))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await shop.days.run() }
@@ -152,6 +155,18 @@ struct DayDeskTests {
                 while await shop.days.isComparing(shop.day) { try await DayShop.pause() }
                 group.cancelAll()
             }
+        }
+    }
+
+    @Test func aWishThatIsNotTakenIsRefused() async throws {
+        try await DayShop.open { shop in
+            var day = shop.day
+            for _ in 0..<4 {
+                try await shop.days.request(day)
+                day = day.previous
+            }
+            await #expect(throws: DayRefusal.tooManyWait) { try await shop.days.request(day) }
+            #expect(await shop.days.isComparing(day) == false && !DayRefusal.tooManyWait.reason.action.isEmpty)
         }
     }
 
