@@ -52,6 +52,7 @@ extension DayDesk {
             guard await waitsForTurn() else { return asked }
             asked.insert(id)
             await desk.askNow(id)
+            lastCall = clock.elapsed()
         }
         return asked
     }

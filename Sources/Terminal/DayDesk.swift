@@ -197,17 +197,14 @@ public actor DayDesk {
         } else {
             report.gaps = [.notSetUp]
         }
-        let bytes: [UInt8]
-        do { bytes = Array(try JSONEncoder().encode(report)) } catch {
-            throw .unavailable(detail: "the report cannot be written: \(error)")
+        let earlier = try await self.report(of: day)
+        if let earlier, earlier.isComplete, earlier.comparedAt >= earlier.until, !report.isNews(after: earlier) {
+            logger.warning("a day's comparison came to nothing; the one before stands", metadata: ["day": "\(day)"])
+            return try await keepEarlier(earlier, after: report)
         }
-        _ = try await journal.setDocument(
-            Self.document(day),
-            bytes,
-            expecting: .any,
-            by: .terminal,
-            at: report.comparedAt
-        )
+        // What a stop of the terminal broke off would say that the gateway did not answer.
+        guard report.isComplete || !Task.isCancelled else { return report }
+        try await keep(report)
         logger.log(
             level: report.allAgree ? .info : .warning,
             "a day was compared with the gateway",
@@ -216,5 +213,28 @@ public actor DayDesk {
             ]
         )
         return report
+    }
+
+    /// The complete report stands, and says that a later comparison was not finished.
+    private func keepEarlier(_ earlier: DayReport, after broken: DayReport) async throws(JournalError) -> DayReport {
+        var kept = earlier
+        kept.brokenSince = broken.comparedAt
+        guard !Task.isCancelled else { return earlier }
+        try await keep(kept)
+        return kept
+    }
+
+    private func keep(_ report: DayReport) async throws(JournalError) {
+        let bytes: [UInt8]
+        do { bytes = Array(try JSONEncoder().encode(report)) } catch {
+            throw .unavailable(detail: "the report cannot be written: \(error)")
+        }
+        _ = try await journal.setDocument(
+            Self.document(report.day),
+            bytes,
+            expecting: .any,
+            by: .terminal,
+            at: report.brokenSince ?? report.comparedAt
+        )
     }
 }

@@ -52,6 +52,9 @@ public struct DayReport: Sendable, Equatable, Codable {
     /// Charges that turned out paid when they were asked about because of this comparison.
     public var booked: [ChargeID]
 
+    /// When a later comparison of the day could not be finished and had nothing to add; nil where there was none.
+    public var brokenSince: WallTime?
+
     /// More are counted and not kept.
     static let mostDifferences = 200
 
@@ -60,6 +63,13 @@ public struct DayReport: Sendable, Equatable, Codable {
     /// True where the whole day was compared and every charge of this terminal is what the gateway says it is.
     public var allAgree: Bool { isComplete && differences.isEmpty && more == 0 && booked.isEmpty }
 
+    /// Whether it says anything that a complete report from before does not. An incomplete one that only knows less is no
+    /// news.
+    func isNews(after earlier: DayReport) -> Bool {
+        isComplete || !booked.isEmpty || more > earlier.more
+            || differences.contains { new in !earlier.differences.contains { new.isSame(as: $0) } }
+    }
+
     /// Whether to try again by itself.
     var mayImprove: Bool { gaps.contains(where: \.mayClose) }
 }
@@ -67,6 +77,16 @@ public struct DayReport: Sendable, Equatable, Codable {
 extension DayReport {
     /// The result in a sentence, and what to do.
     public var summary: Reason {
+        let result = result
+        guard brokenSince != nil else { return result }
+        return Reason(
+            code: result.code,
+            message: result.message,
+            action: result.action + " A later comparison could not be finished; what this one found still stands."
+        )
+    }
+
+    private var result: Reason {
         if !isComplete {
             return Reason(
                 code: "comparison_incomplete",
@@ -202,6 +222,10 @@ extension DayDifference {
             return "\(listedToken.plain)\u{00A0}\(listedToken.symbol)\(network)"
         }
         return listedAmount.map { "\($0) in smallest units" } ?? "an amount it does not name"
+    }
+
+    fileprivate func isSame(as other: DayDifference) -> Bool {
+        (kind, charge, paymentID) == (other.kind, other.charge, other.paymentID)
     }
 
     private static func snake(_ name: String) -> String {

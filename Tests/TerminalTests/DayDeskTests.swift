@@ -158,6 +158,46 @@ struct DayDeskTests {
         }
     }
 
+    /// What was found stands, whatever becomes of later tries.
+    @Test(arguments: [true, false])
+    func aBrokenComparisonNeverTakesAWholeOnesPlace(agrees: Bool) async throws {
+        try await DayShop.open { shop in
+            if !agrees { shop.gateway.set("pay_1", listed: "failed", status: "failed") }
+            let whole = try await shop.comparing()
+            #expect(whole.isComplete && whole.allAgree == agrees)
+            shop.gateway.fail(from: 1, .silence)
+            let after = try await shop.comparing()
+            #expect(after.isComplete && after.differences == whole.differences && after.comparedAt == whole.comparedAt)
+            #expect(after.summary.action.contains("could not be finished") && after.brokenSince != nil)
+            #expect(try await shop.days.report(of: shop.day) == after)
+            shop.gateway.fail(from: 1, .silence, times: 0)
+            #expect(try await shop.comparing().brokenSince == nil, "a whole one takes its place")
+        }
+    }
+
+    @Test func whatABrokenComparisonFindsIsSaidAllTheSame() async throws {
+        try await DayShop.open(pageSize: 1) { shop in
+            #expect(try await shop.comparing().allAgree)
+            shop.gateway.set("pay_1", listed: "failed", status: "failed")
+            shop.gateway.fail(from: 8, .silence)
+            let report = try await shop.comparing()
+            #expect(!report.isComplete && report.differences.map(\.kind) == [.paidInJournal] && report.mayImprove)
+        }
+    }
+
+    @Test func aStopOfTheTerminalLeavesNoBrokenReport() async throws {
+        try await DayShop.open { shop in
+            shop.gateway.fail(from: 1, .silence)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try await shop.days.compare(shop.day) }
+                while shop.clock.shortestSleep == nil { try await DayShop.pause() }
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            #expect(try await shop.days.report(of: shop.day) == nil)
+        }
+    }
+
     @Test func aWishThatIsNotTakenIsRefused() async throws {
         try await DayShop.open { shop in
             var day = shop.day
