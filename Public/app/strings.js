@@ -262,7 +262,7 @@ const english = {
   days: {
     title: "Days compared",
     link: "Compare days with the gateway",
-    lead: "After midnight the terminal compares the day before with the gateway’s own list and names every difference. A day lasts from midnight to midnight in the time zone {zone}.",
+    lead: "After midnight the terminal compares the day before with the gateway’s own list and names every difference; two days later it looks once more. A day lasts from midnight to midnight in the time zone {zone}.",
     day: "Day",
     compare: "Compare now",
     comparing: "Comparing with the gateway…",

@@ -47,15 +47,8 @@ extension Console {
 
     /// Has a day compared. The answer comes at once; the report when it is done.
     func compare(_ day: ShopDay, _ request: WebRequest) async throws(Problem) -> WebResponse {
-        guard await days.request(day) else {
-            throw .field(
-                "day",
-                Reason(
-                    code: "day_in_the_future",
-                    message: "This day has not begun. There is nothing to compare.",
-                    action: "Choose today or a day before."
-                )
-            )
+        do throws(DayRefusal) { try await days.request(day) } catch {
+            throw error == .tooManyWait ? Problem(503, error.reason) : .field("day", error.reason)
         }
         await entrance.audit("day.compare", "ok", day.text, by: Self.staff, from: request.peerAddress)
         var response = try await dayResponse(day)

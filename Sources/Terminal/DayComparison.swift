@@ -22,6 +22,9 @@ struct JournalPayment: Sendable, Equatable {
 }
 
 extension JournalPayment {
+    /// Whether money could still come for it: also where it is paid already and a second payment is open.
+    var isInFlight: Bool { standing == .open || payments.values.contains(.open) }
+
     init(_ charge: Charge) {
         id = charge.id
         code = charge.terms.code
@@ -86,10 +89,27 @@ public struct DayDifference: Sendable, Equatable, Codable {
     public var paymentID: String?
     /// What was charged here, in minor units of its currency.
     public var amount: Money?
-    /// The list's amount and status, cleaned: they come from outside.
+    /// The list's amount where it is money of a currency that is known here, else a token's where the list says how one is
+    /// written.
+    public var listedMoney: Money?
+    public var listedToken: TokenAmount?
+    /// The list's amount in smallest units and its status, cleaned: they come from outside.
     public var listedAmount: String?
     public var listedStatus: String?
     public var listedReference: String?
+}
+
+extension DayDifference.Kind {
+    /// Money first: only so many differences are asked about and kept.
+    var rank: Int {
+        switch self {
+        case .paidAtGateway: 0
+        case .paidTwice: 1
+        case .paidInJournal: 2
+        case .amount: 3
+        case .endedOtherwise, .unrecognised, .otherMerchant, .otherReference, .notListed, .notOurs: 4
+        }
+    }
 }
 
 /// Compares a day's list of the gateway with the journal. A function of the two: it asks nobody.
@@ -102,11 +122,13 @@ struct DayComparison: Sendable {
     var listedUntil: WallTime
     var merchantID: String
 
-    /// What a comparison found.
+    /// What a comparison found, money first.
     struct Finding: Sendable, Equatable {
         var differences: [DayDifference] = []
         /// Charges of the day, each with whatever the gateway has of it.
         var compared = 0
+        /// Those of them that have not ended: what they agree on now says nothing about how they end.
+        var open = 0
     }
 
     /// - Parameters:
@@ -135,13 +157,17 @@ struct DayComparison: Sendable {
             finding.differences += differences(charge, entry)
         }
         for charge in journal where day.contains(charge.openedAt) {
+            if charge.isInFlight { finding.open += 1 }
             finding.differences += missing(charge, entries)
-            let inJournal = charge.payments.filter { $0.value == .paid }.map(\.key)
-            let all = Set(inJournal + (paid[charge.id.compact] ?? [])).sorted()
-            for surplus in all.dropFirst() {
+            // What is booked is the first one, whatever it is called: the surplus is what is given back.
+            let booked = charge.payments.filter { $0.value == .paid }.map(\.key).sorted()
+            let others = Set(paid[charge.id.compact] ?? []).subtracting(booked).sorted()
+            for surplus in (booked + others).dropFirst() {
                 finding.differences.append(DayDifference(.paidTwice, charge, entries[surplus], paymentID: surplus))
             }
         }
+        finding.differences = finding.differences.enumerated()
+            .sorted { ($0.element.kind.rank, $0.offset) < ($1.element.kind.rank, $1.offset) }.map(\.element)
         return finding
     }
 
@@ -188,10 +214,34 @@ extension ListedEntry {
             reference: payment.reference,
             merchantID: payment.merchantID,
             status: payment.status,
-            // How it is written for people takes most of the room and says nothing here.
-            amount: payment.amount.map { PayAmount(unit: $0.unit, value: $0.value) },
+            amount: payment.amount?.short,
             createdAt: payment.createdAt.flatMap(WallTime.init(internetText:))
         )
+    }
+}
+
+extension PayAmount {
+    /// Without what takes most of the room and says nothing here: pictures, and how money is written for people.
+    fileprivate var short: PayAmount {
+        guard !unit.hasPrefix("iso4217/"), let display else { return PayAmount(unit: unit, value: value) }
+        return PayAmount(
+            unit: unit,
+            value: value,
+            display: AmountDisplay(
+                assetSymbol: display.assetSymbol,
+                assetName: "",
+                decimals: display.decimals,
+                networkName: display.networkName
+            )
+        )
+    }
+
+    /// Nil where it is no money, or is written so that it only looks like some: `01250` is not what was charged.
+    fileprivate var money: Money? {
+        guard unit.hasPrefix("iso4217/"), let currency = Currency(code: String(unit.dropFirst(8))),
+            let minorUnits = Int64(value), minorUnits >= 0, String(minorUnits) == value
+        else { return nil }
+        return Money(minorUnits: minorUnits, currency: currency)
     }
 }
 
@@ -202,6 +252,8 @@ extension DayDifference {
         code = charge?.code
         self.paymentID = paymentID ?? entry?.paymentID
         amount = charge?.amount
+        listedMoney = entry?.amount?.money
+        listedToken = entry?.amount?.tokenAmount
         listedAmount = entry?.amount.map { amount in
             let unit = amount.unit.hasPrefix("iso4217/") ? String(amount.unit.dropFirst(8)) : amount.unit
             return Reason.clean("\(amount.value.prefix(40)) \(unit.prefix(40))")

@@ -24,7 +24,7 @@ extension DayDesk {
         // Without its end a list says nothing about what is not in it.
         if !isWhole { found.differences.removeAll { $0.kind == .notListed } }
 
-        var questions = Self.mostQuestions
+        var questions = DayQuestions(left: Self.mostQuestions)
         let asked = await askAboutCharges(in: found.differences, &questions)
         if !asked.isEmpty {
             let (after, _) = try await read(bounds, settings)
@@ -37,7 +37,10 @@ extension DayDesk {
         } else {
             found.differences = await whatStatusesConfirm(found.differences, before, merchant, settings, &questions)
         }
-        if questions < 0 { report.gaps.append(.notAsked(-questions)) }
+        if questions.unasked > 0 { report.gaps.append(.notAsked(questions.unasked)) }
+        if questions.unanswered > 0 { report.gaps.append(.noAnswer(questions.unanswered)) }
+        if found.open > 0 { report.gaps.append(.stillOpen(found.open)) }
+        if report.comparedAt < bounds.upperBound { report.gaps.append(.dayNotOver) }
         keep(found.differences, in: &report)
     }
 
@@ -66,7 +69,7 @@ extension DayDesk {
             limit: 200
         )
         let gateway = settings.gatewayURL
-        var pages = PaymentPages(query) { [self] query async throws(MerchantError) in
+        var pages = PaymentPages(query, mostPages: Self.mostPages) { [self] query async throws(MerchantError) in
             try await paced(gateway) { () async throws(MerchantError) in try await merchant.payments(query) }
         }.makeAsyncIterator()
         // By ID: a list that changes while it is walked may show a payment twice.
@@ -84,28 +87,6 @@ extension DayDesk {
         } catch { report.gaps.append(.listBroken(error.summary)) }
         if unreadable > 0 { report.gaps.append(.unreadable(unreadable)) }
         return Array(entries.values)
-    }
-
-    /// One call, again after silence, within the pace that the gateway asks for.
-    private func paced<Value: Sendable>(
-        _ gateway: String,
-        _ call: @Sendable () async throws(MerchantError) -> Value
-    ) async throws(MerchantError) -> Value {
-        let pace = settings.pace
-        var failures = 0
-        while true {
-            guard await pace.waits(for: gateway, upTo: Self.patience) else {
-                throw .rateLimited(retryAfter: await pace.remaining(gateway))
-            }
-            let failure: MerchantError
-            do throws(MerchantError) { return try await call() } catch { failure = error }
-            failures += 1
-            if case .rateLimited(let pause?) = failure { await pace.pause(gateway, for: pause) }
-            guard let pause = policy.pause(after: failure, failures: failures, spread: .random(in: 0...1)) else {
-                throw failure
-            }
-            do { try await clock.sleep(pause) } catch { throw failure }  // The terminal stops.
-        }
     }
 
     // MARK: - The journal's side
@@ -136,69 +117,5 @@ extension DayDesk {
             last = page.last?.id
         } while last != nil
         return (payments, elsewhere)
-    }
-
-    // MARK: - Questions about what differs
-
-    /// Asks about each charge that the list and the journal see differently, in the ordinary way: what the status says is
-    /// journaled, booked and shown by the charge desk.
-    private func askAboutCharges(
-        in differences: [DayDifference],
-        _ questions: inout Int
-    ) async -> Set<ChargeID> {
-        let kinds: Set<DayDifference.Kind> = [.paidAtGateway, .endedOtherwise, .unrecognised]
-        var asked: Set<ChargeID> = []
-        for difference in differences where kinds.contains(difference.kind) {
-            guard let id = difference.charge, !asked.contains(id) else { continue }
-            questions -= 1
-            guard questions >= 0 else { continue }
-            asked.insert(id)
-            await desk.askNow(id)
-        }
-        return asked
-    }
-
-    /// The differences that are left where the status, which is the authority, does not say what the journal says.
-    private func whatStatusesConfirm(
-        _ differences: [DayDifference],
-        _ journal: [JournalPayment],
-        _ merchant: MerchantClient,
-        _ settings: MerchantSettings,
-        _ questions: inout Int
-    ) async -> [DayDifference] {
-        let standings = Dictionary(journal.flatMap(\.payments)) { first, _ in first }
-        var left: [DayDifference] = []
-        for difference in differences {
-            guard [.paidInJournal, .endedOtherwise].contains(difference.kind),
-                let id = difference.paymentID.flatMap(PaymentID.init), let standing = standings[id.rawValue]
-            else {
-                left.append(difference)
-                continue
-            }
-            questions -= 1
-            guard questions >= 0 else {
-                left.append(difference)
-                continue
-            }
-            do throws(MerchantError) {
-                let status = try await paced(settings.gatewayURL) { () async throws(MerchantError) in
-                    try await merchant.status(of: id, waitingUpTo: nil)
-                }
-                if !standing.agrees(with: status.status) { left.append(difference) }
-            } catch {
-                left.append(difference)  // No word of the authority: what the list says stands.
-            }
-        }
-        return left
-    }
-}
-
-extension JournalPayment.Standing {
-    fileprivate func agrees(with status: PaymentStatus) -> Bool {
-        switch self {
-        case .paid: status == .succeeded
-        case .unpaid(let known): status == known
-        case .open: status == .requiresAction || status == .processing
-        }
     }
 }

@@ -4,6 +4,31 @@ public import Logging
 public import Payments
 import WalletConnectPay
 
+/// Why a day is not compared on a wish.
+public enum DayRefusal: Error, Sendable, Equatable {
+    case hasNotBegun
+    /// So many wait that no more are taken.
+    case tooManyWait
+
+    /// What happened, and what to do.
+    public var reason: Reason {
+        switch self {
+        case .hasNotBegun:
+            Reason(
+                code: "day_in_the_future",
+                message: "This day has not begun. There is nothing to compare.",
+                action: "Choose today or a day before."
+            )
+        case .tooManyWait:
+            Reason(
+                code: "too_many_days_wait",
+                message: "Other days wait to be compared already. This one was not added.",
+                action: "Try again when one of them is done."
+            )
+        }
+    }
+}
+
 /// Compares days: fetches the gateway's list, reads the journal, asks about what differs, and keeps what came of it.
 ///
 /// The list is a hint. What it says is paid is booked only by the payment's own status, asked for in the ordinary way.
@@ -19,16 +44,27 @@ public actor DayDesk {
     private let wishes = AsyncStream.makeStream(of: ShopDay.self, bufferingPolicy: .bufferingOldest(4))
     /// Days that somebody wants compared, and the one that is being compared.
     private var wanted: Set<ShopDay> = []
+    /// When each day was last tried by itself, on the clock's `elapsed`.
+    private var tried: [ShopDay: Duration] = [:]
+    /// When a comparison last asked the gateway something, on the clock's `elapsed`.
+    var lastCall: Duration?
 
     /// Around the day, on both sides: the longest time to pay, and clocks that differ.
     static let margin = Duration.seconds(2 * 3600)
     /// A charge younger than this may not be in the list yet.
     static let listingTime = Duration.seconds(60)
     static let mostListed = 40_000
+    /// A gateway may give shorter pages than it is asked for, but not so short that this many do not hold that.
+    static let mostPages = mostListed / 50
     /// Questions about differences in one comparison.
     static let mostQuestions = 200
     /// The longest that a page waits for a pause that the gateway asked for.
     static let patience = Duration.seconds(120)
+    /// Between two calls of a comparison: what it asks in bulk must not use up what a customer's charge needs.
+    static let spacing = Duration.milliseconds(250)
+    /// The longest that a call waits for a charge to let the terminal go. One that nobody knows the end of may hold it for
+    /// hours, and a call in a quarter of an hour is in nobody's way.
+    static let longestSuspension = Duration.seconds(15 * 60)
 
     public init(
         journal: Journal,
@@ -65,15 +101,17 @@ public actor DayDesk {
     /// Whether a day waits to be compared, or is being compared.
     public func isComparing(_ day: ShopDay) -> Bool { wanted.contains(day) }
 
-    /// Has a day compared soon, by ``run()``. Returns false where it is not over yet at all: nothing to compare.
-    public func request(_ day: ShopDay) async -> Bool {
-        guard day <= ShopDay(of: clock.wallTime(), in: await zone) else { return false }
-        guard wanted.insert(day).inserted else { return true }
-        if case .dropped = wishes.continuation.yield(day) { wanted.remove(day) }
-        return true
+    /// Has a day compared soon, by ``run()``; one that waits already, once.
+    /// - Throws: ``DayRefusal``: it will not be compared because of this.
+    public func request(_ day: ShopDay) async throws(DayRefusal) {
+        guard day <= ShopDay(of: clock.wallTime(), in: await zone) else { throw .hasNotBegun }
+        guard wanted.insert(day).inserted else { return }
+        guard case .dropped = wishes.continuation.yield(day) else { return }
+        wanted.remove(day)
+        throw .tooManyWait
     }
 
-    /// Compares the day before each morning, and any day that somebody wishes, until cancelled.
+    /// Compares each day after it is over, and any day that somebody wishes, until cancelled.
     public func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask {
@@ -85,16 +123,38 @@ public actor DayDesk {
 
     private func watchMidnight() async {
         while !Task.isCancelled {
-            let (now, zone) = (clock.wallTime(), await zone)
-            let yesterday = ShopDay(of: now, in: zone).previous
-            let plan = DayPlan(at: now, in: zone, last: (try? await report(of: yesterday)) ?? nil)
-            if plan.due <= now, await settings.connection != nil {
+            // Where the journal cannot say what there is, nothing is compared either.
+            let plan = (try? await plan(at: clock.wallTime())) ?? nil
+            if let plan, plan.due <= clock.wallTime(), await settings.connection != nil {
+                tried[plan.day] = clock.elapsed()
                 await compareLogging(plan.day)
             }
             // Looked at anew at least every ten minutes: the clock on the wall and the settings may change.
-            let wait = min(max(clock.wallTime().duration(to: plan.due), .seconds(60)), .seconds(600))
+            let left = plan.map { clock.wallTime().duration(to: $0.due) } ?? .seconds(600)
+            let wait = min(max(left, .seconds(60)), .seconds(600))
             do { try await clock.sleep(wait) } catch { return }  // The terminal stops.
         }
+    }
+
+    private func plan(at now: WallTime) async throws(JournalError) -> DayPlan? {
+        let zone = await zone
+        let days = DayPlan.days(at: now, in: zone)
+        guard let oldest = days.first, let first = try await firstCharge(since: oldest.bounds(in: zone).lowerBound, now)
+        else { return nil }
+        var reports: [ShopDay: DayReport] = [:]
+        for day in days { reports[day] = try await report(of: day) }
+        let elapsed = clock.elapsed()
+        tried = tried.filter { days.contains($0.key) }
+        return DayPlan(at: now, in: zone, first: first, reports: reports, tried: tried.mapValues { elapsed - $0 })
+    }
+
+    /// When the first charge was opened, or `start` where that was before it.
+    private func firstCharge(since start: WallTime, _ now: WallTime) async throws(JournalError) -> WallTime? {
+        let distantPast = WallTime(millisecondsSince1970: .min)
+        let before = try await journal.charges(openedFrom: distantPast, until: start, after: nil, limit: 1)
+        guard before.isEmpty else { return start }
+        return try await journal.charges(openedFrom: start, until: now, after: nil, limit: 1).first?.charge.terms
+            .openedAt
     }
 
     private func compareLogging(_ day: ShopDay) async {
@@ -137,17 +197,14 @@ public actor DayDesk {
         } else {
             report.gaps = [.notSetUp]
         }
-        let bytes: [UInt8]
-        do { bytes = Array(try JSONEncoder().encode(report)) } catch {
-            throw .unavailable(detail: "the report cannot be written: \(error)")
+        let earlier = try await self.report(of: day)
+        if let earlier, earlier.isComplete, earlier.comparedAt >= earlier.until, !report.isNews(after: earlier) {
+            logger.warning("a day's comparison came to nothing; the one before stands", metadata: ["day": "\(day)"])
+            return try await keepEarlier(earlier, after: report)
         }
-        _ = try await journal.setDocument(
-            Self.document(day),
-            bytes,
-            expecting: .any,
-            by: .terminal,
-            at: report.comparedAt
-        )
+        // What a stop of the terminal broke off would say that the gateway did not answer.
+        guard report.isComplete || !Task.isCancelled else { return report }
+        try await keep(report)
         logger.log(
             level: report.allAgree ? .info : .warning,
             "a day was compared with the gateway",
@@ -156,5 +213,28 @@ public actor DayDesk {
             ]
         )
         return report
+    }
+
+    /// The complete report stands, and says that a later comparison was not finished.
+    private func keepEarlier(_ earlier: DayReport, after broken: DayReport) async throws(JournalError) -> DayReport {
+        var kept = earlier
+        kept.brokenSince = broken.comparedAt
+        guard !Task.isCancelled else { return earlier }
+        try await keep(kept)
+        return kept
+    }
+
+    private func keep(_ report: DayReport) async throws(JournalError) {
+        let bytes: [UInt8]
+        do { bytes = Array(try JSONEncoder().encode(report)) } catch {
+            throw .unavailable(detail: "the report cannot be written: \(error)")
+        }
+        _ = try await journal.setDocument(
+            Self.document(report.day),
+            bytes,
+            expecting: .any,
+            by: .terminal,
+            at: report.brokenSince ?? report.comparedAt
+        )
     }
 }

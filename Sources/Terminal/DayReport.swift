@@ -16,12 +16,18 @@ public struct DayReport: Sendable, Equatable, Codable {
         case tooMany
         /// Differences that were not looked at more closely, because there were so many.
         case notAsked(Int)
+        /// Differences about which the gateway gave no answer.
+        case noAnswer(Int)
+        /// Charges of which nobody knows yet how they end.
+        case stillOpen(Int)
+        /// Made before the day's end, it says nothing about the rest of the day.
+        case dayNotOver
 
         /// Whether the same comparison could come to more at another time.
         var mayClose: Bool {
             switch self {
-            case .listBroken, .unreadable, .notAsked: true
-            case .notSetUp, .elsewhere, .tooMany: false
+            case .notSetUp, .listBroken, .unreadable, .notAsked, .noAnswer, .stillOpen, .dayNotOver: true
+            case .elsewhere, .tooMany: false
             }
         }
     }
@@ -46,6 +52,9 @@ public struct DayReport: Sendable, Equatable, Codable {
     /// Charges that turned out paid when they were asked about because of this comparison.
     public var booked: [ChargeID]
 
+    /// When a later comparison of the day could not be finished and had nothing to add; nil where there was none.
+    public var brokenSince: WallTime?
+
     /// More are counted and not kept.
     static let mostDifferences = 200
 
@@ -54,6 +63,13 @@ public struct DayReport: Sendable, Equatable, Codable {
     /// True where the whole day was compared and every charge of this terminal is what the gateway says it is.
     public var allAgree: Bool { isComplete && differences.isEmpty && more == 0 && booked.isEmpty }
 
+    /// Whether it says anything that a complete report from before does not. An incomplete one that only knows less is no
+    /// news.
+    func isNews(after earlier: DayReport) -> Bool {
+        isComplete || !booked.isEmpty || more > earlier.more
+            || differences.contains { new in !earlier.differences.contains { new.isSame(as: $0) } }
+    }
+
     /// Whether to try again by itself.
     var mayImprove: Bool { gaps.contains(where: \.mayClose) }
 }
@@ -61,13 +77,25 @@ public struct DayReport: Sendable, Equatable, Codable {
 extension DayReport {
     /// The result in a sentence, and what to do.
     public var summary: Reason {
+        let result = result
+        guard brokenSince != nil else { return result }
+        return Reason(
+            code: result.code,
+            message: result.message,
+            action: result.action + " A later comparison could not be finished; what this one found still stands."
+        )
+    }
+
+    private var result: Reason {
         if !isComplete {
             return Reason(
                 code: "comparison_incomplete",
                 message: "The comparison is not complete: \(gaps.map(\.words).joined(separator: "; ")).",
-                action: mayImprove
-                    ? "It is tried again by itself. What is listed below was found so far."
-                    : "What is listed below was found so far. Look at the gateway for the rest."
+                action: gaps.contains(.dayNotOver)
+                    ? "The day is compared by itself once it is over. What is listed below was found so far."
+                    : mayImprove
+                        ? "It is tried again by itself. What is listed below was found so far."
+                        : "What is listed below was found so far. Look at the gateway for the rest."
             )
         }
         guard differences.isEmpty, more == 0 else {
@@ -113,6 +141,11 @@ extension DayReport.Gap {
             "\(count) charges were made at another gateway or for another merchant than the settings name now"
         case .tooMany: "there are more payments than this terminal compares"
         case .notAsked(let count): "\(count) differences were too many to ask the gateway about each"
+        case .noAnswer(1): "the gateway gave no answer about one difference"
+        case .noAnswer(let count): "the gateway gave no answer about \(count) differences"
+        case .stillOpen(1): "it is not known yet how one charge ends"
+        case .stillOpen(let count): "it is not known yet how \(count) charges end"
+        case .dayNotOver: "the day is not over yet"
         }
     }
 }
@@ -150,13 +183,13 @@ extension DayDifference {
             )
         case .amount:
             return reason(
-                "The gateway lists another amount than was charged (\(charge)): \(listedAmount ?? "none") in smallest units.",
+                "The gateway lists another amount than was charged (\(charge)): \(listedText(format)).",
                 "Look at the payment at the gateway and call for help."
             )
         case .paidTwice:
             return reason(
-                "The customer paid more than once for this charge (\(charge)).",
-                "Give the second payment back."
+                "The customer paid more than once for this charge (\(charge)). This payment is one too many.",
+                "Give this payment back."
             )
         case .otherMerchant:
             return reason(
@@ -175,11 +208,24 @@ extension DayDifference {
             )
         case .notOurs:
             return reason(
-                "The gateway lists a payment of \(listedAmount ?? "an amount it does not name") in smallest units as "
-                    + "“\(word)” that this terminal did not make.",
+                "The gateway lists a payment of \(listedText(format)) as “\(word)” that this terminal did not make.",
                 "Another terminal or a web shop of this merchant may have made it. If there is none, call for help."
             )
         }
+    }
+
+    /// The list's amount as people write it; in smallest units, and so said, where nobody here knows how.
+    private func listedText(_ format: AmountFormat) -> String {
+        if let listedMoney { return format.text(listedMoney) }
+        if let listedToken {
+            let network = listedToken.network.map { " on \($0)" } ?? ""
+            return "\(listedToken.plain)\u{00A0}\(listedToken.symbol)\(network)"
+        }
+        return listedAmount.map { "\($0) in smallest units" } ?? "an amount it does not name"
+    }
+
+    fileprivate func isSame(as other: DayDifference) -> Bool {
+        (kind, charge, paymentID) == (other.kind, other.charge, other.paymentID)
     }
 
     private static func snake(_ name: String) -> String {

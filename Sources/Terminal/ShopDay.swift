@@ -20,8 +20,16 @@ public struct ShopDay: Sendable, Hashable, Codable, Comparable, CustomStringConv
         self.text = text
     }
 
-    /// The day of a moment in a time zone.
-    init(of time: WallTime, in zone: TimeZone) { text = Self.text(of: Self.date(time), zone) }
+    /// The day of a moment in a time zone; of a clock that is far off, the first or the last day that there is.
+    init(of time: WallTime, in zone: TimeZone) {
+        // By text only where the years have four digits; a clock may name any year.
+        let date = min(max(Self.date(time), Self.earliest), Self.latest)
+        text = min(max(Self.text(of: date, zone), "2000-01-01"), "2199-12-31")
+    }
+
+    /// 1999-12-01 and 2200-02-01: within a month of the first and the last day in every time zone.
+    private static let earliest = Date(timeIntervalSince1970: 944_006_400)
+    private static let latest = Date(timeIntervalSince1970: 7_260_796_800)
 
     /// The moments it holds, the end not included.
     func bounds(in zone: TimeZone) -> Range<WallTime> {

@@ -173,19 +173,28 @@ public struct PaymentPages: AsyncSequence, Sendable {
     public typealias Fetch = @Sendable (PaymentQuery) async throws(MerchantError) -> PaymentPage
 
     private let query: PaymentQuery
+    private let mostPages: Int
     private let fetch: Fetch
 
-    /// - Parameter fetch: One exchange for one page; put whatever repeats it after silence here.
-    public init(_ query: PaymentQuery, fetch: @escaping Fetch) { (self.query, self.fetch) = (query, fetch) }
+    /// - Parameters:
+    ///   - mostPages: A list that goes on behind so many pages is an error: a gateway that always names one more page
+    ///     would never let the walk end.
+    ///   - fetch: One exchange for one page; put whatever repeats it after silence here.
+    public init(_ query: PaymentQuery, mostPages: Int = 10_000, fetch: @escaping Fetch) {
+        (self.query, self.mostPages, self.fetch) = (query, mostPages, fetch)
+    }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(next: query, fetch: fetch) }
+    public func makeAsyncIterator() -> Iterator { Iterator(next: query, pagesLeft: mostPages, fetch: fetch) }
 
     public struct Iterator: AsyncIteratorProtocol {
         var next: PaymentQuery?
+        private var pagesLeft: Int
         let fetch: Fetch
         private var cursors: Set<String> = []
 
-        init(next: PaymentQuery, fetch: @escaping Fetch) { (self.next, self.fetch) = (next, fetch) }
+        init(next: PaymentQuery, pagesLeft: Int, fetch: @escaping Fetch) {
+            (self.next, self.pagesLeft, self.fetch) = (next, pagesLeft, fetch)
+        }
 
         /// - Throws: ``MerchantError``: the list ends here, and what came before is not the whole.
         public mutating func next(
@@ -193,6 +202,8 @@ public struct PaymentPages: AsyncSequence, Sendable {
         ) async throws(MerchantError) -> PaymentPage? {
             guard let query = next else { return nil }
             next = nil  // A page that fails is the last one.
+            guard pagesLeft > 0 else { throw .unclear(detail: "the list does not end") }
+            pagesLeft -= 1
             let page = try await fetch(query)
             if let cursor = page.nextCursor {
                 // Else a gateway that leads in a circle would never let the walk end.

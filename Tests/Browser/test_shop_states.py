@@ -1,6 +1,7 @@
 """States that no shop reaches on order, shown to the page by stand-in events; the terminal behind it is the real one."""
 
 import re
+from datetime import date, timedelta
 
 import pytest
 from playwright.sync_api import expect
@@ -226,11 +227,18 @@ def test_a_day_is_compared_with_the_gateway_on_request(signed_in, eyes):
     today = page.get_by_label("Day", exact=True).get_attribute("max")
     page.get_by_label("Day", exact=True).fill(today)
     page.get_by_role("button", name="Compare now").click()
-    expect(page.locator(".day-result .notice-good")).to_contain_text("The gateway and this terminal agree on all")
-    expect(page.get_by_role("button", name=f"{today}: All agree")).to_be_visible()
+    expect(page.locator(".day-result .notice-bad")).to_contain_text("the day is not over yet")
+    expect(page.locator(".day-result .difference")).to_have_count(0)
+    expect(page.get_by_role("button", name=f"{today}: Not complete")).to_be_visible()
+    eyes.look(page, "days-not-over")
+    before = str(date.fromisoformat(today) - timedelta(days=1))
+    page.get_by_label("Day", exact=True).fill(before)
+    page.get_by_role("button", name="Compare now").click()
+    expect(page.locator(".day-result .notice-good")).to_be_visible()
+    expect(page.get_by_role("button", name=f"{before}: All agree")).to_be_visible()
     eyes.look(page, "days-agree")
     page.reload()
-    expect(page.get_by_role("button", name=f"{today}: All agree")).to_be_visible()
+    expect(page.get_by_role("button", name=f"{before}: All agree")).to_be_visible()
     page.close()
 
 

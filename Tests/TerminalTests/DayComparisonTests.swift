@@ -70,10 +70,12 @@ struct DayComparisonTests {
         var day = Day(charges: 60, &random)
         day.listed.shuffle(using: &random)
         day.journal.shuffle(using: &random)
-        let count = day.journal.filter { Self.comparison.day.contains($0.openedAt) }.count
-        #expect(day.find() == DayComparison.Finding(differences: [], compared: count))
+        let charges = day.journal.filter { Self.comparison.day.contains($0.openedAt) }
+        let open = charges.filter { $0.standing == .open }.count
+        let agreement = DayComparison.Finding(differences: [], compared: charges.count, open: open)
+        #expect(day.find() == agreement)
         day.listed += day.listed.prefix(20)
-        #expect(day.find() == DayComparison.Finding(differences: [], compared: count))
+        #expect(day.find() == agreement)
     }
 
     /// Changes one entry of a faithful list, and expects that this is named and nothing else.
@@ -121,6 +123,61 @@ struct DayComparisonTests {
         #expect(kinds == (kind == .paidTwice ? [.paidAtGateway, .paidTwice] : [kind]))
         #expect(found.allSatisfy { $0.charge == (kind == .notOurs ? nil : charge.id) && $0.paymentID != nil })
         #expect(found.allSatisfy { !$0.reason(format: .english).message.isEmpty })
+    }
+
+    @Test(arguments: [
+        (PayAmount.fiat(code: "EUR", minorUnits: 1250), "of 12,50\u{00A0}€ as"),
+        (.fiat(code: "JPY", minorUnits: 1250), "of 1.250\u{00A0}¥ as"),
+        (PayAmount(unit: "iso4217/EUR", value: "01250"), "of 01250 EUR in smallest units as"),
+        (PayAmount(unit: "iso4217/EUR", value: "-5"), "of -5 EUR in smallest units as"),
+        (PayAmount(unit: "iso4217/XXX", value: "1250"), "of 1250 XXX in smallest units as"),
+        (PayAmount(unit: "caip19/x", value: "1250"), "of 1250 caip19/x in smallest units as"),
+        (
+            PayAmount(
+                unit: "caip19/x",
+                value: "13500000",
+                display: AmountDisplay(assetSymbol: "USDC", assetName: "USD Coin", decimals: 6, networkName: "Base")
+            ), "of 13.5\u{00A0}USDC on Base as"
+        ),
+    ])
+    func anAmountOfTheListIsWrittenAsPeopleWriteIt(amount: PayAmount, words: String) throws {
+        let entry = ListedEntry(paymentID: "pay_x", status: .succeeded, amount: amount, createdAt: Self.start)
+        let found = Self.comparison.find(journal: [], listed: [entry]).differences
+        let message = try #require(found.first).reason(format: AmountFormat(locale: "de-DE")).message
+        #expect(message.contains(words), "\(message)")
+    }
+
+    @Test(arguments: ["pay_-", "pay_zz"])
+    func theSecondPaymentIsTheOneThatIsNotBooked(name: String) throws {
+        var random = SplitMix(3)
+        var day = Day(charges: 20, &random)
+        let paid = try #require(day.inside.first { $0.charge.standing == .paid })
+        var second = day.listed[paid.index]
+        second.paymentID = name
+        day.listed.append(second)
+        let surplus = day.find().differences.filter { $0.kind == .paidTwice }
+        #expect(surplus.map(\.paymentID) == [name])
+    }
+
+    @Test func moneyComesBeforeEverythingElse() {
+        var random = SplitMix(11)
+        var day = Day(charges: 900, &random)
+        for (charge, index) in day.inside {
+            switch charge.standing {
+            case .paid: day.listed[index].status = .failed
+            case .unpaid(.expired): day.listed[index].status = .succeeded
+            default: day.listed[index].status = .unrecognised("x")
+            }
+            if index.isMultiple(of: 5) { day.listed[index].amount = .fiat(code: "EUR", minorUnits: 0) }
+        }
+        let ranks = day.find().differences.map(\.kind.rank)
+        #expect(ranks == ranks.sorted() && Set(ranks) == [0, 2, 3, 4])
+    }
+
+    @Test func questionsAboutMoneyAreKeptForIt() {
+        var questions = DayQuestions(left: 5)
+        #expect((0..<9).map { _ in questions.takes(leaving: 3) }.filter(\.self).count == 2 && questions.unasked == 7)
+        #expect((0..<4).map { _ in questions.takes() }.filter(\.self).count == 3 && questions.unasked == 8)
     }
 
     @Test func whatBelongsToTheDaysBesideItIsLeftToThem() {

@@ -1,28 +1,14 @@
-import Foundation
-import Journal
-import Logging
 import Payments
-import Synchronization
 import Testing
-import WalletConnectPay
 
 @testable import Terminal
 
 /// A day compared for real: a journal on disk, the charge desk, and a gateway whose list and statuses the test sets.
 @Suite(.timeLimit(.minutes(1)))
 struct DayDeskTests {
-    /// Each charge with its reference and how the journal has it.
-    private static let charges: [(number: Int, ending: Report?)] = [
-        (1, .succeeded(Evidence(paymentID: "pay_1", transactionID: nil, paid: nil))), (2, .cancelled), (3, .expired),
-        (4, .failed(code: nil)), (5, nil),
-    ]
-    private static let words = [
-        "pay_1": "succeeded", "pay_2": "cancelled", "pay_3": "expired", "pay_4": "failed", "pay_5": "requires_action",
-    ]
-
     @Test func aDayThatAgreesSaysSo() async throws {
-        try await withDay { shop in
-            let report = try await shop.days.compare(shop.day)
+        try await DayShop.open { shop in
+            let report = try await shop.comparing()
             #expect(report.allAgree && report.charges == 5 && report.listed == 5, "\(report)")
             #expect(report.summary.code == "comparison_agrees")
             #expect(try await shop.days.report(of: shop.day) == report, "kept")
@@ -33,21 +19,47 @@ struct DayDeskTests {
 
     @Test(arguments: [2, 3, 4, 5])
     func aPaymentThatTheListHasAsPaidIsBookedByItsStatusAndSaid(number: Int) async throws {
-        try await withDay { shop in
+        try await DayShop.open { shop in
             shop.gateway.set("pay_\(number)", listed: "succeeded", status: "succeeded")
-            let report = try await shop.days.compare(shop.day)
+            let report = try await shop.comparing()
             #expect(report.booked == [shop.ids[number - 1]] && report.differences.isEmpty && !report.allAgree)
             let charge = try await shop.desk.charge(shop.ids[number - 1]).charge
             #expect(charge.state == .succeeded && charge.evidence?.paymentID == "pay_\(number)")
-            if number != 5 { #expect(await shop.desk.snapshot.notices.map(\.id) == report.booked) }
+            #expect(await shop.desk.snapshot.notices.map(\.id) == report.booked)
+        }
+    }
+
+    /// Both sides say the same of it, and neither says how it ends.
+    @Test(arguments: ["requires_action", "processing", nil])
+    func whatIsStillInFlightIsNoAgreement(word: String?) async throws {
+        try await DayShop.open(inFlight: word ?? "processing") { shop in
+            if word == nil { shop.gateway.remove("pay_5") }
+            let report = try await shop.comparing()
+            #expect(report.gaps == [.stillOpen(1)] && !report.allAgree && report.mayImprove)
+            #expect(report.summary.message.contains("it is not known yet how one charge ends"))
+        }
+    }
+
+    @Test func aPaymentInFlightThatTheListHasAsPaidIsBooked() async throws {
+        try await DayShop.open(inFlight: "succeeded") { shop in
+            let report = try await shop.comparing()
+            #expect(report.isComplete && report.booked == [shop.ids[4]] && report.differences.isEmpty)
+        }
+    }
+
+    @Test func aDayThatIsNotOverNeverAgrees() async throws {
+        try await DayShop.open(isOver: false) { shop in
+            let report = try await shop.comparing()
+            #expect(report.gaps == [.dayNotOver] && !report.allAgree && report.differences.isEmpty)
+            #expect(report.summary.message.contains("the day is not over yet"))
         }
     }
 
     /// The list is a hint, the status is the authority.
     @Test func aListThatSaysPaidBooksNothingByItself() async throws {
-        try await withDay { shop in
+        try await DayShop.open { shop in
             shop.gateway.set("pay_2", listed: "succeeded", status: "cancelled")
-            let report = try await shop.days.compare(shop.day)
+            let report = try await shop.comparing()
             #expect(report.differences.map(\.kind) == [.paidAtGateway] && report.booked.isEmpty && !report.allAgree)
             #expect(try await shop.desk.charge(shop.ids[1]).charge.state == .cancelled)
         }
@@ -55,19 +67,42 @@ struct DayDeskTests {
 
     @Test(arguments: [("succeeded", true), ("failed", false)])
     func aListThatIsBehindIsNoDifferenceWhereTheStatusAgrees(status: String, agrees: Bool) async throws {
-        try await withDay { shop in
+        try await DayShop.open { shop in
             shop.gateway.set("pay_1", listed: "processing", status: status)
-            let report = try await shop.days.compare(shop.day)
+            let report = try await shop.comparing()
             #expect(report.allAgree == agrees && report.differences.map(\.kind) == (agrees ? [] : [.paidInJournal]))
             #expect(try await shop.desk.charge(shop.ids[0]).charge.state == .succeeded, "paid stays paid")
         }
     }
 
+    /// Booked or not, nobody knows: that is no complete comparison.
+    @Test(arguments: ["pay_1", "pay_2", "pay_4"])
+    func aQuestionWithoutAnAnswerLeavesTheDayIncomplete(payment: String) async throws {
+        try await DayShop.open { shop in
+            shop.gateway.set(payment, listed: payment == "pay_2" ? "succeeded" : "cancelled", status: "failed")
+            shop.gateway.silent = [payment]
+            let report = try await shop.comparing()
+            #expect(report.gaps == [.noAnswer(1)] && report.mayImprove && report.differences.count == 1)
+            #expect(report.summary.message.contains("no answer about one difference"))
+        }
+    }
+
+    @Test func aGatewayThatStaysSilentIsNotAskedAboutEveryDifference() async throws {
+        try await DayShop.open { shop in
+            for id in 2...5 { shop.gateway.set("pay_\(id)", listed: "requires_action", status: "requires_action") }
+            shop.gateway.set("pay_1", listed: "failed", status: "failed")
+            shop.gateway.silent = ["pay_1", "pay_2", "pay_3", "pay_4", "pay_5"]
+            let report = try await shop.comparing()
+            #expect(report.gaps == [.noAnswer(5)] && report.differences.count == 5)
+            #expect(shop.gateway.calls.count <= 1 + 4 + 3 * 5, "the list, the desk's questions, three with repetitions")
+        }
+    }
+
     @Test(arguments: [
-        Fault.status(500), .silence, .status(400), .circle, .unreadable, .slowDown(3600),
+        ListFault.status(500), .silence, .status(400), .circle, .endless, .unreadable, .slowDown(3600),
     ])
-    fileprivate func aListThatIsNotWholeNeverAgrees(fault: Fault) async throws {
-        try await withDay(pageSize: 2) { shop in
+    func aListThatIsNotWholeNeverAgrees(fault: ListFault) async throws {
+        try await DayShop.open(pageSize: 2) { shop in
             shop.gateway.fail(from: 2, fault)
             let report = try await shop.comparing()
             #expect(!report.isComplete && !report.allAgree && report.summary.code == "comparison_incomplete")
@@ -80,284 +115,117 @@ struct DayDeskTests {
     }
 
     @Test func aPageThatFailsOnceIsAskedForAgainAtTheGatewaysPace() async throws {
-        try await withDay(pageSize: 2) { shop in
+        try await DayShop.open(pageSize: 2) { shop in
+            let start = shop.clock.now
             shop.gateway.fail(from: 2, .slowDown(60), times: 1)
             let report = try await shop.comparing()
             #expect(report.allAgree && report.listed == 5)
-            #expect(shop.clock.now >= .seconds(60))
+            #expect(shop.clock.now - start >= .seconds(60))
         }
     }
 
     @Test func whatTheGatewayListsTwiceOrTheTerminalDidNotMakeIsSorted() async throws {
-        try await withDay(pageSize: 3) { shop in
+        try await DayShop.open(pageSize: 3) { shop in
             shop.gateway.add("pay_99", reference: "WEB-1", status: "succeeded")
             shop.gateway.repeats = true
-            let report = try await shop.days.compare(shop.day)
+            let report = try await shop.comparing()
             #expect(report.allAgree && report.differences.isEmpty, "another till's payment is no fault of this one")
             #expect(report.notOurs.map(\.paymentID) == ["pay_99"] && report.notOurs.first?.listedReference == "WEB-1")
         }
     }
 
     @Test func chargesMadeElsewhereAreNotPassedOffAsCompared() async throws {
-        try await withDay(merchantID: "mrch_new") { shop in
-            let report = try await shop.days.compare(shop.day)
+        try await DayShop.open(merchantID: "mrch_new") { shop in
+            let report = try await shop.comparing()
             #expect(report.gaps == [.elsewhere(5)] && !report.allAgree && !report.mayImprove)
         }
     }
 
     @Test func aWishIsFulfilledAndADayToComeIsRefused() async throws {
-        try await withDay { shop in
-            #expect(await shop.days.request(try #require(ShopDay("2199-01-01"))) == false)
-            #expect(await shop.days.request(shop.day))
+        try await DayShop.open { shop in
+            await #expect(throws: DayRefusal.hasNotBegun) {
+                try await shop.days.request(try #require(ShopDay("2199-01-01")))
+            }
+            try await shop.days.request(shop.day)
+            try await shop.days.request(shop.day)
             #expect(await shop.days.isComparing(shop.day))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await shop.days.run() }
-                while try await shop.days.report(of: shop.day) == nil { try await Self.pause() }
-                while await shop.days.isComparing(shop.day) { try await Self.pause() }
+                while try await shop.days.report(of: shop.day) == nil { try await DayShop.pause() }
+                while await shop.days.isComparing(shop.day) { try await DayShop.pause() }
                 group.cancelAll()
             }
         }
     }
 
-    @Test func theDayBeforeIsComparedByItselfOnce() async throws {
-        try await withDay { shop in
-            shop.clock.advance(by: .seconds(86_400))
+    /// What was found stands, whatever becomes of later tries.
+    @Test(arguments: [true, false])
+    func aBrokenComparisonNeverTakesAWholeOnesPlace(agrees: Bool) async throws {
+        try await DayShop.open { shop in
+            if !agrees { shop.gateway.set("pay_1", listed: "failed", status: "failed") }
+            let whole = try await shop.comparing()
+            #expect(whole.isComplete && whole.allAgree == agrees)
+            shop.gateway.fail(from: 1, .silence)
+            let after = try await shop.comparing()
+            #expect(after.isComplete && after.differences == whole.differences && after.comparedAt == whole.comparedAt)
+            #expect(after.summary.action.contains("could not be finished") && after.brokenSince != nil)
+            #expect(try await shop.days.report(of: shop.day) == after)
+            shop.gateway.fail(from: 1, .silence, times: 0)
+            #expect(try await shop.comparing().brokenSince == nil, "a whole one takes its place")
+        }
+    }
+
+    @Test func whatABrokenComparisonFindsIsSaidAllTheSame() async throws {
+        try await DayShop.open(pageSize: 1) { shop in
+            #expect(try await shop.comparing().allAgree)
+            shop.gateway.set("pay_1", listed: "failed", status: "failed")
+            shop.gateway.fail(from: 8, .silence)
+            let report = try await shop.comparing()
+            #expect(!report.isComplete && report.differences.map(\.kind) == [.paidInJournal] && report.mayImprove)
+        }
+    }
+
+    @Test func aStopOfTheTerminalLeavesNoBrokenReport() async throws {
+        try await DayShop.open { shop in
+            shop.gateway.fail(from: 1, .silence)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try await shop.days.compare(shop.day) }
+                while shop.clock.shortestSleep == nil { try await DayShop.pause() }
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            #expect(try await shop.days.report(of: shop.day) == nil)
+        }
+    }
+
+    @Test func aWishThatIsNotTakenIsRefused() async throws {
+        try await DayShop.open { shop in
+            var day = shop.day
+            for _ in 0..<4 {
+                try await shop.days.request(day)
+                day = day.previous
+            }
+            await #expect(throws: DayRefusal.tooManyWait) { try await shop.days.request(day) }
+            #expect(await shop.days.isComparing(day) == false && !DayRefusal.tooManyWait.reason.action.isEmpty)
+        }
+    }
+
+    @Test func aDayIsComparedByItselfOnceItIsOverAndOnceMoreTwoDaysLater() async throws {
+        try await DayShop.open { shop in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await shop.days.run() }
-                while try await shop.days.report(of: shop.day) == nil { try await Self.pause() }
-                while !shop.clock.hasSleeper(for: .seconds(60)) { try await Self.pause() }
+                while try await shop.days.report(of: shop.day) == nil { try await DayShop.pause() }
+                while !shop.clock.hasSleeper(for: .seconds(60)) { try await DayShop.pause() }
                 shop.clock.advance(by: .seconds(60))
-                while !shop.clock.hasSleeper(for: .seconds(600)) { try await Self.pause() }
-                let calls = shop.gateway.calls.count
+                while !shop.clock.hasSleeper(for: .seconds(600)) { try await DayShop.pause() }
                 shop.clock.advance(by: .seconds(600))
-                while !shop.clock.hasSleeper(for: .seconds(600)) { try await Self.pause() }
-                #expect(shop.gateway.calls.count == calls)
+                while !shop.clock.hasSleeper(for: .seconds(600)) { try await DayShop.pause() }
+                #expect(shop.gateway.calls.count == 1)
+                let first = try #require(try await shop.days.report(of: shop.day))
+                shop.clock.advance(by: .seconds(2 * 86_400))
+                while try await shop.days.report(of: shop.day) == first { try await DayShop.pause() }
                 group.cancelAll()
             }
         }
-    }
-
-    // MARK: - The shop under test
-
-    /// Throws where the test's time is over.
-    private static func pause() async throws {
-        try Task.checkCancellation()
-        await Task.yield()
-    }
-
-    fileprivate struct Shop: Sendable {
-        let day: ShopDay
-        let ids: [ChargeID]
-        let days: DayDesk
-        let desk: ChargeDesk
-        let gateway: ListGateway
-        let clock: ManualClock
-
-        /// Compares while time passes as fast as anybody waits for it.
-        func comparing() async throws -> DayReport {
-            try await withThrowingTaskGroup(of: DayReport?.self) { group in
-                group.addTask { try await days.compare(day) }
-                group.addTask {
-                    while !Task.isCancelled {
-                        if let wait = clock.shortestSleep, wait <= .seconds(120) { clock.advance(by: wait) }
-                        await Task.yield()
-                    }
-                    return nil
-                }
-                for try await report in group {
-                    if let report {
-                        group.cancelAll()
-                        return report
-                    }
-                }
-                throw CancellationError()
-            }
-        }
-    }
-
-    private func withDay(
-        pageSize: Int = 200,
-        merchantID: String = "mrch_1",
-        _ body: (Shop) async throws -> Void
-    ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "till-day-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }  // Of a test: a rest does no harm.
-        let path = folder.path(percentEncoded: false)
-        let journal = try Journal.open(directory: path, deviceKey: DeviceKey.loadOrCreate(at: "\(path)/device.key"))
-        let (clock, gateway) = (ManualClock(), ListGateway(pageSize: pageSize))
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let desk = ChargeDesk(archive: journal, clock: clock.terminalClock, logger: logger)
-        let settings = SettingsDesk(
-            journal: journal,
-            desk: desk,
-            gateways: GatewayPolicy(allowsLoopbackHTTP: false),
-            clock: clock.terminalClock,
-            logger: logger
-        ) { settings, key in
-            try MerchantClient(
-                baseURL: settings.gatewayURL,
-                credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
-                transport: gateway
-            )
-        }
-        let form = SettingsForm(
-            operatorID: "op-1",
-            merchantID: merchantID,
-            merchantName: "Kiosk",
-            gatewayURL: "https://gateway.test",
-            gatewayKey: "wcp_key",
-            currency: "EUR",
-            timeZone: "Europe/Berlin"
-        )
-        _ = try await settings.save(form, replacing: nil, by: .staff(name: "Ada"))
-        let now = clock.terminalClock.wallTime()
-        let ids = try await Self.fill(journal, gateway, at: now)
-        let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock.terminalClock, logger: logger)
-        clock.advance(by: .seconds(900))  // What was charged just now may not be listed yet.
-        let zone = try #require(TimeZone(identifier: "Europe/Berlin"))
-        let day = ShopDay(of: now, in: zone)
-        try await body(Shop(day: day, ids: ids, days: days, desk: desk, gateway: gateway, clock: clock))
-        try journal.close()
-    }
-
-    private static func fill(_ journal: Journal, _ gateway: ListGateway, at now: WallTime) async throws -> [ChargeID] {
-        var random = SystemRandomNumberGenerator()
-        var ids: [ChargeID] = []
-        for (number, ending) in charges {
-            let terms = ChargeTerms(
-                id: ChargeID(at: now, using: &random),
-                code: ChargeCode(using: &random),
-                amount: Money(minorUnits: Int64(1000 + number), currency: .euro),
-                reference: nil,
-                merchantID: "mrch_1",
-                merchantName: "Kiosk",
-                operatorID: "op-1",
-                gatewayURL: "https://gateway.test",
-                openedBy: .staff(name: "Ada"),
-                openedAt: now,
-                timeLimitSeconds: 300
-            )
-            var charge = Charge(terms: terms)
-            try await journal.open(terms, under: nil)
-            let offer = Offer(paymentID: "pay_\(number)", link: nil, expiresAt: nil)
-            var events: [Charge.Event] = [
-                .attemptStarted(attempt: 1, rail: .scan), .sending(attempt: 1), .offered(attempt: 1, offer: offer),
-            ]
-            if let ending { events.append(.reported(attempt: 1, report: ending)) }
-            for event in events {
-                _ = charge.handle(event)
-                try await journal.append(event, to: charge, at: now)
-            }
-            ids.append(terms.id)
-            let word = words["pay_\(number)"] ?? ""
-            gateway.add("pay_\(number)", reference: terms.id.compact, status: word, value: "\(1000 + number)", at: now)
-        }
-        return ids
-    }
-}
-
-private enum Fault: Sendable, Equatable {
-    case status(Int), silence, circle, unreadable, slowDown(Int)
-}
-
-/// A gateway with a list and statuses that need not say the same.
-private final class ListGateway: HTTPTransport {
-    private struct Entry {
-        var id: String
-        var reference: String
-        var listed: String
-        var status: String
-        var value: String
-        var createdAt: String
-    }
-
-    private struct State {
-        var entries: [Entry] = []
-        var calls: [String] = []
-        var pages = 0
-        var fault: (from: Int, what: Fault, times: Int)?
-        var repeats = false
-    }
-
-    private let state = Mutex(State())
-    private let pageSize: Int
-
-    init(pageSize: Int) { self.pageSize = pageSize }
-
-    var calls: [String] { state.withLock { $0.calls } }
-    /// Whether each page begins with the last payment of the page before, as where the list moved meanwhile.
-    var repeats: Bool {
-        get { state.withLock { $0.repeats } }
-        set { state.withLock { $0.repeats = newValue } }
-    }
-
-    func add(_ id: String, reference: String, status: String, value: String = "5", at time: WallTime? = nil) {
-        state.withLock { state in
-            state.entries.append(
-                Entry(
-                    id: id,
-                    reference: reference,
-                    listed: status,
-                    status: status,
-                    value: value,
-                    createdAt: time?.internetText ?? state.entries.last?.createdAt ?? ""
-                )
-            )
-        }
-    }
-
-    func set(_ id: String, listed: String, status: String) {
-        state.withLock { state in
-            guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return }
-            (state.entries[index].listed, state.entries[index].status) = (listed, status)
-        }
-    }
-
-    /// From the n-th page asked for, so many times.
-    func fail(from page: Int, _ fault: Fault, times: Int = .max) { state.withLock { $0.fault = (page, fault, times) } }
-
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-        let answer: Result<HTTPResponse, TransportError> = state.withLock { state in
-            state.calls.append(request.url)
-            if request.url.contains("/merchants/payments?") { return page(request.url, &state) }
-            let entry = state.entries.first { request.url.contains("/payments/\($0.id)/") }
-            guard let entry else { return .success(HTTPResponse(status: 404, body: Array("{}".utf8))) }
-            let isFinal = !["requires_action", "processing"].contains(entry.status)
-            let body = #"{"status":"\#(entry.status)","isFinal":\#(isFinal),"pollInMs":null,"info":null}"#
-            return .success(HTTPResponse(status: 200, body: Array(body.utf8)))
-        }
-        return try answer.get()
-    }
-
-    private func page(_ url: String, _ state: inout State) -> Result<HTTPResponse, TransportError> {
-        state.pages += 1
-        var next: String?
-        if let (from, what, times) = state.fault, state.pages >= from, times > 0 {
-            state.fault?.times = times - 1
-            switch what {
-            case .status(let status): return .success(HTTPResponse(status: status, body: []))
-            case .silence: return .failure(.noAnswer(after: .seconds(15)))
-            case .slowDown(let seconds):
-                return .success(HTTPResponse(status: 429, headers: [("Retry-After", "\(seconds)")], body: []))
-            case .circle: next = "2"
-            case .unreadable:
-                return .success(
-                    HTTPResponse(status: 200, body: Array(#"{"data":[{"paymentId":7}],"nextCursor":null}"#.utf8))
-                )
-            }
-        }
-        let start = url.split(separator: "cursor=").dropFirst().first.flatMap { Int($0) } ?? 0
-        let from = state.repeats ? max(0, start - 1) : start
-        let items = state.entries.dropFirst(from).prefix(start + pageSize - from).map { entry in
-            """
-            {"paymentId":"\(entry.id)","merchant":{"id":"mrch_1"},"referenceId":"\(entry.reference)",
-             "status":"\(entry.listed)","isTerminal":true,"createdAt":"\(entry.createdAt)",
-             "fiatAmount":{"unit":"iso4217/EUR","value":"\(entry.value)"}}
-            """
-        }
-        if start + pageSize < state.entries.count { next = next ?? "\(start + pageSize)" }
-        let cursor = next.map { "\"\($0)\"" } ?? "null"
-        let body = #"{"data":[\#(items.joined(separator: ","))],"nextCursor":\#(cursor)}"#
-        return .success(HTTPResponse(status: 200, body: Array(body.utf8)))
     }
 }

@@ -134,6 +134,21 @@ struct MerchantListTests {
         #expect(try await pages.next() == nil && gateway.requests.count == 3)
     }
 
+    @Test func aListThatNeverEndsIsGivenUp() async throws {
+        let pages = PaymentPages(PaymentQuery(), mostPages: 7) { query async throws(MerchantError) in
+            let next = String((query.cursor.flatMap { Int($0) } ?? 0) + 1)
+            return PaymentPage(payments: [], unreadable: 0, nextCursor: next, statistics: nil, apiVersion: nil)
+        }
+        var count = 0
+        await #expect(throws: MerchantError.unclear(detail: "the list does not end")) {
+            for try await _ in pages {
+                count += 1
+                try #require(count < 100)
+            }
+        }
+        #expect(count == 7)
+    }
+
     @Test func aPageThatFailsIsAnErrorAndNotTheEnd() async throws {
         let gateway = ScriptedGateway(.answer(200, Self.page(next: "a")), .fail(.noAnswer(after: .seconds(15))))
         var count = 0
