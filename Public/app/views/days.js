@@ -56,7 +56,7 @@ export function daysView() {
     const name = day.comparing ? "comparing" : day.allAgree === null ? "none" : day.allAgree ? "agree" : day.complete ? "differ" : "incomplete";
     const word = t(`days.states.${name}`);
     return h(
-      "li", { class: "session" },
+      "li", { class: "session", "data-state": name },
       h("div", { class: "session-words" }, h("span", { class: "session-name" }, picture(name), day.day), h("span", { class: "quiet small" }, word)),
       h("button", { class: "button", type: "button", "aria-label": t("days.heard", { day: day.day, state: word }), on: { click: () => show(day.day) } }, t("notice.show")),
     );
