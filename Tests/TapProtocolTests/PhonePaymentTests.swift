@@ -200,6 +200,23 @@ struct PhonePaymentTests {
         #expect(prompting.state == .idle)
     }
 
+    @Test func aVoucherIsSettledAfterItsScreenIsClosed() {
+        var phone = after(.request(offer), accepted, .claim(id, mine, .offline, isPhoneOnline: false), .closingOver)
+        #expect(phone.state == .advertising)
+        #expect(phone.handle(.gatewayResult(id, .completed)) == [.store, .tell(.finishedPayment(.completed))])
+        #expect(phone.handle(.gatewayResult(id, .completed)) == [])
+        #expect(phone.closed[id] == .final(.completed))
+    }
+
+    @Test func aWalletsPaymentEndsByTheTerminalsWord() {
+        var phone = after(.request(offer), accepted, claim)
+        #expect(
+            phone.handle(.result(id, .completed, .reported)) == [
+                .store, .acknowledge(id), .tell(.finishedPayment(.completed)),
+            ]
+        )
+    }
+
     @Test func aClaimForAnotherAcceptIsRefused() {
         var phone = after(.request(offer), accepted)
         #expect(phone.handle(.claim(id, foreign, .online, isPhoneOnline: true)) == [.refuse(.unexpected)])

@@ -28,7 +28,11 @@ extension PhonePayment {
     }
 
     /// What came with a RESULT.
-    public enum ReceiptVerdict: Sendable, Hashable { case valid, missing, refused }
+    public enum ReceiptVerdict: Sendable, Hashable {
+        case valid, missing, refused
+        /// On rail 3 alone, where no receipt exists: the terminal's word, to be shown as that.
+        case reported
+    }
 
     public enum Event: Sendable, Hashable {
         case payScreenOpened
@@ -68,7 +72,7 @@ extension PhonePayment {
         case store
         /// In protected storage before the accept is signed.
         case commitVoucher
-        /// Nil for the session that is being advertised already.
+        /// With a new session's name, or with the one that terminals know already.
         case advertise(newSession: Bool)
         case stopAdvertising
         /// A fresh key, and counters at 0.

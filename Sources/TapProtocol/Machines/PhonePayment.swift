@@ -221,7 +221,7 @@ public struct PhonePayment: Sendable, Hashable {
         switch state {
         case .won(let offer, _), .sent(let offer, _):
             guard offer.paymentID == id else { return [.refuse(.unexpected)] }
-            guard verdict == .valid, [.completed, .failed, .cancelled].contains(status) else {
+            guard verdict == .valid || verdict == .reported, [.completed, .failed, .cancelled].contains(status) else {
                 return [.refuse(.receiptInvalid)]
             }
             return finish(offer, status, [.acknowledge(id)])
@@ -253,6 +253,11 @@ public struct PhonePayment: Sendable, Hashable {
         }
         if case .ended(let offer, .acceptedOffline) = state, offer.paymentID == id {
             return finish(offer, status, [.result(id, status)])
+        }
+        // The voucher was settled long after its screen was closed.
+        if closed[id] == .final(.acceptedOffline) {
+            closed[id] = .final(status)
+            return [.store, .tell(status == .completed ? .finishedPayment(status) : .failed)]
         }
         guard watched.removeValue(forKey: id) != nil else { return [] }
         closed[id] = .final(status)
