@@ -20,6 +20,7 @@ let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-s
 let package = Package(
     name: "till",
     products: [
+        .library(name: "TapProtocol", targets: ["TapProtocol"]),
         .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
         // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
         .library(name: "WalletConnectPayNet", targets: ["WalletConnectPay", "Net"]),
@@ -51,6 +52,11 @@ let package = Package(
         .target(name: "Payments", swiftSettings: swift6),
         .target(name: "StrictJSON", swiftSettings: swift6),
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
+        .target(
+            name: "TapProtocol",
+            dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: swift6
+        ),
         .target(name: "WalletConnectPay", swiftSettings: swift6),
 
         // Adapters: each touches one outside thing and knows no other adapter.
@@ -175,6 +181,14 @@ let package = Package(
         .testTarget(
             name: "EthereumTests",
             dependencies: ["Ethereum", "StrictJSON"],
+            exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "TapProtocolTests",
+            dependencies: [
+                "TapProtocol", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),

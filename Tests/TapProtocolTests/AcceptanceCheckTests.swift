@@ -1,0 +1,338 @@
+import TapProtocol
+import Testing
+
+struct AcceptanceCheckTests {
+    let shop: Shop
+    let now = Shop.now + 10_000
+    init() throws { shop = try Shop() }
+
+    private var book: VoucherBook {
+        VoucherBook(floor: 5000, merchantLimit: 20_000, lastOnlineMilliseconds: Shop.now, isClockSet: true)
+    }
+
+    private func check(_ rules: (inout AcceptanceCheck) -> Void = { _ in }) -> AcceptanceCheck {
+        var check = AcceptanceCheck(
+            trusted: shop.trusted,
+            request: shop.request,
+            maximumTotal: 100_000,
+            isOpen: true,
+            isTerminalOnline: true,
+            vouchers: book
+        )
+        rules(&check)
+        return check
+    }
+
+    private func refusal(
+        _ change: (inout PaymentAcceptance) -> Void = { _ in },
+        pass changePass: (inout PaymentPass) -> Void = { _ in },
+        isVoucher: Bool = false,
+        passSigner: Ed25519Signer? = nil,
+        deviceSigner: ES256Signer? = nil,
+        nowMilliseconds: Int? = nil,
+        rules: (inout AcceptanceCheck) -> Void = { _ in }
+    ) throws -> AcceptanceRefusal? {
+        var pass = (isVoucher ? shop.voucherPass : shop.pass).payload
+        changePass(&pass)
+        let signedPass = try Signed(signing: pass, with: passSigner ?? shop.gatewaySigner)
+        var accept = (isVoucher ? shop.voucherAccept : shop.accept).payload
+        if isVoucher { accept.spend?.previousHash = signedPass.hash }
+        change(&accept)
+        let signed = try Signed(signing: accept, with: deviceSigner ?? shop.deviceSigner)
+        do throws(AcceptanceRefusal) {
+            _ = try check(rules).check(signed, pass: signedPass, nowMilliseconds: nowMilliseconds ?? now)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func code(_ refusal: AcceptanceRefusal?, _ check: AcceptanceCheckNumber) -> TapErrorCode? {
+        #expect(refusal?.check == check)
+        return refusal?.code
+    }
+
+    @Test func thePublishedAcceptsPass() throws {
+        #expect(try check().check(shop.accept, pass: shop.pass, nowMilliseconds: now) == .online)
+        #expect(try check().check(shop.voucherAccept, pass: shop.voucherPass, nowMilliseconds: now) == .online)
+        #expect(
+            try check { $0.isTerminalOnline = false }
+                .check(shop.voucherAccept, pass: shop.voucherPass, nowMilliseconds: now) == .offline
+        )
+        #expect(
+            try check { $0.isTerminalOnline = false }.check(shop.accept, pass: shop.pass, nowMilliseconds: now)
+                == .online
+        )
+    }
+
+    @Test func a1TakesPassesOfTrustedGatewaysInTime() throws {
+        let rogue = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: Array("gw01".utf8))
+        #expect(code(try refusal(passSigner: rogue), .a1) == .passInvalid)
+        #expect(code(try refusal(pass: { $0.issuer = "other.example" }), .a1) == .passInvalid)
+        let end = shop.pass.payload.notAfterSeconds * 1000
+        #expect(try refusal(nowMilliseconds: end + 600_000) == nil)
+        #expect(code(try refusal(nowMilliseconds: end + 600_001), .a1) == .passInvalid)
+        let voucherEnd = shop.voucherPass.payload.notAfterSeconds * 1000
+        #expect(code(try refusal(isVoucher: true, nowMilliseconds: voucherEnd + 600_001), .a1) == .voucherExpired)
+    }
+
+    @Test func a2TakesTheDeviceOfThePassOnly() throws {
+        let rogue = try ES256Signer(scalar: [UInt8](repeating: 7, count: 32))
+        #expect(code(try refusal(deviceSigner: rogue), .a2) == .acceptSignatureInvalid)
+    }
+
+    @Test func a3ToA5TieTheAcceptToTheRequest() throws {
+        let other = shop.claim.hash
+        #expect(code(try refusal({ $0.requestHash = other }), .a3) == .notThisRequest)
+        #expect(
+            code(
+                try refusal({
+                    $0.amount = 2549; $0.total = 2804
+                }),
+                .a4
+            ) == .amountMismatch
+        )
+        #expect(code(try refusal({ $0.currency = "EUR" }), .a4) == .amountMismatch)
+        #expect(code(try refusal({ $0.total = 2804 }), .a5) == .amountMismatch)
+    }
+
+    @Test func a6KeepsTheTipAndTheTotalInTheirLimits() throws {
+        #expect(
+            try refusal({
+                $0.tip = 1000; $0.total = 3550
+            }) == nil
+        )
+        #expect(
+            code(
+                try refusal({
+                    $0.tip = 1001; $0.total = 3551
+                }),
+                .a6
+            ) == .tipRefused
+        )
+        #expect(code(try refusal(rules: { $0.maximumTotal = 2804 }), .a6) == .tipRefused)
+        #expect(TipTerms.none.allows(0))
+        #expect(!TipTerms(mode: .none, maximum: 10).allows(1))
+    }
+
+    @Test func a7TakesOfferedRailsInTime() throws {
+        #expect(code(try refusal({ $0.railType = 2 }), .a7) == .instrumentRefused)
+        let end = shop.request.payload.expiresAtMilliseconds
+        #expect(try refusal({ $0.createdAtMilliseconds = end }) == nil)
+        #expect(code(try refusal({ $0.createdAtMilliseconds = end + 1 }), .a7) == .expired)
+    }
+
+    @Test func a8TakesAVoucherWhereNobodyIsOnline() throws {
+        #expect(
+            code(try refusal({ $0.flags = [] }, rules: { $0.isTerminalOnline = false }), .a8) == .vouchersNotTaken
+        )
+        #expect(try refusal({ $0.flags = [] }) == nil)
+    }
+
+    @Test func a9TakesOneAccept() throws {
+        #expect(code(try refusal(rules: { $0.isOpen = false }), .a9) == .paymentClosed)
+    }
+
+    @Test func v1KeepsEveryLimitOfAVoucher() throws {
+        func voucher(_ refusal: AcceptanceRefusal?) -> VoucherRefusal? {
+            #expect(refusal == nil || refusal?.check == .a8)
+            #expect(refusal?.code == refusal?.voucher?.code)
+            return refusal?.voucher
+        }
+        #expect(voucher(try refusal(isVoucher: true)) == nil)
+        #expect(voucher(try refusal(isVoucher: true, rules: { $0.vouchers.isClockSet = false })) == .notTaken)
+        #expect(
+            voucher(try refusal(isVoucher: true, rules: { $0.vouchers.lastOnlineMilliseconds = nil }))
+                == .offlineTooLong
+        )
+        #expect(
+            voucher(try refusal(isVoucher: true, rules: { $0.vouchers.maximumOfflineAge = .seconds(10) }))
+                == .offlineTooLong
+        )
+        #expect(voucher(try refusal({ $0.spend?.passID[0] ^= 1 }, isVoucher: true)) == .otherPass)
+        #expect(voucher(try refusal(pass: { $0.voucher = nil }, isVoucher: true)) == .otherPass)
+        #expect(voucher(try refusal(pass: { $0.voucher?.currency = "EUR" }, isVoucher: true)) == .wrongCurrency)
+        #expect(voucher(try refusal(pass: { $0.voucher?.exponent = 3 }, isVoucher: true)) == .wrongCurrency)
+        #expect(
+            voucher(try refusal(pass: { $0.voucher?.limitPerPayment = 2804 }, isVoucher: true)) == .overPaymentLimit
+        )
+        #expect(voucher(try refusal(pass: { $0.voucher?.limitTotal = 2804 }, isVoucher: true)) == .overTotalLimit)
+        #expect(voucher(try refusal(isVoucher: true, rules: { $0.vouchers.floor = 2804 })) == .overFloor)
+        #expect(
+            voucher(try refusal(isVoucher: true, rules: { $0.vouchers.merchantLimit = 2804 })) == .overMerchantLimit
+        )
+        #expect(voucher(try refusal({ $0.spend?.counter = 0 }, isVoucher: true)) == .counterOutOfRange)
+        #expect(voucher(try refusal({ $0.spend?.counter = 11 }, isVoucher: true)) == .counterOutOfRange)
+        #expect(voucher(try refusal({ $0.spend?.counter = 10 }, isVoucher: true)) == nil)
+        let other = shop.claim.hash
+        #expect(voucher(try refusal({ $0.spend?.previousHash = other }, isVoucher: true)) == .chainBroken)
+        #expect(voucher(try refusal({ $0.spend?.spentAfter = 2804 }, isVoucher: true)) == .sumTooLow)
+        #expect(
+            Set(VoucherRefusal.allCases.map(\.code)) == [
+                .vouchersNotTaken, .passInvalid, .voucherExpired, .overLimit, .counterConflict,
+            ]
+        )
+    }
+
+    @Test func v2TakesACounterOnce() throws {
+        var taken = book
+        taken.take(shop.voucherAccept)
+        #expect(taken.unsettled == 2805)
+        func voucher(_ change: (inout PaymentAcceptance) -> Void) throws -> VoucherRefusal? {
+            try refusal(change, isVoucher: true, rules: { $0.vouchers = taken })?.voucher
+        }
+        #expect(try voucher { _ in } == .counterUsed)
+        let last = shop.voucherAccept.hash
+        #expect(try voucher { $0.spend?.counter = 2 } == .sumTooLow)
+        #expect(
+            try voucher {
+                $0.spend = VoucherSpend(
+                    passID: shop.voucherPass.payload.passID,
+                    counter: 2,
+                    spentAfter: 5609,
+                    previousHash: last
+                )
+            } == .sumTooLow
+        )
+        #expect(
+            try voucher {
+                $0.spend = VoucherSpend(
+                    passID: shop.voucherPass.payload.passID,
+                    counter: 2,
+                    spentAfter: 5610,
+                    previousHash: last
+                )
+            } == nil
+        )
+        #expect(
+            try voucher {
+                $0.spend?.counter = 2; $0.spend?.spentAfter = 5610
+            } == .chainBroken
+        )
+        // A spend at another shop lies between: nothing to compare with but the sum.
+        #expect(
+            try voucher {
+                $0.spend?.counter = 3; $0.spend?.spentAfter = 6000
+            } == nil
+        )
+        taken.settle(shop.voucherAccept)
+        #expect(taken.unsettled == 0)
+        #expect(try voucher { _ in } == .counterUsed)
+        var neighbour = book
+        neighbour.learn(passID: shop.voucherPass.payload.passID, entry: try #require(taken.entries.values.first))
+        #expect(try refusal(isVoucher: true, rules: { $0.vouchers = neighbour })?.voucher == .counterUsed)
+    }
+
+    @Test func v3CommitsBeforeItSpends() throws {
+        var chain = VoucherChain(pass: shop.voucherPass)
+        let request = shop.request.payload
+        let spend = try chain.commit(total: 2805, for: request)
+        #expect(spend == shop.voucherAccept.payload.spend)
+        #expect(throws: VoucherChain.Refusal.outstanding(request.paymentID)) {
+            _ = try chain.commit(total: 1, for: request)
+        }
+        chain.signed(shop.voucherAccept)
+        chain.ended(request.paymentID)
+        let second = try chain.commit(total: 100, for: request)
+        #expect(second.counter == 2)
+        #expect(second.spentAfter == 2905)
+        #expect(second.previousHash == shop.voucherAccept.hash)
+        chain.ended(request.paymentID)
+        #expect(throws: VoucherChain.Refusal.overPaymentLimit) { _ = try chain.commit(total: 5001, for: request) }
+        #expect(throws: VoucherChain.Refusal.overPaymentLimit) { _ = try chain.commit(total: -1, for: request) }
+        _ = try chain.commit(total: 5000, for: request)
+        chain.ended(request.paymentID)
+        #expect(throws: VoucherChain.Refusal.overTotalLimit) { _ = try chain.commit(total: 3000, for: request) }
+        var foreign = request
+        foreign.currency = "EUR"
+        #expect(throws: VoucherChain.Refusal.wrongCurrency) { _ = try chain.commit(total: 1, for: foreign) }
+        for _ in 4...10 {
+            _ = try chain.commit(total: 1, for: request)
+            chain.ended(request.paymentID)
+        }
+        #expect(throws: VoucherChain.Refusal.noneLeft) { _ = try chain.commit(total: 1, for: request) }
+        var online = VoucherChain(pass: shop.pass)
+        #expect(throws: VoucherChain.Refusal.noVoucher) { _ = try online.commit(total: 1, for: request) }
+    }
+
+    @Test func v4HasItsLimitsUnlessOthersAreSet() {
+        let voucher = PaymentPass.Voucher(currency: "USD", exponent: 2, instrumentID: "a")
+        #expect(voucher.limitTotal == 10_000)
+        #expect(voucher.limitPerPayment == 5_000)
+        #expect(voucher.maximumCount == 10)
+        #expect(PaymentPass.standardVoucherLife == .seconds(259_200))
+    }
+
+    @Test func v5ProvesADoubleSpend() throws {
+        var other = shop.voucherAccept.payload
+        other.nonce[0] ^= 1
+        let second = try Signed(signing: other, with: shop.deviceSigner)
+        #expect(DoubleSpendProof(shop.voucherAccept, second, pass: shop.voucherPass) != nil)
+        other.spend?.counter = 2
+        let forked = try Signed(signing: other, with: shop.deviceSigner)
+        #expect(DoubleSpendProof(shop.voucherAccept, forked, pass: shop.voucherPass) != nil)
+        other.spend?.previousHash = shop.voucherAccept.hash
+        let following = try Signed(signing: other, with: shop.deviceSigner)
+        #expect(DoubleSpendProof(shop.voucherAccept, following, pass: shop.voucherPass) == nil)
+        let again = try Signed(signing: shop.voucherAccept.payload, with: shop.deviceSigner)
+        #expect(DoubleSpendProof(shop.voucherAccept, again, pass: shop.voucherPass) == nil)
+        let rogue = try Signed(signing: second.payload, with: ES256Signer(scalar: [UInt8](repeating: 7, count: 32)))
+        #expect(DoubleSpendProof(shop.voucherAccept, rogue, pass: shop.voucherPass) == nil)
+        #expect(DoubleSpendProof(shop.voucherAccept, second, pass: shop.pass) == nil)
+    }
+
+    @Test func aReceiptIsTheGatewaysWordAboutThisPayment() throws {
+        func refusal(
+            _ change: (inout PaymentReceipt) -> Void,
+            status: PaymentStatus? = nil,
+            signer: Ed25519Signer? = nil,
+            accept: Signed<PaymentAcceptance>?
+        ) throws -> ReceiptRefusal? {
+            var receipt = shop.receipt.payload
+            change(&receipt)
+            let signed = try Signed(signing: receipt, with: signer ?? shop.gatewaySigner)
+            let check = ReceiptCheck(trusted: shop.trusted, issuer: "gw.example", request: shop.request, accept: accept)
+            do throws(ReceiptRefusal) {
+                #expect(try check.check(signed, status: status) == receipt.status)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        for accept in [shop.accept, nil] {
+            #expect(try refusal({ _ in }, status: .completed, accept: accept) == nil)
+            #expect(try refusal({ $0.status = .failed }, accept: accept) == nil)
+            #expect(try refusal({ $0.status = .inProgress }, accept: accept) == .status)
+            #expect(try refusal({ $0.status = .failed }, status: .completed, accept: accept) == .status)
+            #expect(try refusal({ $0.requestHash = shop.claim.hash }, accept: accept) == .otherRequest)
+            #expect(
+                try refusal(
+                    {
+                        $0.amount = 1; $0.total = 256
+                    },
+                    accept: accept
+                ) == .amounts
+            )
+            #expect(try refusal({ $0.total = 1 }, accept: accept) == .amounts)
+            #expect(try refusal({ $0.currency = "EUR" }, accept: accept) == .amounts)
+            #expect(try refusal({ $0.merchantID = "m" }, accept: accept) == .merchant)
+            let id = try #require(PaymentID("019ab697-e800-791a-b5fd-49dd46939c7e"))
+            #expect(try refusal({ $0.paymentID = id }, accept: accept) == .otherPayment)
+            #expect(try refusal({ _ in }, signer: shop.terminalSigner, accept: accept) == .notTheGateway)
+            let forged = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: Array("gw01".utf8))
+            #expect(try refusal({ _ in }, signer: forged, accept: accept) == .notTheGateway)
+        }
+        #expect(try refusal({ $0.acceptHash = shop.claim.hash }, accept: shop.accept) == .otherAccept)
+        #expect(try refusal({ $0.acceptHash = shop.claim.hash }, accept: nil) == nil)
+        #expect(
+            try refusal(
+                {
+                    $0.tip = 0; $0.total = 2550
+                },
+                accept: shop.accept
+            ) == .amounts
+        )
+        let check = ReceiptCheck(trusted: shop.trusted, issuer: "gw.example", request: shop.request, accept: nil)
+        #expect(throws: ReceiptRefusal.missing) { _ = try check.check(nil, status: .completed) }
+    }
+}
