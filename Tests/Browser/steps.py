@@ -62,6 +62,7 @@ def open_or_keep_keypad(page: Page) -> None:
     expect(page.get_by_role("group", name="Keypad").or_(again)).to_be_visible()
     if again.is_visible():
         again.click()
+    expect(page.get_by_role("group", name="Keypad")).to_be_visible()
 
 
 def sign_out(page: Page) -> None:

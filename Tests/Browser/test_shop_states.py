@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from shopfloor import OWNER_PASSWORD, FakeEvents, sample_charge, small_targets
-from steps import error_of, panel, setup_field, within_reach
+from steps import error_of, open_or_keep_keypad, panel, setup_field, within_reach
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +295,7 @@ def test_a_currency_that_the_gateway_does_not_take_is_explained(signed_in, eyes)
         expect(page.locator(".toast")).to_contain_text("Saved.")
 
     choose("JPY")
-    page.goto("/#/charge")
+    open_or_keep_keypad(page)
     page.keyboard.type("1250")
     page.get_by_role("button", name="Charge ¥1,250").click()
     expect(panel(page, "failed")).to_contain_text("does not take payments in JPY. No payment was made, no money moved.")
