@@ -1,0 +1,1 @@
+../EthereumTests/SeededGenerator.swift
