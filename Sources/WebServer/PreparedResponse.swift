@@ -38,11 +38,14 @@ final class PreparedResponse: Sendable {
 
     private init?(owning pointer: OpaquePointer, fields: WebHeaders, defaults: WebHeaders) {
         unsafe self.pointer = pointer
-        for field in fields {
-            guard unsafe MHD_add_response_header(pointer, field.name, field.value) == .YES else { return nil }
-        }
-        for field in defaults where fields[field.name] == nil {
-            guard unsafe MHD_add_response_header(pointer, field.name, field.value) == .YES else { return nil }
+        for field in fields { guard add(field) else { return nil } }
+        for field in defaults where fields[field.name] == nil { guard add(field) else { return nil } }
+    }
+
+    /// `withCString` lends the string's own bytes; a string passed as a C argument is copied first.
+    private func add(_ field: WebHeaders.Field) -> Bool {
+        unsafe field.name.withCString { name in
+            unsafe field.value.withCString { value in unsafe MHD_add_response_header(pointer, name, value) == .YES }
         }
     }
 

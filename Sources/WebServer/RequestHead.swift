@@ -18,7 +18,8 @@ struct RequestHead {
     /// What the fields say, gathered in one pass.
     struct Findings {
         var fields = HeaderBlock()
-        var host: [UInt8] = []
+        /// Where the last `Host` is among `fields`.
+        var host = 0
         var hosts = 0
         var lengths: [[UInt8]] = []
         var encodings: [[UInt8]] = []
@@ -34,7 +35,7 @@ struct RequestHead {
             switch name.count {
             case 4 where spells(name, "host"):
                 hosts += 1
-                host = Array(value)
+                host = fields.count
             case 14 where spells(name, "content-length"): lengths.append(Array(value))
             case 17 where spells(name, "transfer-encoding"): encodings.append(Array(value))
             default: break
@@ -60,7 +61,9 @@ struct RequestHead {
         default: throw .methodUnknown
         }
         guard !findings.hasBadField, findings.layout.isComplete else { throw .badField }
-        guard findings.hosts == 1, let host = Self.hostName(findings.host) else { throw .badHost }
+        guard findings.hosts == 1, let host = Self.hostName(findings.fields.value(at: findings.host)) else {
+            throw .badHost
+        }
         bodyLength = try Self.bodyLength(findings, version: version)
         if case .known(let length) = bodyLength, length > limits.bodyBytes { throw .bodyTooLarge }
         guard hostIsAllowed(host) else { throw .hostNotAllowed }
@@ -102,7 +105,9 @@ struct RequestHead {
             guard name.allSatisfy(isHostByte) else { return nil }
         }
         guard !name.isEmpty else { return nil }
-        return String(decoding: name.map(asciiLowercased), as: UTF8.self)
+        let isLower = name.allSatisfy { asciiLowercased($0) == $0 }
+        return isLower
+            ? String(decoding: name, as: UTF8.self) : String(decoding: name.map(asciiLowercased), as: UTF8.self)
     }
 
     /// Nothing, or a colon and up to five digits.

@@ -111,6 +111,11 @@ struct HeaderBlock: Sendable {
         places.append(Place(name: start..<middle, value: middle..<bytes.count))
     }
 
+    var count: Int { places.count }
+
+    /// The bytes of the field at `position`, counted from 0 in the order the fields came.
+    func value(at position: Int) -> ArraySlice<UInt8> { bytes[places[position].value] }
+
     func first(_ name: String) -> String? {
         for place in places where matches(place, name) { return String(decoding: bytes[place.value], as: UTF8.self) }
         return nil

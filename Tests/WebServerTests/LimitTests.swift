@@ -70,6 +70,27 @@ struct LimitTests {
         }
     }
 
+    /// A browser with many cookies gets its answer: the largest head still leaves room for body and answer's head.
+    @Test func aHeadAtItsLimitLeavesRoomForTheAnswer() async throws {
+        let policy = String(repeating: "p", count: 1500)
+        let handler: WebHandler = { request in
+            .now(.text("\(request.body.count)", headers: ["Content-Security-Policy": policy]))
+        }
+        try await withServer(handler: handler) { server in
+            let start = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n"
+            let padding = 8 * 1024 - start.utf8.count - 2
+            let fields = (10..<30).map { "X-\($0): " + String(repeating: "x", count: padding / 20 - 8) + "\r\n" }
+            let head = start + fields.joined() + "\r\n"
+            #expect((8100...8192).contains(head.utf8.count))
+            let client = try RawClient(server)
+            for _ in 0..<2 {
+                try await client.send(head + String(repeating: "b", count: 60_000))
+                let answer = try await client.answer()
+                #expect(answer.status == 200 && answer.text.hasSuffix("60000"))
+            }
+        }
+    }
+
     @Test func oneAddressHoldsOnlyItsShareOfConnections() async throws {
         try await withServer({ $0.limits.connectionsPerAddress = 2 }, handler: Self.echo) { server in
             let (first, second) = (try RawClient(server), try RawClient(server))
