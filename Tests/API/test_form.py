@@ -3,6 +3,7 @@
 import base64
 import json
 import subprocess
+import threading
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -127,6 +128,8 @@ def test_a_wallets_web_view_hears_the_form_and_the_wallet_pays(browser):
         [EXAMPLE_WALLET, payment, gateway.url, "--accept-terms", "--browser"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
     )
+    patience = threading.Timer(60, wallet.kill)  # A wallet that hears nothing would be waited for without an end.
+    patience.start()
     page = browser.new_page()
     try:
         said = [wallet.stdout.readline()]
@@ -164,6 +167,7 @@ def test_a_wallets_web_view_hears_the_form_and_the_wallet_pays(browser):
         assert wallet.wait(30) == 0 and "Paid: 0x" in rest, rest
         assert [json.loads(text)["type"] for text in heard] == ["IC_ERROR", "IC_COMPLETE"]
     finally:
+        patience.cancel()
         page.close()
         wallet.kill()
         wallet.wait()
