@@ -98,7 +98,7 @@ struct AgreedPaymentTests {
         (#"\"verifyingContract\":\"0x6c3e"#, #"\"verifyingContract\":\"0x6c3f"#, .contract),
         (#"\"name\":\"PayPal USD"#, #"\"name\":\"PayPal EUR"#, .domainName),
         (#"\"validBefore\":\"0x"#, #"\"validBefore\":\"0x1"#, .validBefore),
-        (#"\"validAfter\":\"0x0"#, #"\"validAfter\":\"0xfffffff"#, .validAfter),
+        (#"\"validAfter\":\"0x0"#, #"\"validAfter\":\"0x7fffffff"#, .validAfter),
         (#"\"from\":\"0xf977"#, #"\"from\":\"0xf978"#, .from),
         ("ReceiveWithAuthorization", "TransferWithAuthorization", .kind),
     ])

@@ -98,7 +98,7 @@ struct ExampleWalletTests {
 
     /// Its clock may be wrong, so it warns and leaves the decision to the gateway.
     @Test func theExampleWalletLeavesItToTheGatewayToEndAPayment() async throws {
-        let outcome = try await pay(["--clock-skew", "-86400"])
+        let outcome = try await pay(["--clock-skew=-86400"])
         #expect(outcome.isPaid && outcome.text.contains("by this clock; it may be too late.\n"))
     }
 
