@@ -20,6 +20,8 @@ let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-s
 let package = Package(
     name: "till",
     products: [
+        // What a wallet compares before it signs.
+        .library(name: "Ethereum", targets: ["Ethereum"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
         .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
         // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
@@ -215,6 +217,10 @@ let package = Package(
             swiftSettings: swift6
         ),
         .testTarget(name: "WebServerTests", dependencies: ["WebServer", subprocess], swiftSettings: swift6),
-        .testTarget(name: "ScreenTests", dependencies: ["Screen", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "ScreenTests",
+            dependencies: ["Screen", "WalletConnectPay", subprocess],
+            swiftSettings: swift6
+        ),
     ]
 )

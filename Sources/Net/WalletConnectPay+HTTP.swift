@@ -25,3 +25,19 @@ extension WalletConnectPay {
         }
     }
 }
+
+extension WalletKit {
+    /// Sets payments up to ask over this module's HTTP client, as `WalletConnectPay.configure` does.
+    /// - Parameters:
+    ///   - projectId: The wallet's project at WalletConnect.
+    ///   - payBaseUrl: Another gateway than production's.
+    ///   - payLogging: Prints a line for each exchange; never an account, a signature or a key.
+    /// Source: WalletConnect Pay SDK for Swift, iOS integration guide, `WalletKit.configure`.
+    public static func configure(
+        projectId: String,
+        payBaseUrl: String = WalletConnectPay.productionURL,
+        payLogging: Bool = false
+    ) {
+        WalletConnectPay.configure(appId: projectId, baseUrl: payBaseUrl, logging: payLogging)
+    }
+}

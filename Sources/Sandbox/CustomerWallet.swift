@@ -1,7 +1,6 @@
 public import Ethereum
 public import Payments
 public import WalletConnectPay
-import StrictJSON
 
 /// A customer with a wallet: looks at a payment link, checks what it is asked to sign, signs and waits for the end.
 public struct CustomerWallet: Sendable {
@@ -30,7 +29,6 @@ public struct CustomerWallet: Sendable {
         public let account: String
         public let expiresAtSeconds: Int64
         let option: WalletConnectPay.PaymentOption
-        let token: KnownToken
     }
 
     /// What was signed, after it was checked against the bill.
@@ -45,11 +43,6 @@ public struct CustomerWallet: Sendable {
     private let key: PrivateKey
     private let client: PayClient
     private let now: @Sendable () -> WallTime
-
-    /// Below this a wallet does not start to pay. Source: the official sample wallets.
-    private static let leastSecondsLeft: Int64 = 10
-    /// How much longer than the payment its signature may be good for; production gives it 300 seconds.
-    private static let longestSecondsAfterExpiry: Int64 = 900
 
     public init(key: PrivateKey, client: PayClient, now: @escaping @Sendable () -> WallTime) {
         (self.key, self.client, self.now) = (key, client, now)
@@ -73,7 +66,7 @@ public struct CustomerWallet: Sendable {
         }
         guard let info = found.info else { throw .suspicious("the gateway does not say what the payment is for") }
         guard info.status == .requiresAction else { throw .over(info.status) }
-        guard info.expiresAtSeconds - now().secondsSince1970 >= Self.leastSecondsLeft else { throw .tooLate }
+        guard info.timeLeft(nowSeconds: now().secondsSince1970) != .almostNone else { throw .tooLate }
         if let name = wishes.merchantName, name != info.merchantName {
             throw .suspicious("the merchant is '\(info.merchantName)', not '\(name)'")
         }
@@ -121,8 +114,7 @@ public struct CustomerWallet: Sendable {
             price: option.amount,
             account: option.account,
             expiresAtSeconds: info.expiresAtSeconds,
-            option: option,
-            token: token
+            option: option
         )
     }
 
@@ -157,57 +149,28 @@ public struct CustomerWallet: Sendable {
         } catch {
             throw .gateway(error)
         }
-        var results: [String] = []
-        var isApproved = false
-        for (index, call) in calls.enumerated() {
-            guard call.chainID == bill.token.chain, let parameters = try? ExactJSON(parsing: call.params).arrayValue
-            else { throw .suspicious("a step on another network than the payment's") }
-            switch call.method {
-            case "eth_signTypedData_v4" where index == calls.count - 1:
-                results.append(try signature(parameters, bill))
-            case "eth_sendTransaction" where index == 0 && calls.count == 2 && bill.token.method == .permit2:
-                results.append(try approval(parameters, bill))
-                isApproved = true
-            default: throw .suspicious("a step '\(call.method)' that does not belong to a payment")
+        let checked: [CheckedCall]
+        do throws(CallRefusal) {
+            let agreed = try AgreedPayment(
+                account: bill.account,
+                unit: bill.price.unit,
+                value: bill.price.value,
+                expiresAtSeconds: bill.expiresAtSeconds
+            )
+            checked = try agreed.check(
+                calls.map { WalletCall(chain: $0.chainID, method: $0.method, params: $0.params) },
+                nowSeconds: now().secondsSince1970
+            )
+        } catch {
+            throw .suspicious("\(error)")
+        }
+        let results = checked.map { call in
+            switch call {
+            case .sign(let data): key.sign(data.digest).hexadecimal
+            case .approve(let transaction): keccak256(transaction + bill.paymentID.rawValue).hexadecimal
             }
         }
-        guard results.count == (isApproved ? 2 : 1) else { throw .suspicious("nothing to sign") }
-        return Signed(bill: bill, results: results, isApproved: isApproved)
-    }
-
-    private func signature(_ parameters: [ExactJSON], _ bill: Bill) throws(WalletRefusal) -> String {
-        guard parameters.count == 2, parameters[0].stringValue?.lowercased() == key.address.lowercased,
-            let value = try? UInt256(parsing: bill.price.value), bill.expiresAtSeconds >= 0
-        else { throw .suspicious("the signature is asked of another account") }
-        let expected = ExpectedTransfer(
-            token: bill.token,
-            from: key.address,
-            value: value,
-            validity: .covers(
-                now: UInt64(max(0, now().secondsSince1970)),
-                latestEnd: UInt64(bill.expiresAtSeconds + Self.longestSecondsAfterExpiry)
-            )
-        )
-        do {
-            let data = try parameters[1].stringValue.map { try TypedData(json: $0) } ?? TypedData(parameters[1])
-            try expected.check(data)
-            return key.sign(data.digest).hexadecimal
-        } catch let mismatch as TransferMismatch {
-            throw .suspicious("what is to be signed is another payment: \(mismatch)")
-        } catch {
-            throw .suspicious("what is to be signed cannot be read: \(error)")
-        }
-    }
-
-    /// Only an approval of Permit2 on the payment's own token is let through.
-    private func approval(_ parameters: [ExactJSON], _ bill: Bill) throws(WalletRefusal) -> String {
-        guard parameters.count == 1, let transaction = parameters.first,
-            transaction["to"]?.stringValue?.lowercased() == bill.token.address.lowercased,
-            transaction["from"]?.stringValue?.lowercased() == key.address.lowercased,
-            transaction["data"]?.stringValue?.lowercased() == "0x" + hex(PaymentContracts.permit2Approval()),
-            transaction["value"].map({ ["0x0", "0x", "0"].contains($0.stringValue) }) ?? true
-        else { throw .suspicious("a transaction that is more than an approval of the payment's token") }
-        return keccak256(transaction.text + bill.paymentID.rawValue).hexadecimal
+        return Signed(bill: bill, results: results, isApproved: checked.count == 2)
     }
 
     // MARK: - Paying

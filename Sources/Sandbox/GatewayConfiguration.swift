@@ -17,6 +17,9 @@ public struct GatewayConfiguration: Sendable {
     public var faucetTokens: UInt64 = 1000
     /// Asks for the customer's name and date of birth before they may pay.
     public var collectsData = false
+    /// Asks for the same the older way: as fields for all options, whose answers come with the confirmation. No form.
+    /// Source: WalletConnect Pay SDK for Swift, iOS integration guide, `CollectDataAction.fields`.
+    public var collectsFields = false
     /// What the address of the form starts with. Nil: the name under which the wallet reached the gateway.
     public var formBase: String?
     /// Payments below are refused, as too small to cover the fees.

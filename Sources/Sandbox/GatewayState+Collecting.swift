@@ -12,12 +12,13 @@ extension GatewayState {
     /// - Parameter base: What the page's address starts with.
     func collectData(_ payment: SandboxPayment, for accounts: [CustomerAccount], base: String) -> ExactJSON {
         guard isWaitingForData(payment), !accounts.isEmpty else { return .null }
+        let fields = ExactJSON.array([
+            Self.field("text", "fullName", "Full name"), Self.field("date", "dob", "Date of birth"),
+        ])
+        guard !configuration.collectsFields else { return .members(["fields": fields]) }
         let names = accounts.map { $0.text.replacing(":", with: "%3A") }.joined(separator: "%2C")
         return .members([
-            "fields": .array([
-                Self.field("text", "fullName", "Full name"), Self.field("date", "dob", "Date of birth"),
-            ]),
-            "schema": Self.schema,
+            "fields": fields, "schema": Self.schema,
             "url": .string("\(base)collect/?pid=\(payment.id)&accounts=\(names)"),
         ])
     }
@@ -39,7 +40,8 @@ extension GatewayState {
     }
 
     private func isWaitingForData(_ payment: SandboxPayment) -> Bool {
-        configuration.collectsData && !payment.isIdentified && payment.word == .requiresAction
+        (configuration.collectsData || configuration.collectsFields) && !payment.isIdentified
+            && payment.word == .requiresAction
     }
 
     /// - Throws: 400 in production's words while the form is not filled in.

@@ -134,6 +134,7 @@ extension GatewayState {
             "quoteLifetimeS": .integer(configuration.quoteLifetimeSeconds),
             "linkBase": .string(configuration.linkBase), "formBase": .text(configuration.formBase),
             "faucetTokens": .integer(configuration.faucetTokens), "collectsData": .bool(configuration.collectsData),
+            "collectsFields": .bool(configuration.collectsFields),
             "minimum": .string(String(configuration.minimumMinorUnits)),
             "maximum": .string(String(configuration.maximumMinorUnits)),
         ])
@@ -154,6 +155,7 @@ extension GatewayConfiguration {
         settleAfter = json["settleAfterMs"]?.integerValue.map { .milliseconds($0) }
         (defaultExpiry, quoteLifetimeSeconds) = (.milliseconds(expiry), quote)
         (formBase, collectsData) = (json["formBase"]?.stringValue, collects)
+        collectsFields = json["collectsFields"]?.boolValue ?? false  // Not in records of before it was there.
         (self.faucetTokens, minimumMinorUnits, maximumMinorUnits) = (faucetTokens, minimum, maximum)
         return true
     }

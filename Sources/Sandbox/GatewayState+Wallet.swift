@@ -53,7 +53,13 @@ extension GatewayState {
         var offered = ExactJSON.null
         if !payment.word.isFinal {
             let options = payment.word == .requiresAction ? try makeOptions(payment, for: customers, at: now) : []
-            offered = .array(options.map { $0.json(collectData: collectData(payment, for: [$0.account], base: base)) })
+            // The older way asks once for all options.
+            let asksEach = !configuration.collectsFields
+            offered = .array(
+                options.map {
+                    $0.json(collectData: asksEach ? collectData(payment, for: [$0.account], base: base) : .null)
+                }
+            )
         }
         return GatewayAnswer(
             200,
@@ -135,7 +141,7 @@ extension GatewayState {
     ) throws(APIError) -> GatewayAnswer {
         let body = try request.object()
         let option = try usableOption(body["optionId"], payment, at: now)
-        try checkIdentified(payment)
+        if !configuration.collectsFields { try checkIdentified(payment) }
         guard let data = body["data"]?.stringValue else { throw .malformed("Missing field: data") }
         // Wallets that come without having asked for options first send no data.
         guard data.isEmpty || data == option.buildData else { throw .invalid("Validation error: Invalid build data") }

@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// What a wallet needs to ask its customer for what the gateway wants to know.
 ///
-/// There is no web view on Linux: show the form in whatever shows pages, pass it what it can be filled with, and hand every
-/// message of its bridge to ``message(_:)``.
+/// Linux has no web view of its own: show the form in whatever shows pages, pass it what it can be filled with, run
+/// ``bridgeScript(forwardingTo:)`` in it, and hand every message of that bridge to ``message(_:)``.
 /// Source: WalletConnect Pay SDK for Swift, data collection.
 public enum DataCollection {
     /// What stands between choosing an option and confirming it.
@@ -16,6 +16,10 @@ public enum DataCollection {
         case fields([CollectDataField])
         /// Something is asked for in a way that is not known here. The option cannot be paid.
         case unrecognised
+
+        /// Whether the wallet itself asks its customer to accept WalletConnect's terms and privacy policy before it passes the
+        /// answers on. A form asks for that; what it is prefilled with is passed on when it opens.
+        public var needsConsent: Bool { if case .fields = self { true } else { false } }
     }
 
     /// What there is to ask for before this option can be paid.
@@ -91,6 +95,29 @@ public enum DataCollection {
 
     /// Names under which forms look for a wallet to talk to, for those who build a bridge.
     public static let bridgeNames = ["payDataCollectionComplete", "AndroidWallet", "ReactNativeWebView"]
+
+    /// JavaScript that makes the bridge of the SDK for iOS, for web views that bring none of that kind. Have it run before the
+    /// page's own scripts.
+    ///
+    /// WebKitGTK and WPE need no script: a script message handler that is registered there as `payDataCollectionComplete` is
+    /// that bridge. Source: WebKitGTK, `webkit_user_content_manager_register_script_message_handler`.
+    /// - Parameter function: What the web view lets its pages call, such as a binding of Chromium's. It gets the texts that
+    ///   ``message(_:)`` reads.
+    /// - Returns: Nil where `function` is no name of a function.
+    public static func bridgeScript(forwardingTo function: String) -> String? {
+        let parts = function.split(separator: ".", omittingEmptySubsequences: false)
+        let areNames = parts.allSatisfy { part in
+            part.utf8.first.map { !(0x30...0x39).contains($0) } == true
+                && part.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "$") }
+        }
+        guard areNames else { return nil }
+        return """
+            (() => {
+            const webkit = window.webkit ??= {}, handlers = webkit.messageHandlers ??= {};
+            handlers.payDataCollectionComplete = { postMessage: (message) => { \(function)(String(message)); } };
+            })();
+            """
+    }
 
     /// Reads a message of the form's bridge, a JSON text; nil for every other message, which is to be ignored.
     public static func message(_ text: String) -> Message? {

@@ -17,6 +17,14 @@ public struct PaymentQuery: Sendable, Equatable {
     public var until: String?
     /// Symbols such as `USDC`; empty for all. Names of tokens by CAIP-19 are not taken.
     public var tokenSymbols: [String]
+    /// One token, in the parameter that the gateway had before ``tokenSymbols`` and will take away.
+    /// Source: WalletConnect Pay API 2026-02-19.preview, `asset`.
+    @available(*, deprecated, message: "The gateway will take this filter away; use tokenSymbols.")
+    public var asset: String? {
+        get { oldAsset }
+        set { oldAsset = newValue }
+    }
+    private var oldAsset: String?
     /// Chains by CAIP-2, such as `eip155:8453`; empty for all.
     public var networks: [String]
     public var order: Order
@@ -82,6 +90,10 @@ public struct PaymentQuery: Sendable, Equatable {
         for symbol in tokenSymbols {
             guard !symbol.isEmpty else { throw .invalid(field: "tokenSymbols", message: "an empty symbol") }
             items.append(("token_symbol", symbol))
+        }
+        if let oldAsset {
+            guard !oldAsset.isEmpty else { throw .invalid(field: "asset", message: "an empty name") }
+            items.append(("asset", oldAsset))
         }
         guard networks.allSatisfy({ !$0.isEmpty && !$0.contains(",") }) else {
             throw .invalid(field: "networks", message: "a chain is named like eip155:8453")

@@ -119,8 +119,11 @@ extension WalletConnectPay {
     public typealias PaymentStatus = WalletConnectPay::PaymentStatus
     public typealias Secret = WalletConnectPay::Secret
     public typealias StatusReport = WalletConnectPay::StatusReport
+    public typealias TimeLeft = WalletConnectPay::TimeLeft
     public typealias TransportError = WalletConnectPay::TransportError
     public typealias WalletCredentials = WalletConnectPay::WalletCredentials
+    public typealias WalletKit = WalletConnectPay::WalletKit
+    public typealias WalletKitClient = WalletConnectPay::WalletKitClient
     public typealias WalletRPC = WalletConnectPay::WalletRPC
     public typealias WalletRpcAction = WalletConnectPay::WalletRpcAction
 }

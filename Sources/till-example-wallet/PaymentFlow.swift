@@ -1,3 +1,4 @@
+import Ethereum
 import FoundationEssentials
 import WalletConnectPay
 
@@ -5,8 +6,14 @@ import WalletConnectPay
 protocol Signer: Sendable {
     var address: String { get }
 
-    /// - Parameter typedData: EIP-712, as JSON.
-    func signTypedData(_ typedData: String) async throws -> String
+    /// - Parameter typedData: Already held against what the customer agreed to.
+    func sign(_ typedData: TypedData) async throws -> String
+}
+
+/// Whatever shows pages: a window with a web view in it, or a browser that somebody drives.
+protocol WebView: Sendable {
+    /// Opens the page, runs the script before the page's own, and hands on what its bridge says until it is closed.
+    func open(_ url: String, script: @Sendable (_ function: String) -> String?) -> AsyncStream<String>
 }
 
 /// What went wrong, beyond what the library itself reports.
@@ -15,6 +22,10 @@ enum PaymentFailure: Error {
     case nothingToPayWith(PaymentStatus?)
     /// The gateway asks for something that this wallet does not do.
     case unsupported(String)
+    /// The customer's answers would go to WalletConnect, and they have not agreed to that.
+    case termsNotAccepted
+    /// The form was closed before it was sent.
+    case formClosed
     case ended(PaymentStatus)
 }
 
@@ -23,8 +34,15 @@ struct PaymentFlow<S: Signer>: Sendable {
     let signer: S
     /// The customer's answers, by the names that fields and forms use.
     let profile: [String: String]
+    /// The customer accepted WalletConnect's terms and privacy policy. Until then no answer leaves the wallet.
+    let hasAcceptedTerms: Bool
+    /// Nil where nothing can show a page.
+    let webView: (any WebView)?
+    /// Says what goes on: nothing here is instant.
+    let say: @Sendable (String) -> Void
 
     func pay(_ paymentLink: String) async throws -> ConfirmPaymentResultResponse {
+        say("Asking what the payment can be paid with …")
         // The same address on every network that the wallet knows.
         let accounts = [8453, 1, 10, 137, 42161].map { "eip155:\($0):\(signer.address)" }
         let response = try await WalletConnectPay.instance.getPaymentOptions(
@@ -32,23 +50,25 @@ struct PaymentFlow<S: Signer>: Sendable {
             accounts: accounts
         )
         if let info = response.info {
-            print("\(info.merchant.name) asks for \(info.amount.value) of \(info.amount.unit)")
+            say("\(info.merchant.name) asks for \(info.amount.value) of \(info.amount.unit)")
+            warn(info.timeLeft(nowSeconds: Int64(Date().timeIntervalSince1970)))
         }
         for option in response.options {
             let note = DataCollection.requirement(for: option, in: response) == .none ? "" : " (info required)"
-            print("- \(option.amount.display.assetSymbol) on \(option.amount.display.networkName ?? "?")\(note)")
+            say("- \(option.amount.display.assetSymbol) on \(option.amount.display.networkName ?? "?")\(note)")
         }
         // A wallet lets its customer choose, and says what it costs.
-        guard let option = response.options.first else {
+        guard let info = response.info, let option = response.options.first else {
             throw PaymentFailure.nothingToPayWith(response.info?.status)
         }
         let collected = try await collect(for: option, in: response)
+        say("Asking what there is to sign …")
         let actions = try await WalletConnectPay.instance.getRequiredPaymentActions(
             paymentId: response.paymentId,
             optionId: option.id
         )
-        var signatures: [String] = []
-        for action in actions { signatures.append(try await sign(action.walletRpc)) }
+        let signatures = try await sign(actions.map(\.walletRpc), for: option, info)
+        say("Waiting for the payment to go through …")
         let result = try await WalletConnectPay.instance.confirmPayment(
             paymentId: response.paymentId,
             optionId: option.id,
@@ -63,12 +83,22 @@ struct PaymentFlow<S: Signer>: Sendable {
         }
     }
 
+    private func warn(_ timeLeft: TimeLeft) {
+        switch timeLeft {
+        case .enough: break
+        case .low: say("Less than a minute is left to pay.")
+        case .almostNone: say("The time to pay is almost over, by this clock; it may be too late.")
+        }
+    }
+
     /// - Returns: Answers for `confirmPayment`; nil where none are asked for, or a form has taken them.
     private func collect(
         for option: PaymentOption,
         in response: PaymentOptionsResponse
     ) async throws -> [CollectDataFieldResult]? {
-        switch DataCollection.requirement(for: option, in: response) {
+        let requirement = DataCollection.requirement(for: option, in: response)
+        guard hasAcceptedTerms || !requirement.needsConsent else { throw PaymentFailure.termsNotAccepted }
+        switch requirement {
         case .none: return nil
         case .fields(let fields):
             return try fields.filter(\.required).map { field in
@@ -77,28 +107,51 @@ struct PaymentFlow<S: Signer>: Sendable {
             }
         case .form(let url, let action):
             let names = DataCollection.requiredNames(schema: action.schema ?? "")
-            let known = profile.filter { names.contains($0.key) }
-            try await show(DataCollection.buildPrefillUrl(baseUrl: url, prefillData: known), known: known.count)
+            let known = hasAcceptedTerms ? profile.filter { names.contains($0.key) } : [:]
+            say("The form opens with \(known.count) answers filled in.")
+            try await show(DataCollection.buildPrefillUrl(baseUrl: url, prefillData: known))
             return nil
         case .unrecognised: throw PaymentFailure.unsupported("data in an unknown form")
         }
     }
 
-    /// A wallet with a window shows the page, hands every message of its bridge to `DataCollection.message`, and returns at
-    /// `.complete`. This program has none.
-    private func show(_ form: String, known: Int) async throws {
+    /// Returns when the customer has sent the form.
+    private func show(_ form: String) async throws {
         guard DataCollection.staysInside(form) else { throw PaymentFailure.unsupported("a form of somebody else's") }
-        print("The form would open with \(known) answers filled in.")
-        throw PaymentFailure.unsupported("a form")
+        guard let webView else { throw PaymentFailure.unsupported("a form") }
+        for await text in webView.open(form, script: { DataCollection.bridgeScript(forwardingTo: $0) }) {
+            switch DataCollection.message(text) {
+            case .complete: return
+            case .failed: say("The form reports a problem; it can be tried again.")
+            case nil: break
+            }
+        }
+        throw PaymentFailure.formClosed
     }
 
-    /// A wallet for real money compares what it signs with the option first: token, amount, network and time.
-    private func sign(_ call: WalletRpcAction) async throws -> String {
-        guard call.method == "eth_signTypedData_v4" else { throw PaymentFailure.unsupported(call.method) }
-        let params = try JSONDecoder().decode([String].self, from: Data(call.params.utf8))
-        guard params.count == 2, params[0].lowercased() == signer.address.lowercased() else {
-            throw PaymentFailure.unsupported("a signature of another account")
+    /// Signs what pays this option, and nothing else.
+    private func sign(
+        _ calls: [WalletRpcAction],
+        for option: PaymentOption,
+        _ info: PaymentInfo
+    ) async throws -> [String] {
+        let agreed = try AgreedPayment(
+            account: option.account,
+            unit: option.amount.unit,
+            value: option.amount.value,
+            expiresAtSeconds: info.expiresAt
+        )
+        let checked = try agreed.check(
+            calls.map { WalletCall(chain: $0.chainId, method: $0.method, params: $0.params) },
+            nowSeconds: Int64(Date().timeIntervalSince1970)
+        )
+        var signatures: [String] = []
+        for (index, call) in checked.enumerated() {
+            // An approval is a transaction, and this wallet has no chain to send it to.
+            guard case .sign(let typedData) = call else { throw PaymentFailure.unsupported(calls[index].method) }
+            say("Signing \(index + 1) of \(checked.count) …")
+            signatures.append(try await signer.sign(typedData))
         }
-        return try await signer.signTypedData(params[1])
+        return signatures
     }
 }

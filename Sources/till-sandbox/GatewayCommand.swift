@@ -53,6 +53,9 @@ struct GatewayCommand: AsyncParsableCommand {
     @Flag(help: "Ask for the customer's name and date of birth before they may pay.")
     var collectData = false
 
+    @Flag(help: "Ask for them the older way: as fields whose answers come with the confirmation, without a form.")
+    var collectFields = false
+
     @Option(help: "Host of the payment links that it makes.")
     var linkHost = "pay.walletconnect.com"
 
@@ -105,6 +108,9 @@ struct GatewayCommand: AsyncParsableCommand {
         if let formBase, !formBase.hasPrefix("http") || !formBase.hasSuffix("/") {
             throw ValidationError("--form-base is an address that ends in a slash")
         }
+        guard !(collectData && collectFields) else {
+            throw ValidationError("--collect-data and --collect-fields are two ways to ask; choose one")
+        }
         for text in fault { _ = try parsedFault(text) }
         for path in scenario { _ = try Scenario(readingFrom: path) }
     }
@@ -154,6 +160,7 @@ struct GatewayCommand: AsyncParsableCommand {
         configuration.faucetTokens = faucet
         configuration.minimumMinorUnits = minimum
         configuration.collectsData = collectData
+        configuration.collectsFields = collectFields
         configuration.linkBase = "https://\(linkHost)/"
         configuration.controlToken = controlToken
         configuration.skewSeconds = clockSkew

@@ -8,7 +8,9 @@ import subprocess
 import requests
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TILL_BIN", ROOT / ".build/debug")) / "till-sandbox"
+PROGRAMS = pathlib.Path(os.environ.get("TILL_BIN", ROOT / ".build/debug"))
+PROGRAM = PROGRAMS / "till-sandbox"
+EXAMPLE_WALLET = PROGRAMS / "till-example-wallet"
 MERCHANT, API_KEY, CONTROL = "mrch_api", "wcp_api", "control"
 PREVIEW = "2026-02-19.preview"
 

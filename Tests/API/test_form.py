@@ -2,11 +2,13 @@
 
 import base64
 import json
+import subprocess
+import threading
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from sandbox import WITH_APP, Gateway
+from sandbox import EXAMPLE_WALLET, WITH_APP, Gateway
 
 # A wallet that opens the form as web wallets do, and keeps what it is told.
 WALLET = """<!doctype html><title>Wallet</title><iframe title="form" width="480" height="700"></iframe>
@@ -115,3 +117,58 @@ def test_the_bridges_of_phones_are_told_too(gateway, page):
     """)
     page.goto(url)
     assert sorted(page.evaluate("told")) == [["android", "IC_COMPLETE"], ["ios", "IC_COMPLETE"], ["react native", "IC_COMPLETE"]]
+
+
+def test_a_wallets_web_view_hears_the_form_and_the_wallet_pays(browser):
+    """The example wallet with this browser as its web view: the library's bridge is in the page, and nothing else is."""
+    production = "https://pay.walletconnect.com"
+    gateway = Gateway("--collect-data", "--settle-after", "0", "--form-base", production + "/")
+    payment = gateway.new_payment()
+    wallet = subprocess.Popen(
+        [EXAMPLE_WALLET, payment, gateway.url, "--accept-terms", "--browser"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+    )
+    patience = threading.Timer(60, wallet.kill)  # A wallet that hears nothing would be waited for without an end.
+    patience.start()
+    page = browser.new_page()
+    try:
+        said = [wallet.stdout.readline()]
+        while said[-1] and not said[-1].startswith("{"):
+            said.append(wallet.stdout.readline())
+        order = json.loads(said.pop())
+        assert order["open"].startswith(production + "/collect/?pid=" + payment)
+        heard, cut_off = [], ["the first try"]
+
+        def forward(text):
+            heard.append(text)
+            wallet.stdin.write(" ".join(text.splitlines()) + "\n")
+
+        def as_production(route):
+            if route.request.method == "POST" and cut_off:
+                cut_off.pop()
+                return route.abort()
+            return route.fulfill(response=route.fetch(url=gateway.url + route.request.url.removeprefix(production)))
+
+        page.expose_function("tillBridge", forward)
+        page.add_init_script(order["script"])
+        page.route(production + "/**", as_production)
+        page.goto(order["open"])
+        expect(page.get_by_label("Full name")).to_have_value("Jane Example")
+        expect(page.get_by_label("Date of birth")).to_have_value("1990-01-15")
+        page.get_by_label("Country").fill("CH")
+        page.get_by_label("Address").fill("Bern")
+        page.get_by_label("I accept").check()
+        page.get_by_role("button", name="Continue").click()
+        expect(page.get_by_role("status")).to_have_text("The details could not be sent. Try again.")
+        assert wallet.stdout.readline() == "The form reports a problem; it can be tried again.\n"
+        page.get_by_role("button", name="Continue").click()
+        expect(page.get_by_role("status")).to_have_text("Thank you. Go back to your wallet.")
+        rest = wallet.stdout.read()
+        assert wallet.wait(30) == 0 and "Paid: 0x" in rest, rest
+        assert [json.loads(text)["type"] for text in heard] == ["IC_ERROR", "IC_COMPLETE"]
+    finally:
+        patience.cancel()
+        page.close()
+        wallet.kill()
+        wallet.wait()
+        gateway.stop()

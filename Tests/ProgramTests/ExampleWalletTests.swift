@@ -15,7 +15,17 @@ struct ExampleWalletTests {
         let transactionID: String?
     }
 
-    private func pay(_ options: [String] = [], link: String? = nil) async throws -> Outcome {
+    /// - Parameters:
+    ///   - options: The gateway's.
+    ///   - wallet: The wallet's.
+    ///   - link: Another one than the payment's.
+    ///   - secondsLeft: Until the payment expires; nil: the gateway's usual five minutes.
+    private func pay(
+        _ options: [String] = [],
+        wallet walletOptions: [String] = [],
+        link: String? = nil,
+        secondsLeft: Int64? = nil
+    ) async throws -> Outcome {
         let log = FilePath(NSTemporaryDirectory()).appending("till-example-\(UUID().uuidString).log")
         defer { try? FileManager.default.removeItem(atPath: log.string) }
         let gateway = ["gateway", "--merchant", "mrch_1", "--api-key", "wcp_1", "--settle-after", "0.1"] + options
@@ -32,12 +42,12 @@ struct ExampleWalletTests {
                 let order = try NewPayment(
                     reference: "EXAMPLE",
                     amount: .fiat(code: "EUR", minorUnits: 1250),
-                    expiresAtSeconds: nil
+                    expiresAtSeconds: secondsLeft.map { Int64(Date().timeIntervalSince1970) + $0 }
                 )
                 let created = try await merchant.create(order, idempotencyKey: "k1")
                 let wallet = try await run(
                     .path(Programs.directory.appending("till-example-wallet")),
-                    arguments: Arguments([link ?? created.link, url]),
+                    arguments: Arguments([link ?? created.link, url] + walletOptions),
                     input: .none,
                     output: .string(limit: 1 << 16),
                     error: .discarded
@@ -68,12 +78,47 @@ struct ExampleWalletTests {
         #expect(outcome.text.contains("Paid: \(transaction)"))
     }
 
+    /// Whoever waits is told what for, step by step, and nothing of time that is not short.
+    @Test func theExampleWalletSaysWhatItIsDoing() async throws {
+        let outcome = try await pay()
+        let lines = outcome.text.split(separator: "\n").filter { $0.hasSuffix(" …") }
+        #expect(
+            lines == [
+                "Asking what the payment can be paid with …", "Asking what there is to sign …", "Signing 1 of 1 …",
+                "Waiting for the payment to go through …",
+            ]
+        )
+        #expect(!outcome.text.contains("left to pay") && !outcome.text.contains("too late"))
+    }
+
+    @Test func theExampleWalletWarnsInTheLastMinute() async throws {
+        let outcome = try await pay(secondsLeft: 55)
+        #expect(outcome.isPaid && outcome.text.contains("Less than a minute is left to pay.\n"))
+    }
+
+    /// Its clock may be wrong, so it warns and leaves the decision to the gateway.
+    @Test func theExampleWalletLeavesItToTheGatewayToEndAPayment() async throws {
+        let outcome = try await pay(["--clock-skew=-86400"])
+        #expect(outcome.isPaid && outcome.text.contains("by this clock; it may be too late.\n"))
+    }
+
+    @Test func theExampleWalletHandsNothingOverBeforeTheTermsAreAccepted() async throws {
+        let refused = try await pay(["--collect-fields"])
+        #expect(!refused.isPaid && refused.status == .requiresAction)
+        #expect(refused.text.contains("Not paid: termsNotAccepted") && !refused.text.contains("Signing"))
+        let accepted = try await pay(["--collect-fields"], wallet: ["--accept-terms"])
+        #expect(accepted.isPaid && accepted.status == .succeeded && !accepted.text.contains("Jane"))
+    }
+
     @Test func theExampleWalletStopsAtAFormThatItCannotShow() async throws {
-        let outcome = try await pay(["--collect-data", "--form-base", "https://pay.walletconnect.com/"])
-        #expect(!outcome.isPaid && outcome.status == .requiresAction)
-        #expect(outcome.text.contains("- USDC on Base (info required)\n"))
-        #expect(outcome.text.contains("The form would open with 2 answers filled in."))
-        #expect(outcome.text.contains("Not paid: unsupported(\"a form\")") && !outcome.text.contains("Jane"))
+        for (options, known) in [([], 0), (["--accept-terms"], 2)] {
+            let asProduction = ["--collect-data", "--form-base", "https://pay.walletconnect.com/"]
+            let outcome = try await pay(asProduction, wallet: options)
+            #expect(!outcome.isPaid && outcome.status == .requiresAction)
+            #expect(outcome.text.contains("- USDC on Base (info required)\n"))
+            #expect(outcome.text.contains("The form opens with \(known) answers filled in."))
+            #expect(outcome.text.contains("Not paid: unsupported(\"a form\")") && !outcome.text.contains("Jane"))
+        }
     }
 
     @Test func theExampleWalletOutlastsAGatewayInTrouble() async throws {
@@ -84,6 +129,6 @@ struct ExampleWalletTests {
     @Test func theExampleWalletRefusesALinkToSomebodyElse() async throws {
         let outcome = try await pay(link: "https://pay.walletconnect.com.evil.test/pay_1")
         #expect(!outcome.isPaid && outcome.status == .requiresAction)
-        #expect(outcome.text.hasPrefix("Not paid: invalidRequest"))
+        #expect(outcome.text.contains("\nNot paid: invalidRequest"))
     }
 }

@@ -53,6 +53,26 @@ struct CollectingTests {
         #expect(confirm(#"[{"id":"fullName","value":"A"},{"id":"dob","value":"1990-01-01"}]"#).status == 200)
     }
 
+    /// The older way: one question for all options, answered with the confirmation, after there was something to sign.
+    @Test func fieldsAloneAreAskedOnceAndAnsweredInTheEnd() throws {
+        var bench = GatewayBench { $0.collectsFields = true }
+        let id = bench.newPayment()
+        let answer = options(&bench, id)
+        #expect(answer["collectData"]?["url"] == nil && answer["collectData"]?["schema"] == nil)
+        let fields = answer["collectData"]?["fields"]?.arrayValue ?? []
+        #expect(fields.map { $0["id"]?.stringValue } == ["fullName", "dob"])
+        #expect(answer["options"]?.arrayValue?.allSatisfy { $0["collectData"] == nil } == true)
+        let option = bench.option(id)
+        #expect(fetch(&bench, id, option).status == 200)
+        let results = [try bench.signature(of: bench.typedDataText(id, option))]
+        #expect(bench.confirm(id, option, results).json["message"]?.stringValue == "IC data required but not found")
+        let given = #"[{"id":"fullName","value":"A"},{"id":"dob","value":"1990-01-01"}]"#
+        let body = bench.confirmation(option, results).dropLast() + #","collectedData":{"fields":\#(given)}}"#
+        #expect(
+            bench.answer("POST", "/v1/gateway/payment/\(id)/confirm", GatewayBench.wallet, String(body)).status == 200
+        )
+    }
+
     private static let details =
         #""fullName":"Ada","dob":"1990-01-31","tosConfirmed":true,"porCountry":"CH","porAddress":"Bern""#
 

@@ -32,7 +32,8 @@ struct ListTests {
         ("", [4, 3, 2, 1, 0]), ("sortDir=asc", [0, 1, 2, 3, 4]), ("sortBy=amount", [0, 4, 2, 3, 1]),
         ("sortBy=amount&sortDir=asc", [1, 3, 2, 4, 0]), ("status=succeeded", [1]),
         ("status=succeeded&status=cancelled", [3, 1]), ("limit=2", [4, 3]), ("referenceId=LL-2", [2]),
-        ("token_symbol=USDC", [1]), ("token_symbol=USDT", []), ("network=eip155%3A8453,eip155%3A1", [1]),
+        ("token_symbol=USDC", [1]), ("token_symbol=USDT", []), ("asset=USDC", [1]), ("asset=USDT", []),
+        ("network=eip155%3A8453,eip155%3A1", [1]),
         ("network=eip155:10", []), ("startTs=2026-09-16T19:27:15.440Z", [4, 3, 2]),
         ("endTs=2026-09-16T19:27:15.440Z", [1, 0]), ("startTs=2026-09-16T21:27:15.440%2B02:00", [4, 3, 2]),
     ])

@@ -1,7 +1,9 @@
 import Testing
-import WalletConnectPay
 
-/// The shared client. One test in the whole process, since there is one of it: `Net`'s way to set it up is shown by a program.
+@testable import WalletConnectPay
+
+/// The shared client. One test at a time, since there is one of it: `Net`'s way to set it up is shown by a program.
+@Suite(.serialized)
 struct ConfigureTests {
     private func headers(_ gateway: ScriptedGateway) async throws -> [String: String] {
         _ = try await WalletConnectPay.instance.getPaymentOptions(paymentLink: "pay_1", accounts: [])
@@ -49,6 +51,43 @@ struct ConfigureTests {
                 group.addTask { #expect(throws: Never.self) { try WalletConnectPay.instance } }
             }
         }
+    }
+
+    /// The two ways of setting up lead to one client, and either of them does.
+    @Test func walletKitPaysThroughTheSharedClient() async throws {
+        defer { WalletConnectPay.configure(failing: .notConfigured) }
+        WalletConnectPay.configure(failing: .notConfigured)
+        #expect(throws: ConfigError.notConfigured) { try WalletKit.instance }
+        #expect(WalletKit.isPaymentLink("pay_1") && !WalletKit.isPaymentLink("wc:1@2"), "needs no configuration")
+
+        let gateway = ScriptedGateway(
+            Answer.options(
+                "[\(Answer.option(actions: "[\(Answer.call("eth_signTypedData_v4", #"["0xab","{}"]"#))]"))]"
+            ),
+            .answer(200, #"{"status":"succeeded","isFinal":true,"pollInMs":null}"#)
+        )
+        WalletKit.configure(projectId: "", transport: gateway)
+        #expect(throws: ConfigError.missingAuth) { try WalletKit.instance }
+        WalletKit.configure(
+            projectId: "project-1",
+            payBaseUrl: "https://gateway.test",
+            payLogging: true,
+            transport: gateway
+        )
+        let pay = try WalletKit.instance.Pay
+        #expect(pay.isPaymentLink("pay_1"))
+        let found = try await pay.getPaymentOptions(paymentLink: "pay_1", accounts: [], includePaymentInfo: false)
+        let actions = try await WalletConnectPay.instance.getRequiredPaymentActions(
+            paymentId: found.paymentId,
+            optionId: "opt-1"
+        )
+        #expect(actions.map(\.walletRpc.method) == ["eth_signTypedData_v4"], "what one way learned, the other knows")
+        let result = try await pay.confirmPayment(paymentId: "pay_1", optionId: "opt-1", signatures: ["0x1"])
+        #expect(result.status == .succeeded && gateway.requests.count == 2)
+        #expect(gateway.requests.allSatisfy { $0.headers.contains { $0.name == "App-Id" && $0.value == "project-1" } })
+        WalletKit.configure(projectId: "project-1", transport: gateway)
+        _ = try await WalletKit.instance.Pay.status(of: PaymentID("pay_1")!)
+        #expect(gateway.requests.last?.url.hasPrefix("https://api.pay.walletconnect.com/v1/") == true)
     }
 
     /// The type hides the module, and the module's types are found all the same.

@@ -123,6 +123,21 @@ struct DataCollectionTests {
         #expect(DataCollection.staysInside(url) == stays)
     }
 
+    /// Forms ask for it themselves.
+    @Test func answersThatTheWalletPassesOnNeedTheCustomersConsent() {
+        #expect(requirement(Self.fields, nil).needsConsent)
+        #expect(!requirement(Self.both, Self.both).needsConsent && !requirement(nil, nil).needsConsent)
+    }
+
+    /// The script itself runs in a browser's page: `Tests/API/test_form.py`.
+    @Test(arguments: ["", ".", "a.", "1a", "a b", "alert(1)", "a;b", "ä"])
+    func aBridgeForwardsToAFunctionsNameOnly(name: String) {
+        #expect(DataCollection.bridgeScript(forwardingTo: name) == nil)
+        for good in ["tillBridge", "_a1", "window.$bridge.tell"] {
+            #expect(DataCollection.bridgeScript(forwardingTo: good)?.contains("{ \(good)(String(message)); }") == true)
+        }
+    }
+
     /// The schema is handed on as text, whether the gateway wrote it as an object or as a text.
     @Test(arguments: [#"{"required":["dob"],"maxLength":200}"#, #""{\"required\":[\"dob\"],\"maxLength\":200}""#])
     func bothGenerationsAreReadFromTheWire(schema: String) async throws {

@@ -28,6 +28,22 @@ struct MerchantListTests {
         )
     }
 
+    @available(*, deprecated)
+    @Test func theFilterThatWillGoAwayTravelsToo() async throws {
+        let gateway = ScriptedGateway(.answer(200, Self.page()))
+        var query = PaymentQuery(tokenSymbols: ["EURC"])
+        query.asset = "US DC"
+        let merchant = try gateway.merchant()
+        _ = try await merchant.payments(query)
+        #expect(gateway.calls.last?.hasSuffix("&token_symbol=EURC&asset=US%20DC") == true)
+        query.asset = ""
+        let empty = query
+        await #expect(throws: MerchantError.invalid(field: "asset", message: "an empty name")) {
+            _ = try await merchant.payments(empty)
+        }
+        #expect(gateway.requests.count == 1)
+    }
+
     @Test(arguments: [
         PaymentQuery(reference: "AB"), PaymentQuery(reference: String(repeating: "A", count: 36)),
         PaymentQuery(reference: "A_B"), PaymentQuery(statuses: [.unrecognised("new")]),

@@ -1,0 +1,177 @@
+import StrictJSON
+
+/// A call that a wallet is asked to carry out for a payment, each part as it came.
+///
+/// Source: WalletConnect Pay SDK for Swift, `WalletRpcAction`.
+public struct WalletCall: Sendable, Hashable {
+    /// CAIP-2, for example `eip155:8453`.
+    public var chain: String
+    /// For example `eth_signTypedData_v4`.
+    public var method: String
+    /// JSON: an array.
+    public var params: String
+
+    public init(chain: String, method: String, params: String) {
+        (self.chain, self.method, self.params) = (chain, method, params)
+    }
+}
+
+/// A call that does what the customer agreed to and nothing else.
+public enum CheckedCall: Sendable, Equatable {
+    /// Sign this: it moves the agreed amount of the agreed token, once, to where every payment goes.
+    case sign(TypedData)
+    /// Send this transaction, as JSON: it lets Permit2 take the payment's token, and nothing else.
+    case approve(transaction: String)
+}
+
+/// Why a wallet must not do what it is asked to. Sign nothing, and do not confirm.
+public enum CallRefusal: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The token is not in ``TokenCatalog``: nobody here knows how it is paid with.
+    case unknownToken(String)
+    /// The option names no account or no amount that can be read.
+    case unreadableOption(String)
+    /// The call is for another chain than the payment's.
+    case otherNetwork(String)
+    /// The call is for another account than the payment's.
+    case otherAccount
+    /// A call that does not belong to a payment, or not at this place.
+    case unrelated(method: String)
+    /// A transaction that is more than an approval of the payment's token.
+    case otherTransaction
+    /// What is to be signed is another payment; the field tells in what.
+    case otherPayment(TransferMismatch)
+    /// What is to be signed cannot be read.
+    case unreadable(String)
+    /// There is nothing to sign, so nothing would be paid.
+    case nothingToSign
+
+    public var description: String {
+        switch self {
+        case .unknownToken(let unit): "the token '\(unit)' is not one that the wallet knows"
+        case .unreadableOption(let part): "the option's \(part) cannot be read"
+        case .otherNetwork: "a step on another network than the payment's"
+        case .otherAccount: "the signature is asked of another account"
+        case .unrelated(let method): "a step '\(method)' that does not belong to a payment"
+        case .otherTransaction: "a transaction that is more than an approval of the payment's token"
+        case .otherPayment(let mismatch): "what is to be signed is another payment: \(mismatch)"
+        case .unreadable(let reason): "what is to be signed cannot be read: \(reason)"
+        case .nothingToSign: "nothing to sign"
+        }
+    }
+}
+
+/// What a customer agreed to pay: an option of the gateway, to hold against every call that the wallet is asked to make.
+///
+/// The gateway says what a payment costs, and later what to sign for it. A wallet that signs without comparing the two trusts
+/// whoever answered the second question with all that the account holds.
+public struct AgreedPayment: Sendable, Hashable {
+    public let token: KnownToken
+    /// Who pays.
+    public let account: EthereumAddress
+    /// In the token's smallest unit.
+    public let value: UInt256
+    /// When the payment expires, in seconds since 1970.
+    public let expiresAtSeconds: UInt64
+
+    /// How much longer than the payment its signature may be good for; production gives it 300 seconds.
+    public static let graceSeconds: UInt64 = 900
+
+    public init(token: KnownToken, account: EthereumAddress, value: UInt256, expiresAtSeconds: UInt64) {
+        (self.token, self.account, self.value, self.expiresAtSeconds) = (token, account, value, expiresAtSeconds)
+    }
+
+    /// Reads the parts of an option as the gateway writes them.
+    /// - Parameters:
+    ///   - account: CAIP-10, on the token's chain.
+    ///   - unit: `caip19/eip155:8453/erc20:0x…`.
+    ///   - value: Decimal digits.
+    ///   - expiresAtSeconds: The payment's, not the option's.
+    /// - Throws: `unknownToken`: offer the customer another option. `unreadableOption` names the part.
+    public init(account: String, unit: String, value: String, expiresAtSeconds: Int64) throws(CallRefusal) {
+        let name = unit.lowercased()
+        guard let token = TokenCatalog.all.first(where: { "caip19/" + $0.assetID.lowercased() == name }) else {
+            throw .unknownToken(unit)
+        }
+        let prefix = token.chain + ":"
+        guard account.hasPrefix(prefix),
+            let address = try? EthereumAddress(parsing: String(account.dropFirst(prefix.count)))
+        else { throw .unreadableOption("account") }
+        guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let amount = try? UInt256(parsing: value) else {
+            throw .unreadableOption("amount")
+        }
+        guard let end = UInt64(exactly: expiresAtSeconds) else { throw .unreadableOption("expiry") }
+        self.init(token: token, account: address, value: amount, expiresAtSeconds: end)
+    }
+
+    /// Passes when carrying out all calls pays this and nothing else: one signature, and before it at most one approval.
+    /// - Parameter nowSeconds: The time of day. A clock that is ahead refuses nothing.
+    /// - Returns: What to do for each call, in their order.
+    /// - Throws: The first call that does not belong to this payment.
+    public func check(_ calls: [WalletCall], nowSeconds: Int64) throws(CallRefusal) -> [CheckedCall] {
+        guard !calls.isEmpty else { throw .nothingToSign }
+        var checked: [CheckedCall] = []
+        for (index, call) in calls.enumerated() {
+            guard call.chain == token.chain else { throw .otherNetwork(call.chain) }
+            switch call.method {
+            case "eth_signTypedData_v4" where index == calls.count - 1:
+                checked.append(.sign(try typedData(try Self.elements(call.params), nowSeconds)))
+            case "eth_sendTransaction" where index == 0 && calls.count == 2 && token.method == .permit2:
+                checked.append(.approve(transaction: try approval(try Self.elements(call.params))))
+            default: throw .unrelated(method: call.method)
+            }
+        }
+        return checked
+    }
+
+    private static func elements(_ params: String) throws(CallRefusal) -> [ExactJSON] {
+        let json: ExactJSON
+        do throws(ExactJSON.Failure) { json = try ExactJSON(parsing: params) } catch { throw .unreadable("\(error)") }
+        guard case .array(let elements) = json else { throw .unreadable("the parameters are no list") }
+        return elements
+    }
+
+    private func typedData(_ params: [ExactJSON], _ nowSeconds: Int64) throws(CallRefusal) -> TypedData {
+        guard params.count == 2, case .string(let address) = params[0], isAccount(address) else { throw .otherAccount }
+        // An order that has ended is worth nothing to anybody; one that holds too long is.
+        let expected = ExpectedTransfer(
+            token: token,
+            from: account,
+            value: value,
+            validity: .covers(
+                now: min(UInt64(max(0, nowSeconds)), expiresAtSeconds),
+                latestEnd: expiresAtSeconds + Self.graceSeconds
+            )
+        )
+        let data: TypedData
+        do throws(TypedDataError) {
+            if case .string(let text) = params[1] {
+                data = try TypedData(json: text)
+            } else {
+                data = try TypedData(params[1])
+            }
+        } catch {
+            throw .unreadable("\(error)")
+        }
+        do throws(TransferMismatch) { try expected.check(data) } catch { throw .otherPayment(error) }
+        return data
+    }
+
+    /// Only an approval of Permit2 on the payment's own token is let through.
+    private func approval(_ params: [ExactJSON]) throws(CallRefusal) -> String {
+        func text(_ name: String, of transaction: ExactJSON) -> String? {
+            if case .string(let text)? = transaction.value(named: name) { text } else { nil }
+        }
+        let data = Hexadecimal.text(PaymentContracts.permit2Approval())
+        guard params.count == 1, let transaction = params.first,
+            text("to", of: transaction)?.lowercased() == token.address.lowercased,
+            text("from", of: transaction)?.lowercased() == account.lowercased,
+            text("data", of: transaction)?.lowercased() == data
+        else { throw .otherTransaction }
+        switch transaction.value(named: "value") {
+        case nil, .null?, .string("0x0")?, .string("0x")?, .string("0")?: return transaction.text
+        default: throw .otherTransaction
+        }
+    }
+
+    private func isAccount(_ text: String) -> Bool { text.lowercased() == account.lowercased }
+}
