@@ -82,16 +82,7 @@ public struct RetryingMerchant<C: Clock<Duration>>: Sendable {
     /// - Throws: Where ``MerchantError/mayHaveTakenEffect`` a payment may exist: call again with the same order and key.
     ///   A refusal that follows such a try is thrown as `unclear`: it says nothing about what that try made.
     public func create(_ order: NewPayment, idempotencyKey: String) async throws(MerchantError) -> CreatedPayment {
-        var isInTheDark = false
-        do throws(MerchantError) {
-            return try await repeating { error in
-                isInTheDark = isInTheDark || error.mayHaveTakenEffect
-            } _: { () throws(MerchantError) in
-                try await merchant.create(order, idempotencyKey: idempotencyKey)
-            }
-        } catch {
-            guard isInTheDark, !error.mayHaveTakenEffect else { throw error }
-            throw .unclear(detail: "a try without an answer, then \(error.summary)")
+        try await clearly { () throws(MerchantError) in try await merchant.create(order, idempotencyKey: idempotencyKey)
         }
     }
 
@@ -103,25 +94,30 @@ public struct RetryingMerchant<C: Clock<Duration>>: Sendable {
 
     /// Asks the gateway to take a payment back. Returns how it stands then, also where an earlier try without an answer had
     /// ended it already and the gateway refuses the repetition.
+    /// - Throws: Where ``MerchantError/mayHaveTakenEffect`` it may be cancelled: ask for its status.
     public func cancel(_ id: PaymentID) async throws(MerchantError) -> PaymentStatus {
         var isInTheDark = false
+        let failure: MerchantError
         do throws(MerchantError) {
-            return try await repeating { error in
-                isInTheDark = isInTheDark || error.mayHaveTakenEffect
-            } _: { () throws(MerchantError) in
-                try await merchant.cancel(id)
+            return try await repeating({ isInTheDark = isInTheDark || $0.mayHaveTakenEffect }) {
+                () throws(MerchantError) in try await merchant.cancel(id)
             }
-        } catch .refused(let refusal) where isInTheDark {
-            // The first try may be why: only the status tells.
-            let status = try await status(of: id).status
-            guard status.isFinal else { throw .refused(refusal) }
-            return status
+        } catch { failure = error }
+        guard isInTheDark, !failure.mayHaveTakenEffect else { throw failure }
+        // The first try may be why it is refused: only the status tells.
+        let status: PaymentStatus
+        do throws(MerchantError) { status = try await self.status(of: id).status } catch {
+            throw .unclear(detail: "a try without an answer, then \(failure.summary), then \(error.summary)")
         }
+        guard status.isFinal else { throw failure }
+        return status
     }
 
     /// Marks a payment as refunded. A repetition that finds it marked is an answer like any other.
+    /// - Throws: Where ``MerchantError/mayHaveTakenEffect`` it may be marked: call again. A refusal that follows such a try is
+    ///   thrown as `unclear`: it says nothing about what that try did.
     public func markRefunded(_ id: PaymentID) async throws(MerchantError) -> RefundMark {
-        try await repeating { () throws(MerchantError) in try await merchant.markRefunded(id) }
+        try await clearly { () throws(MerchantError) in try await merchant.markRefunded(id) }
     }
 
     /// Everything the gateway says of one payment.
@@ -139,8 +135,21 @@ public struct RetryingMerchant<C: Clock<Duration>>: Sendable {
         PaymentPages(query) { [self] query async throws(MerchantError) in try await payments(query) }
     }
 
+    /// Repeats a call that changes something. After a try without an answer no error says that nothing happened.
+    private func clearly<Value>(
+        _ call: () async throws(MerchantError) -> Value
+    ) async throws(MerchantError) -> Value {
+        var isInTheDark = false
+        do throws(MerchantError) {
+            return try await repeating({ isInTheDark = isInTheDark || $0.mayHaveTakenEffect }, call)
+        } catch {
+            guard isInTheDark, !error.mayHaveTakenEffect else { throw error }
+            throw .unclear(detail: "a try without an answer, then \(error.summary)")
+        }
+    }
+
     private func repeating<Value>(
-        noting note: (MerchantError) -> Void = { _ in },
+        _ note: (MerchantError) -> Void = { _ in },
         _ call: () async throws(MerchantError) -> Value
     ) async throws(MerchantError) -> Value {
         var failures = 0

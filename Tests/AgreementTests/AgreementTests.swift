@@ -8,69 +8,76 @@ import Testing
 struct AgreementTests {
     @Test(arguments: Story.allCases)
     func withoutAnyFaultTheyAgreeWhereverTheTerminalDies(story: Story) async throws {
-        try await dieEverywhere(in: story, [])
+        let season = Season(reopens: true)
+        try await dieEverywhere(in: Script(story), season, twice: true)
+        report(season, "\(story), no fault")
     }
 
-    @Test(arguments: Trouble.endpoints)
-    func withAnyFaultTheyAgreeInEveryStory(endpoint: Trouble.Endpoint) async throws {
-        for trouble in endpoint.troubles {
-            for story in Story.allCases { try await play(story, try trouble.faults()) }
+    @Test(arguments: Column.all)
+    func withAnyFaultTheyAgreeInEveryStory(column: Column) async throws {
+        let season = Season()
+        for story in Story.allCases {
+            // Where the endpoint is not asked, there is nothing to go wrong with it.
+            let before = try column.before.map { try Fault(parsing: $0) }
+            guard try await play(Script(story, before), season).asked.contains(column.endpoint.rawValue) else {
+                #expect(story != column.story, "\(column.endpoint.rawValue) is not asked in its own story")
+                continue
+            }
+            for trouble in column.troubles where trouble.isFelt || story == column.story {
+                try await play(Script(story, try trouble.faults()), season)
+            }
         }
+        print("\(column.testDescription): \(season.plays) plays in every story")
     }
 
-    @Test(arguments: Trouble.endpoints)
-    func withAnyFaultTheyAgreeWhereverTheTerminalDies(endpoint: Trouble.Endpoint) async throws {
-        for trouble in endpoint.troubles { try await dieEverywhere(in: endpoint.story, try trouble.faults()) }
+    @Test(arguments: Column.all)
+    func withAnyFaultTheyAgreeWhereverTheTerminalDies(column: Column) async throws {
+        // Where only the office can be in trouble, the till's own points are those of the story without a fault.
+        let season = Season { !column.isOfficesAlone || !$0.isTills }
+        for trouble in column.troubles where trouble.isFelt && (trouble.lasts || !column.isOfficesAlone) {
+            try await dieEverywhere(in: Script(column.story, try trouble.faults()), season)
+        }
+        report(season, column.testDescription)
     }
 
-    private func dieEverywhere(in story: Story, _ faults: [Fault]) async throws {
-        // A gateway that is silent for long is asked again and again: the first questions stand for all of them.
-        let steps = min(try await play(story, faults).steps, 30)
-        #expect(steps > 4)
-        for step in 1...steps { try await play(story, faults, diesAt: step) }
+    private func report(_ season: Season, _ what: String) {
+        let (killed, spared) = (season.killed, season.spared)
+        #expect(killed > 4)
+        for point in spared { Issue.record("\(what): nobody was killed \(point)") }
+        print("\(what): \(season.plays) plays, killed at \(killed) points, \(spared.count) spared")
+    }
+
+    /// - Parameter twice: Whether the run after a death dies too, wherever it comes by.
+    private func dieEverywhere(in script: Script, _ season: Season, twice: Bool = false) async throws {
+        let first = try await play(script, season).ending
+        for death in Death.all(along: first.lives[0]) where season.counts(death.point) {
+            let dying = script.dying(death, in: 0, of: first)
+            let second = try await play(dying, season).ending
+            guard twice, death.occasion == 1, second.deaths.first == death.point else { continue }
+            for again in Death.all(along: second.lives[1]) where again.occasion == 1 {
+                try await play(dying.dying(again, in: 1, of: second), season)
+            }
+        }
+        // Wherever any run came by, also after a death or after the faults, and nobody has died yet.
+        while let script = season.nextSpared() { try await play(script, season) }
     }
 
     @discardableResult
-    private func play(_ story: Story, _ faults: [Fault], diesAt: Int? = nil) async throws -> Counter.Ending {
-        let folder = FileManager.default.temporaryDirectory.path() + "/till-agreement-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }  // Of a test: a rest does no harm.
-        let what = "\(story.rawValue), \(faults), dies at \(diesAt.map(String.init) ?? "no step")"
-        let ending = try await Counter(story, faults: faults, in: folder).play(diesAt: diesAt) { ending in
-            if let objection = Self.wrongWord(ending) { Issue.record("\(what): in the middle: \(objection)") }
+    private func play(_ script: Script, _ season: Season) async throws -> (ending: Ending, asked: Set<String>) {
+        await Gate.all.enter()
+        defer { Gate.all.leave() }
+        let counter = try Counter(script, season.books)
+        let keepsKeys = !script.faults.contains { $0.effect == .forgetKey }
+        let ending = try await counter.play { ending in
+            if let objection = ending.wrongWord(keepsKeys: keepsKeys) ?? ending.falseCertainty {
+                Issue.record("\(script): in the middle: \(objection); gateway \(ending.payments)")
+            }
         }
-        let keepsKeys = !faults.contains { $0.effect == .forgetKey }
-        if let objection = Self.wrongWord(ending) ?? Self.disagreement(ending, keepsKeys) {
-            let payments = ending.payments.map { "\($0.paymentId) \($0.status)" }
-            Issue.record("\(what): \(objection); said \(ending.words.map(\.rawValue)), gateway \(payments)")
+        season.add(ending, of: script)
+        if let objection = ending.wrongWord(keepsKeys: keepsKeys) ?? ending.disagreement(keepsKeys: keepsKeys) {
+            let said = ending.words.map(\.rawValue)
+            Issue.record("\(script): \(objection); said \(said), gateway \(ending.payments)")
         }
-        return ending
-    }
-
-    /// What the journal says although the gateway does not, at any time.
-    private static func wrongWord(_ ending: Counter.Ending) -> String? {
-        guard let charge = ending.charge else { return nil }
-        let words = Set(ending.payments.map(\.status))
-        switch charge.state {
-        case .succeeded: return words.contains("succeeded") ? nil : "called paid, which it is not"
-        case .failed, .expired, .cancelled:
-            return words.contains("succeeded") || words.contains("processing") ? "called unpaid, which it is not" : nil
-        case .created, .requiresAction, .processing, .unknown: return nil
-        }
-    }
-
-    /// What they differ in when all is over and the gateway speaks.
-    /// - Parameter keepsKeys: Whether the gateway makes one payment of an order that is sent twice under one key.
-    private static func disagreement(_ ending: Counter.Ending, _ keepsKeys: Bool) -> String? {
-        guard let charge = ending.charge else {
-            return ending.payments.isEmpty ? nil : "the gateway has a payment and the journal no charge"
-        }
-        if keepsKeys, ending.payments.count > 1 { return "made two payments of one charge" }
-        let isOver = ending.payments.allSatisfy { ["succeeded", "failed", "expired", "cancelled"].contains($0.status) }
-        guard charge.state.isFinal || !isOver else {
-            return "still \(charge.state.rawValue) though the gateway answers"
-        }
-        let said = ending.words.filter(\.isFinal)
-        if Set(said).count > 1 { return "said one thing and then another" }
-        return nil
+        return (ending, script.isUndisturbed ? try await counter.endpointsAsked() : [])
     }
 }

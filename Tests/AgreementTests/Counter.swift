@@ -8,83 +8,65 @@ import Synchronization
 import Terminal
 import WalletConnectPay
 
-/// What the people at the counter do with one charge.
-enum Story: String, CaseIterable, Sendable {
-    /// The customer pays.
-    case paid
-    /// Nobody pays.
-    case left
-    /// The cashier takes the charge back.
-    case cancelled
-    /// The cashier takes it back while the customer pays.
-    case both
-    /// The cashier goes on as soon as the terminal lets them; the customer pays.
-    case released
-}
-
 /// A terminal with a real journal, the sandbox's gateway and the people in front of them. Time passes whenever nobody has
 /// anything left to do, so that an hour of silence is over at once.
 final class Counter: Sendable {
-    struct Ending: Sendable {
-        /// The charge as the journal has it.
-        var charge: Charge?
-        /// What the gateway has under the charge's reference.
-        var payments: [Truth.Payment]
-        /// Every word that the terminal said of the charge, in order and without repetition.
-        var words: [Charge.State]
-        /// Steps of the first life.
-        var steps: Int
-        var firstLifeEnded: Bool
-    }
-
-    /// The gateway's own account of things. Source: the sandbox's control interface.
-    struct Truth: Decodable, Sendable {
-        struct Payment: Decodable, Sendable {
-            var paymentId: String
-            var referenceId: String
-            var status: String
-        }
-        var payments: [Payment]
-    }
-
     private static let token = "agreement"
-    private static let gatewayKey = "wcp_agreement"
-    private static let merchantID = "mrch_agreement"
+    static let gatewayKey = "wcp_agreement"
+    static let merchantID = "mrch_agreement"
 
-    private let folder: String
-    private let story: Story
-    private let clock = ManualClock()
-    private let work = Work()
+    private let books: Books
+    /// The till's own name for the charge.
+    let key: IdempotencyKey
+    /// When the play began, on the wall clock.
+    private let start: WallTime
+    let script: Script
+    var story: Story { script.story }
+    let stage = Stage()
+    let clock = ManualClock()
     private let gateway: Gateway
-    private let wallet: CustomerWallet
-    private let notes = Mutex(Notes())
+    let line: DirectTransport
+    let wallet: CustomerWallet
+    /// Links on the screen, for the customer.
+    let links = AsyncStream.makeStream(of: String.self)
+    let notes = Mutex(Notes())
 
-    private struct Notes {
+    struct Notes {
         var words: [Charge.State] = []
         var opened: ChargeID?
-        /// The program that runs now has asked about everything that was left open.
-        var isReady = false
-        var hasPaid = false
         var hasCancelled = false
         var hasReleased = false
+        var isCustomerBusy = false
+        var isOfficeBusy = false
+        /// The office has asked for it and heard nothing.
+        var mayBeRefunded = false
+        var isKnownAsRefunded = false
+        var isAdministered = false
+        var objections: [String] = []
     }
 
-    /// - Parameter folder: Where the journal is made.
-    init(_ story: Story, faults: [Fault], in folder: String) throws {
-        (self.story, self.folder) = (story, folder)
+    init(_ script: Script, _ books: Books) throws {
+        (self.script, self.books) = (script, books)
+        let (number, startsAfter) = books.nextPlay()
+        clock.advance(by: startsAfter)
+        start = clock.terminalClock.wallTime()
+        key = IdempotencyKey(key: "agreement-\(number)", requestDigest: [1])
         var configuration = GatewayConfiguration(merchantID: Self.merchantID, apiKey: Self.gatewayKey)
         configuration.controlToken = Self.token
-        configuration.faults = faults
-        configuration.seed = 1
+        configuration.faults = script.faults
+        configuration.settleAfter = script.story.settleAfter
+        configuration.collectsData = script.story == .identified
+        configuration.seed = UInt64(number)
         let terminal = clock.terminalClock
-        let clockOfGateway = SandboxClock(now: terminal.wallTime, sleep: work.noting(terminal.sleep))
+        let clockOfGateway = SandboxClock(now: terminal.wallTime, sleep: terminal.sleep)
         gateway = Gateway(GatewayState(configuration: configuration), clock: clockOfGateway)
+        line = DirectTransport(gateway: gateway, clock: clock, stage: stage)
         wallet = CustomerWallet(
             key: PrivateKey(),
             client: try PayClient(
                 baseURL: DirectTransport.baseURL,
                 credentials: .app(id: "agreement", clientID: "agreement"),
-                transport: DirectTransport(gateway: gateway, clock: clock, work: work),
+                transport: line,
                 clock: TurnedClock(clock: clock)
             ),
             now: terminal.wallTime
@@ -92,47 +74,53 @@ final class Counter: Sendable {
     }
 
     /// Plays the story out: with the faults for as long as it takes to give up on them, then without.
-    /// - Parameters:
-    ///   - diesAt: The step at which the program dies and is started again.
-    ///   - check: Looks at how things stand while the faults last, and at the end.
-    func play(diesAt: Int?, _ check: @Sendable (Ending) -> Void) async throws -> Ending {
-        let first = Life(diesAt: diesAt)
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.gateway.run() }
-            defer { group.cancelAll() }
-            let faulty = clock.now + .seconds(1800)
-            var journal = try open()
-            try await live(first, journal, until: faulty)
-            let died = first.isOver
-            if died {
-                try journal.close()
-                journal = try open()
-                try await live(Life(diesAt: nil), journal, until: faulty)
+    /// - Parameter check: Looks at how things stand while the faults last.
+    func play(_ check: @Sendable (Ending) -> Void) async throws -> Ending {
+        try await withTaskExecutorPreference(stage) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await self.gateway.run() }
+                group.addTask { await self.serveCustomers() }
+                defer { group.cancelAll() }
+                let before = try await live(script.before, until: clock.now + .seconds(1800))
+                check(try await ending(before.lives, [], before.journal))
+                _ = try await tellGateway("DELETE", "faults")
+                let after = try await live(script.after, until: clock.now + .seconds(7200))
+                await pass(until: clock.now + .seconds(120)) { !self.notes.withLock { $0.isCustomerBusy } }
+                return try await ending(before.lives, after.lives, after.journal)
             }
-            check(try await ending(first, journal))
-            _ = try await tellGateway("DELETE", "faults")
-            try await live(Life(diesAt: nil), journal, until: clock.now + .seconds(7200))
-            let ending = try await ending(first, journal)
-            try journal.close()
-            return ending
         }
     }
 
-    private func open() throws -> Journal {
-        try Journal.open(directory: folder, deviceKey: DeviceKey.loadOrCreate(at: folder + "/device.key"))
+    /// Runs of the program, each started where the one before it died. The last one dies of nothing.
+    private func live(_ deaths: [Death], until end: Duration) async throws -> (lives: [Life], journal: Journal) {
+        var lives: [Life] = []
+        for death in deaths {
+            let life = Life(death)
+            lives.append(life)
+            let journal = try books.journal()
+            try await live(life, journal, until: end)
+            // It may have been over before it came there.
+            guard life.isOver else { return (lives, journal) }
+            await pass(until: clock.now + death.pause)
+        }
+        let journal = try books.journal()
+        lives.append(Life(nil))
+        try await live(lives[lives.count - 1], journal, until: end)
+        return (lives, journal)
     }
 
     /// One run of the program, until it dies, its charge has ended, or the time is over.
     private func live(_ life: Life, _ journal: Journal, until end: Duration) async throws {
+        let archive = MortalArchive(journal: journal, life: life, stage: stage)
         let desk = ChargeDesk(
-            archive: MortalArchive(journal: journal, life: life),
+            archive: archive,
             clock: clock.terminalClock,
             logger: Logger(label: "agreement") { _ in SwiftLogNoOpLogHandler() }
         )
         let merchant = try MerchantClient(
             baseURL: DirectTransport.baseURL,
             credentials: MerchantCredentials(merchantID: Self.merchantID, apiKey: Secret(Self.gatewayKey)),
-            transport: MortalTransport(line: DirectTransport(gateway: gateway, clock: clock, work: work), life: life)
+            transport: MortalTransport(line: line, life: life)
         )
         let rail = ScanRail(
             merchant: merchant,
@@ -142,12 +130,12 @@ final class Counter: Sendable {
             pace: GatewayPace(clock: clock.terminalClock)
         )
         await desk.use(Self.settings, drivers: [rail])
-        notes.withLock { $0.isReady = false }
+        notes.withLock { $0.isOfficeBusy = false }
         await withTaskGroup { group in
             group.addTask { try? await desk.run() }  // Throws where the program is dead.
             group.addTask { for await snapshot in await desk.snapshots() { self.listen(to: snapshot) } }
-            group.addTask { await self.work(at: desk, for: life) }
-            await hurry(life, until: end)
+            group.addTask { await self.work(at: desk, for: life, archive, merchant) }
+            await pass(until: end) { life.isOver || self.isSettled }
             group.cancelAll()
         }
     }
@@ -160,127 +148,71 @@ final class Counter: Sendable {
         currency: .euro
     )
 
-    /// Lets time pass whenever everybody waits for it.
-    private func hurry(_ life: Life, until end: Duration) async {
-        var stillness = 0
-        while clock.now < end, !life.isOver, !isSettled {
-            await untilCalm(life, for: 50)
-            // A long wait may only be the first to be waited for: look again before so much time is gone.
-            if clock.shortestSleep.map({ $0 > .seconds(1) }) ?? true { await untilCalm(life, for: 500) }
-            if let next = clock.shortestSleep {
-                clock.advance(by: min(next, end - clock.now))
-                stillness = 0
-            } else {
-                // Nobody is going to do anything any more, or somebody has only begun.
-                stillness += 1
-                if stillness > 10, notes.withLock({ $0.opened != nil && $0.isReady }) { return }
-            }
+    /// Lets time pass whenever everybody waits for it, until nobody waits for anything any more.
+    private func pass(until end: Duration, or isOver: () -> Bool = { false }) async {
+        while true {
+            await stage.untilCalm()
+            guard clock.now < end, !isOver(), let next = clock.shortestSleep else { return }
+            clock.advance(by: min(next, end - clock.now))
         }
     }
 
-    /// Returns when nobody has done anything while everybody had so many turns.
-    private func untilCalm(_ life: Life, for turns: Int) async {
-        var before: (sleeps: Int, steps: Int)
-        var isBusy: Bool
-        repeat {
-            before = (clock.sleeps, life.steps)
-            for _ in 0..<turns { await Task.yield() }
-            let held = await gateway.openPolls
-            isBusy = life.isWriting || work.isUnderWay(held: held)
-        } while isBusy || before != (clock.sleeps, life.steps)
-    }
-
     /// The terminal has said the last word, and there is nobody left who would do anything.
-    private var isSettled: Bool { notes.withLock { $0.words.last?.isFinal == true } }
+    private var isSettled: Bool { notes.withLock { $0.words.last?.isFinal == true && !$0.isOfficeBusy } }
 
     private func listen(to snapshot: TerminalSnapshot) {
+        guard case .charging(let charge) = snapshot.phase else { return }
         notes.withLock { notes in
-            if case .starting = snapshot.phase { return }
-            notes.isReady = true
-            guard case .charging(let charge) = snapshot.phase else { return }
             if notes.words.last != charge.charge.state { notes.words.append(charge.charge.state) }
         }
     }
 
-    // MARK: - The people
+    // MARK: - What came of it
 
-    private func work(at desk: ChargeDesk, for life: Life) async {
-        await withDiscardingTaskGroup { group in
-            for await snapshot in await desk.snapshots() {
-                if life.isOver { break }
-                await attend(snapshot, desk)
-                if case .charging(let charge) = snapshot.phase, let link = charge.link, pays {
-                    group.addTask { await self.pay(link) }
-                }
-            }
-            group.cancelAll()
-        }
-    }
-
-    /// What the cashier does at this sight.
-    private func attend(_ snapshot: TerminalSnapshot, _ desk: ChargeDesk) async {
-        switch snapshot.phase {
-        case .idle where notes.withLock({ $0.opened == nil }):
-            let request = ChargeRequest(
-                amount: Money(minorUnits: 1250, currency: .euro),
-                key: IdempotencyKey(key: "agreement", requestDigest: [1]),
-                by: .staff(name: "Ada")
-            )
-            // Refused or dead: the cashier asks again under the same key.
-            if let charge = try? await desk.open(request) { notes.withLock { $0.opened = charge.id } }
-        case .charging(let charge):
-            let id = charge.id
-            notes.withLock { $0.opened = id }
-            let cancels = story == .cancelled || story == .both
-            if cancels, charge.link != nil, notes.withLock({ !$0.hasCancelled }) {
-                let isDone = (try? await desk.cancel(id, by: .staff(name: "Ada"))) != nil
-                notes.withLock { $0.hasCancelled = isDone }
-            }
-            if story == .released, charge.charge.canRelease, notes.withLock({ !$0.hasReleased }) {
-                let isDone = (try? await desk.release(id, by: .staff(name: "Ada"))) != nil
-                notes.withLock { $0.hasReleased = isDone }
-            }
-        default: break
-        }
-    }
-
-    /// True once: there is one customer.
-    private var pays: Bool {
-        guard story == .paid || story == .both || story == .released else { return false }
+    private func ending(_ before: [Life], _ after: [Life], _ journal: Journal) async throws -> Ending {
+        let lives = before + after
+        let newest = try await journal.records(before: nil, limit: 1, state: nil).first?.charge
+        let charge = newest.flatMap { $0.terms.openedAt >= start ? $0 : nil }
+        let payments = try await truth()
         return notes.withLock { notes in
-            defer { notes.hasPaid = true }
-            return !notes.hasPaid
+            Ending(
+                story: story,
+                charge: charge,
+                payments: payments,
+                words: notes.words,
+                objections: notes.objections,
+                isKnownAsRefunded: notes.isKnownAsRefunded,
+                lives: lives.map(\.points),
+                livesWithFaults: before.count,
+                deaths: lives.filter(\.isOver).compactMap(\.points.last)
+            )
         }
     }
 
-    private func pay(_ link: String) async {
-        do {
-            var wishes = CustomerWallet.Wishes()
-            wishes.chainID = 8453
-            let signed = try await wallet.sign(try await wallet.look(at: link, wishes))
-            _ = try await wallet.confirm(signed, waitingUpTo: .seconds(60))
-        } catch {
-            // Their wallet says that it did not work, or that nobody knows. They leave.
+    /// Holds a word against the gateway's own account at this moment.
+    func say(_ word: Word, of payment: String, _ who: String) async {
+        guard let truth = try? await truth().first(where: { $0.paymentId == payment }), word.isWrong(of: truth) else {
+            return
         }
+        notes.withLock { $0.objections.append("\(who) says \(word), and it is \(truth)") }
     }
 
-    // MARK: - How it ended
-
-    private func ending(_ first: Life, _ journal: Journal) async throws -> Ending {
-        let charges = try await journal.records(before: nil, limit: 10, state: nil)
-        let truth = try JSONDecoder().decode(Truth.self, from: Data(try await tellGateway("GET", "payments")))
-        return Ending(
-            charge: charges.first?.charge,
-            payments: truth.payments,
-            words: notes.withLock { $0.words },
-            steps: first.steps,
-            firstLifeEnded: first.isOver
-        )
+    private func truth() async throws -> [Truth.Payment] {
+        try JSONDecoder().decode(Truth.self, from: Data(try await tellGateway("GET", "payments"))).payments
     }
 
-    private func tellGateway(_ method: String, _ what: String) async throws -> [UInt8] {
-        let request = GatewayRequest(method, "/control/\(what)", headers: ["Authorization": "Bearer \(Self.token)"])
-        guard let answer = await gateway.answer(request) else { throw CancellationError() }
-        return answer.body
+    /// Which endpoints were asked.
+    func endpointsAsked() async throws -> Set<String> {
+        struct Log: Decodable {
+            struct Call: Decodable { var endpoint: String }
+            var calls: [Call]
+        }
+        let log = try JSONDecoder().decode(Log.self, from: Data(try await tellGateway("GET", "log")))
+        return Set(log.calls.map(\.endpoint))
+    }
+
+    private func tellGateway(_ method: String, _ word: String) async throws -> [UInt8] {
+        let request = GatewayRequest(method, "/control/\(word)", headers: ["Authorization": "Bearer \(Self.token)"])
+        return await gateway.answer(request)?.body ?? []
     }
 }

@@ -8,7 +8,7 @@ import WalletConnectPay
 struct DirectTransport: HTTPTransport {
     let gateway: Gateway
     let clock: ManualClock
-    let work: Work
+    let stage: Stage
     static let baseURL = "http://127.0.0.1:1"
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
@@ -21,7 +21,8 @@ struct DirectTransport: HTTPTransport {
         let sleep = clock.terminalClock.sleep
         let answer = await withTaskGroup(of: GatewayAnswer?.self) { group in
             group.addTask {
-                if let answer = await work.answering({ await gateway.answer(question) }) { return answer }
+                // Whoever hangs up is forgotten by a task of the gateway's own.
+                if let answer = await stage.minding({ await gateway.answer(question) }) { return answer }
                 try? await sleep(request.timeout)  // Dropped: the caller hears nothing for as long as it listens.
                 return nil
             }
@@ -40,38 +41,6 @@ struct DirectTransport: HTTPTransport {
             body: answer.body
         )
     }
-}
-
-/// What the gateway is working on just now: it takes real time, in which the test's clock must not go on.
-final class Work: Sendable {
-    private struct State {
-        var questions = 0
-        var pauses = 0
-    }
-
-    @TaskLocal private static var isAnswering = false
-    private let state = Mutex(State())
-
-    func answering(_ answer: @Sendable () async -> GatewayAnswer?) async -> GatewayAnswer? {
-        state.withLock { $0.questions += 1 }
-        defer { state.withLock { $0.questions -= 1 } }
-        return await Self.$isAnswering.withValue(true, operation: answer)
-    }
-
-    /// A sleep of the gateway's in the middle of an answer is no work.
-    func noting(_ sleep: @escaping @Sendable (Duration) async throws -> Void)
-        -> @Sendable (Duration) async throws -> Void
-    {
-        { duration in
-            guard Self.isAnswering else { return try await sleep(duration) }
-            self.state.withLock { $0.pauses += 1 }
-            defer { self.state.withLock { $0.pauses -= 1 } }
-            try await sleep(duration)
-        }
-    }
-
-    /// - Parameter held: How many questions the gateway holds until there is news.
-    func isUnderWay(held: Int) -> Bool { state.withLock { $0.questions > $0.pauses + held } }
 }
 
 /// The test's clock for clients that want one of Swift's.

@@ -4,69 +4,125 @@ import Synchronization
 import Terminal
 import WalletConnectPay
 
-/// One run of the terminal's program. It dies, as in a power cut, at the n-th thing that it does outside of itself.
+/// A place in a run of the program at which it can die: on one side of a write to the journal, or of an exchange with the
+/// gateway, by what it knows then.
+struct Point: Hashable, Sendable, CustomStringConvertible {
+    enum Side: String, Sendable {
+        case before
+        /// It is done, and the program does not know.
+        case after
+    }
+
+    let side: Side
+    /// The journal's event, or the request without names.
+    let what: String
+    /// The charge as the journal has it.
+    let state: Charge.State?
+    /// Whether it has to do with a charge.
+    let isTills: Bool
+
+    var description: String { "\(side) \(what) while \(state?.rawValue ?? "no charge is known")" }
+}
+
+/// The n-th time that a run comes to a point.
+struct Death: Hashable, Sendable, CustomStringConvertible {
+    let point: Point
+    /// From 1.
+    let occasion: Int
+    /// Until the program is started again. The customer's wallet goes on meanwhile.
+    var pause = Duration.zero
+
+    var description: String { "\(point) (\(occasion).), back after \(pause)" }
+
+    /// Where a run that came by these points is to be killed: everywhere if it is short. Where nobody answers for long, or
+    /// somebody answers too slowly, the same questions come again and again: of each point the first two and the last time.
+    static func all(along points: [Point]) -> [Death] {
+        var occasions: [Point: Int] = [:]
+        var order: [Death] = []
+        for point in points {
+            occasions[point, default: 0] += 1
+            order.append(Death(point: point, occasion: occasions[point, default: 0]))
+        }
+        let isShort = order.count <= 40
+        return order.filter { isShort || $0.occasion <= 2 || $0.occasion == occasions[$0.point] }.enumerated().map {
+            // In turns started again at once, and when whoever pays has long paid.
+            Death(point: $1.point, occasion: $1.occasion, pause: $0.isMultiple(of: 2) ? .zero : .seconds(20))
+        }
+    }
+}
+
+/// One run of the terminal's program. It may die, as in a power cut, at one of the things that it does outside of itself.
 ///
 /// What it did before stays: the journal's file and what the gateway knows. From its death on it does nothing more.
 final class Life: Sendable {
     private struct State {
-        var steps = 0
+        var points: [Point] = []
         var isOver = false
-        var writing = 0
+        var charge: Charge.State?
+        var occasions = 0
     }
 
-    private let diesAt: Int?
+    private let death: Death?
     private let state = Mutex(State())
 
-    /// - Parameter diesAt: The step that is not taken any more, from 1; nil: it lives on.
-    init(diesAt: Int?) { self.diesAt = diesAt }
+    /// - Parameter death: What it does not do any more; nil: it lives on.
+    init(_ death: Death?) { self.death = death }
 
-    var steps: Int { state.withLock { $0.steps } }
+    /// Where it came by, the place of its death included.
+    var points: [Point] { state.withLock { $0.points } }
     var isOver: Bool { state.withLock { $0.isOver } }
-    /// True while the journal works, which takes real time.
-    var isWriting: Bool { state.withLock { $0.writing > 0 } }
 
-    /// False where it is not alive to take this step.
-    func step() -> Bool {
+    /// False where it is not alive to go on.
+    /// - Parameter isTills: Whether it has to do with the charge.
+    func comesBy(_ side: Point.Side, _ what: String, isTills: Bool = true) -> Bool {
         state.withLock { state in
             guard !state.isOver else { return false }
-            state.steps += 1
-            state.isOver = state.steps == diesAt
+            let point = Point(side: side, what: what, state: isTills ? state.charge : nil, isTills: isTills)
+            state.points.append(point)
+            guard let death, death.point == point else { return true }
+            state.occasions += 1
+            state.isOver = state.occasions == death.occasion
             return !state.isOver
         }
     }
 
-    fileprivate func startWriting() { state.withLock { $0.writing += 1 } }
-    fileprivate func endWriting() { state.withLock { $0.writing -= 1 } }
+    fileprivate func knows(_ charge: Charge.State) { state.withLock { $0.charge = charge } }
 }
 
 /// The journal, as far as the program lives to write it. It may die before a write, or after it and before it knows.
 struct MortalArchive: ChargeArchive {
     let journal: Journal
     let life: Life
+    let stage: Stage
 
     private static let dead = JournalError.unavailable(detail: "the program is dead")
 
-    private func write(_ work: () async throws(JournalError) -> Void) async throws(JournalError) {
-        guard life.step() else { throw Self.dead }
-        life.startWriting()
-        defer { life.endWriting() }
+    private func write(_ what: String, _ work: () async throws(JournalError) -> Void) async throws(JournalError) {
+        guard life.comesBy(.before, what) else { throw Self.dead }
+        stage.leave()
+        defer { stage.comeBack() }
         try await work()
-        guard life.step() else { throw Self.dead }
+        guard life.comesBy(.after, what) else { throw Self.dead }
     }
 
     private func read<Value>(_ work: () async throws(JournalError) -> Value) async throws(JournalError) -> Value {
         guard !life.isOver else { throw Self.dead }
-        life.startWriting()
-        defer { life.endWriting() }
+        stage.leave()
+        defer { stage.comeBack() }
         return try await work()
     }
 
     func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
-        try await write { () async throws(JournalError) in try await journal.open(terms, under: key) }
+        try await write("opened") { () async throws(JournalError) in try await journal.open(terms, under: key) }
+        life.knows(.created)
     }
 
     func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
-        try await write { () async throws(JournalError) in try await journal.append(event, to: charge, at: time) }
+        let name = String(describing: event).prefix { $0 != "(" }
+        try await write("\(name), so \(charge.state.rawValue)") { () async throws(JournalError) in
+            try await journal.append(event, to: charge, at: time)
+        }
+        life.knows(charge.state)
     }
 
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
@@ -74,7 +130,9 @@ struct MortalArchive: ChargeArchive {
     }
 
     func openCharges() async throws(JournalError) -> [Charge] {
-        try await read { () async throws(JournalError) in try await journal.openCharges() }
+        let open = try await read { () async throws(JournalError) in try await journal.openCharges() }
+        if let charge = open.last { life.knows(charge.state) }
+        return open
     }
 
     func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
@@ -123,12 +181,25 @@ struct MortalArchive: ChargeArchive {
 struct MortalTransport: HTTPTransport {
     let line: DirectTransport
     let life: Life
+    /// Whether its requests have to do with the charge.
+    var isTills = true
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-        guard life.step() else { throw .cancelled }
+        let what = Self.words(request)
+        guard life.comesBy(.before, what, isTills: isTills) else { throw .cancelled }
         let answer: Result<HTTPResponse, TransportError>
         do { answer = .success(try await line.send(request)) } catch { answer = .failure(error) }
-        guard life.step() else { throw .cancelled }
+        guard life.comesBy(.after, what, isTills: isTills) else { throw .cancelled }
         return try answer.get()
+    }
+
+    /// `POST /v1/payments/…/cancel`
+    private static func words(_ request: HTTPRequest) -> String {
+        let path = request.url.dropFirst(DirectTransport.baseURL.count).prefix { $0 != "?" }
+        let names = ["pay_", "mrch_", "crypto_"]
+        let parts = path.split(separator: "/").map { part in
+            names.contains(where: part.hasPrefix) ? "…" : String(part)
+        }
+        return "\(request.method.rawValue) /" + parts.joined(separator: "/")
     }
 }

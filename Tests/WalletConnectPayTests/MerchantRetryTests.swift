@@ -196,6 +196,24 @@ struct MerchantRetryTests {
         #expect(try await retrying(gateway).markRefunded(try #require(Self.id)) == .wasMarkedBefore)
     }
 
+    @Test(arguments: [
+        Self.refusal(401, "invalid_api_key"), .answer(409, "{\"code\":\"alr"),
+        .answer(429, "", [("Retry-After", "3600")]),
+    ])
+    func aNoAfterSilenceDoesNotSayThatNothingIsMarkedOrCancelled(turn: ScriptedGateway.Turn) async throws {
+        let id = try #require(Self.id)
+        let (first, second) = (try retrying(ScriptedGateway(turn)), try retrying(ScriptedGateway(Self.silence, turn)))
+        await #expect { _ = try await first.markRefunded(id) } throws: {
+            ($0 as? MerchantError)?.mayHaveTakenEffect == false
+        }
+        await #expect { _ = try await second.markRefunded(id) } throws: {
+            ($0 as? MerchantError)?.mayHaveTakenEffect == true
+        }
+        // The same no again, to the question how it stands.
+        let third = try retrying(ScriptedGateway(Self.silence, turn, turn))
+        await #expect { _ = try await third.cancel(id) } throws: { ($0 as? MerchantError)?.mayHaveTakenEffect == true }
+    }
+
     @Test func aPauseThatIsTooLongIsPassedOn() async throws {
         let clock = InstantClock()
         let gateway = ScriptedGateway(.answer(429, "", [("Retry-After", "61")]))
