@@ -4,11 +4,14 @@ import Payments
 import Synchronization
 
 /// A shop's journal, which goes on from play to play as a shop's does. Two days lie between two plays, so that none of them
-/// sees what the one before it has left, and it is opened once for many: opening is half of what a play costs.
+/// sees what the one before it has left, and it is opened once for many: opening is half of what a play costs. Where it is
+/// opened for each run all the same, the books are new after some plays: opening reads all that is in them.
 final class Books: Sendable {
     private struct State {
         var open: Journal?
         var plays = 0
+        /// Counts the books, each in a folder of its own.
+        var volume = 0
     }
 
     /// In memory where the machine has such a place. A death here is a program's and not the machine's, so that nothing is
@@ -16,7 +19,9 @@ final class Books: Sendable {
     private static let base =
         FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
 
-    private let folder = base + "/till-agreement-\(UUID().uuidString)"
+    private static let playsInAVolume = 8
+
+    private let shelf = base + "/till-agreement-\(UUID().uuidString)"
     private let reopens: Bool
     private let state = Mutex(State())
 
@@ -26,12 +31,16 @@ final class Books: Sendable {
 
     deinit {
         try? state.withLock { $0.open }?.close()
-        try? FileManager.default.removeItem(atPath: folder)  // Of a test: a rest does no harm.
+        try? FileManager.default.removeItem(atPath: shelf)  // Of a test: a rest does no harm.
     }
 
     /// When the next play begins, on the test's clock.
-    func nextPlay() -> (number: Int, start: Duration) {
-        state.withLock { state in
+    func nextPlay() throws -> (number: Int, start: Duration) {
+        try state.withLock { state in
+            if reopens, state.plays.isMultiple(of: Self.playsInAVolume) {
+                try state.open?.close()
+                (state.open, state.volume) = (nil, state.volume + 1)
+            }
             state.plays += 1
             return (state.plays, .seconds(2 * 86_400 * state.plays))
         }
@@ -44,6 +53,7 @@ final class Books: Sendable {
                 guard reopens else { return open }
                 try open.close()
             }
+            let folder = "\(shelf)/\(state.volume)"
             let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
             let journal = try Journal.open(directory: folder, deviceKey: key)
             state.open = journal

@@ -47,7 +47,7 @@ final class Counter: Sendable {
 
     init(_ script: Script, _ books: Books) throws {
         (self.script, self.books) = (script, books)
-        let (number, startsAfter) = books.nextPlay()
+        let (number, startsAfter) = try books.nextPlay()
         clock.advance(by: startsAfter)
         start = clock.terminalClock.wallTime()
         key = IdempotencyKey(key: "agreement-\(number)", requestDigest: [1])

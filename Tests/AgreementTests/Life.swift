@@ -99,17 +99,13 @@ struct MortalArchive: ChargeArchive {
 
     private func write(_ what: String, _ work: () async throws(JournalError) -> Void) async throws(JournalError) {
         guard life.comesBy(.before, what) else { throw Self.dead }
-        stage.leave()
-        defer { stage.comeBack() }
-        try await work()
+        try await stage.atTheJournal(work)
         guard life.comesBy(.after, what) else { throw Self.dead }
     }
 
     private func read<Value>(_ work: () async throws(JournalError) -> Value) async throws(JournalError) -> Value {
         guard !life.isOver else { throw Self.dead }
-        stage.leave()
-        defer { stage.comeBack() }
-        return try await work()
+        return try await stage.atTheJournal(work)
     }
 
     func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {

@@ -52,7 +52,7 @@ final class Season: Sendable {
     /// A play that should end one of the spared; nil where there is none, or none that it helps to try again.
     func nextSpared() -> Script? {
         state.withLock { state in
-            let next = state.spared.filter { state.tries[$0.key, default: 0] < 3 }.min { "\($0.key)" < "\($1.key)" }
+            let next = state.spared.filter { state.tries[$0.key, default: 0] < 6 }.min { "\($0.key)" < "\($1.key)" }
             guard let (point, script) = next else { return nil }
             state.tries[point, default: 0] += 1
             return script

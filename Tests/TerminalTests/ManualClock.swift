@@ -37,7 +37,8 @@ final class ManualClock: Sendable {
             state.now += duration
             let due = state.sleepers.filter { $0.value.until <= state.now }
             for key in due.keys { state.sleepers[key] = nil }
-            return due.values.sorted { $0.until < $1.until }.map(\.continuation)
+            // Of those who wake at once, whoever slept first: always in the same order.
+            return due.sorted { ($0.value.until, $0.key) < ($1.value.until, $1.key) }.map(\.value.continuation)
         }
         for continuation in due { continuation.resume() }
     }
