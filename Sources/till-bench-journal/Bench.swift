@@ -4,7 +4,7 @@ import Journal
 import Payments
 
 /// Committed transactions per second, turn by turn in one run: whatever else the machine does hits all alike.
-func bench(in folder: String?) async throws {
+func bench(in folder: String?, turns: Int) async throws {
     let place = "\(folder ?? NSTemporaryDirectory())/till-bench-journal-\(UInt32.random(in: 0 ... .max))"
     defer { try? FileManager.default.removeItem(atPath: place) }  // Of a benchmark: a rest does no harm.
     let key = try DeviceKey.loadOrCreate(at: place + "/device.key")
@@ -12,7 +12,7 @@ func bench(in folder: String?) async throws {
     let raw = try RawSQLite(place + "/raw.sqlite", schema: try schema(of: place + "/journal/journal.sqlite"))
 
     let time = WallTime(millisecondsSince1970: 1_795_000_000_000)
-    let (turns, atOnce) = (9, 4)
+    let atOnce = 4
     var rates: (shared: [Double], alone: [Double], raw: [Double]) = ([], [], [])
     for turn in 0...turns {
         let shared = try await rate {

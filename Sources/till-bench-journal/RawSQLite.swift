@@ -45,12 +45,12 @@ import GRDBSQLite
             case .begin: "BEGIN IMMEDIATE"
             case .commit: "COMMIT"
             case .insertEntry: "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            case .insertCharge: "INSERT INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            case .insertCharge: "INSERT INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             case .insertKey: "INSERT INTO idempotency VALUES (?, ?, ?, ?)"
             case .updateCharge:
                 """
-                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, updated_ms = ?, last_seq = ?, digest = ?
-                WHERE id = ?
+                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, updated_ms = ?, last_seq = ?, unseen = ?,
+                    digest = ? WHERE id = ?
                 """
             }
         }
@@ -79,7 +79,7 @@ import GRDBSQLite
                     [
                         .number(opened), .text(name), .text(state), .number(1), .number(0), .number(0), .text("EUR"),
                         .number(1250), .null, .text("2026-001234"), .number(1_795_000_000_000),
-                        .number(1_795_000_000_000), .number(sequence), .blob(Self.hash),
+                        .number(1_795_000_000_000), .number(sequence), .null, .blob(Self.hash),
                     ]
                 )
                 try run(.insertKey, [.text(name), .text(name), .blob([1, 2, 3]), .blob(Self.hash)])
@@ -88,7 +88,7 @@ import GRDBSQLite
                     .updateCharge,
                     [
                         .text(state), .number(state == "succeeded" ? 0 : 1), .number(0), .number(0),
-                        .number(1_795_000_000_000), .number(sequence), .blob(Self.hash), .text(name),
+                        .number(1_795_000_000_000), .number(sequence), .null, .blob(Self.hash), .text(name),
                     ]
                 )
             }

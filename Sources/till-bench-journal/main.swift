@@ -1,8 +1,8 @@
-// Without arguments, or with a folder: how fast the journal commits beside SQLite itself, in that folder.
+// `[FOLDER [TURNS]]`: how fast the journal commits beside SQLite itself, in that folder.
 // `append FOLDER [BYTES]`: appends until it is killed and says what is safe. To kill it, or to pull the plug.
 import Glibc
 
 switch CommandLine.arguments.dropFirst().first {
 case "append": exit(await append(CommandLine.arguments.dropFirst(2)))
-case let folder: try await bench(in: folder)
+case let folder: try await bench(in: folder, turns: CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 9)
 }
