@@ -113,8 +113,9 @@ private func readHead(
     }
     return Result { () throws(Refusal) in
         try RequestHead(
-            method: unsafe String(cString: method),
-            version: unsafe String(cString: version),
+            // Almost every request says these two; comparing costs less than making a string.
+            method: unsafe strcmp(method, "GET") == 0 ? "GET" : String(cString: method),
+            version: unsafe strcmp(version, "HTTP/1.1") == 0 ? "HTTP/1.1" : String(cString: version),
             headBytes: headBytes,
             findings: findings,
             limits: configuration.limits,

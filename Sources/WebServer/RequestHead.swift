@@ -18,13 +18,22 @@ struct RequestHead {
     /// What the fields say, gathered in one pass.
     struct Findings {
         var fields = HeaderBlock()
-        /// Where the last `Host` is among `fields`.
+        /// Where the last `Host` begins in `fields`.
         var host = 0
         var hosts = 0
         var lengths: [[UInt8]] = []
         var encodings: [[UInt8]] = []
         var hasBadField = false
+        /// What libmicrohttpd holds beside the head itself: a record for each field and each cookie, and the cookies once
+        /// more. Its memory for a connection has ``bytesBeside`` for that. A head that needs more would leave no room for
+        /// the answer, and the connection would be cut after the handler has acted. Seen with 0.9.75.
+        var keptBytes = 0
         var layout: HeadLayout
+
+        static let bytesBeside = 2 * 1024
+        /// For the head of an answer, and a part of a body.
+        static let bytesForAnswer = 2 * 1024
+        private static let recordBytes = 64
 
         init(layout: HeadLayout) { self.layout = layout }
 
@@ -32,10 +41,14 @@ struct RequestHead {
             if !name.allSatisfy(isTokenByte) || value.contains(where: { isControl($0) && $0 != 0x09 }) {
                 hasBadField = true
             }
+            keptBytes += Self.recordBytes
             switch name.count {
+            case 6 where spells(name, "cookie"):
+                let cookies = 1 + value.count { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: ",") }
+                keptBytes += value.count + 1 + cookies * Self.recordBytes
             case 4 where spells(name, "host"):
                 hosts += 1
-                host = fields.count
+                host = fields.end
             case 14 where spells(name, "content-length"): lengths.append(Array(value))
             case 17 where spells(name, "transfer-encoding"): encodings.append(Array(value))
             default: break
@@ -53,7 +66,9 @@ struct RequestHead {
         hostIsAllowed: (String) -> Bool
     ) throws(Refusal) {
         guard version == "HTTP/1.1" || version == "HTTP/1.0" else { throw .version }
-        guard headBytes <= limits.headerBytes else { throw .headTooLarge }
+        guard headBytes <= limits.headerBytes,
+            headBytes + findings.keptBytes <= limits.headerBytes + Findings.bytesBeside
+        else { throw .headTooLarge }
         switch method {
         case "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS": (self.method, isHEAD) = (method, false)
         case "HEAD": (self.method, isHEAD) = ("GET", true)

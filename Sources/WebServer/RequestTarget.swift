@@ -55,13 +55,13 @@ struct RequestTarget: Sendable, Equatable {
             (path, query) = (String(decoding: pathBytes, as: UTF8.self), [:])
             return
         }
-        path = try isPlain ? Self.plainPath(pathBytes) : Self.decodedPath(pathBytes)
+        if isPlain {
+            try Self.checkSegments(pathBytes)
+            path = queryStart == nil ? raw : String(decoding: pathBytes, as: UTF8.self)
+        } else {
+            path = try Self.decodedPath(pathBytes)
+        }
         query = try queryStart.map { (start) throws(Refusal) in try Self.query(bytes.dropFirst(start + 1)) } ?? [:]
-    }
-
-    private static func plainPath(_ bytes: some Collection<UInt8>) throws(Refusal) -> String {
-        try checkSegments(bytes)
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func decodedPath(_ bytes: some Collection<UInt8>) throws(Refusal) -> String {

@@ -87,46 +87,69 @@ extension Substring {
     }
 }
 
-/// Header fields as they came: one buffer and where each name and value lies in it.
+/// Header fields as they came, in one buffer: the lengths of name and value, then both.
 ///
 /// A request has some ten fields and a handler asks for two or three, so strings are made on demand.
 struct HeaderBlock: Sendable {
-    private struct Place {
-        var name: Range<Int>
-        var value: Range<Int>
-    }
-
     private var bytes: [UInt8] = []
-    private var places: [Place] = []
 
+    /// Bytes of one length.
+    private static let lengthBytes = 4
+
+    /// Where the next field will begin; see ``value(at:)``.
+    var end: Int { bytes.count }
+
+    /// - Parameters:
+    ///   - name: At most 4 GB, as for `value`; the server's limits are far below.
     mutating func append(name: some Collection<UInt8>, value: some Collection<UInt8>) {
-        if places.isEmpty {
-            places.reserveCapacity(8)
-            bytes.reserveCapacity(256)
-        }
-        let start = bytes.count
+        if bytes.isEmpty { bytes.reserveCapacity(512) }
+        append(length: name.count)
+        append(length: value.count)
         bytes.append(contentsOf: name)
-        let middle = bytes.count
         bytes.append(contentsOf: value)
-        places.append(Place(name: start..<middle, value: middle..<bytes.count))
     }
 
-    var count: Int { places.count }
-
-    /// The bytes of the field at `position`, counted from 0 in the order the fields came.
-    func value(at position: Int) -> ArraySlice<UInt8> { bytes[places[position].value] }
+    /// The value of the field that begins at `place`.
+    func value(at place: Int) -> ArraySlice<UInt8> { bytes[field(at: place).value] }
 
     func first(_ name: String) -> String? {
-        for place in places where matches(place, name) { return String(decoding: bytes[place.value], as: UTF8.self) }
+        var place = 0
+        while place < bytes.count {
+            let field = field(at: place)
+            if matches(field.name, name) { return String(decoding: bytes[field.value], as: UTF8.self) }
+            place = field.value.upperBound
+        }
         return nil
     }
 
     func all(_ name: String) -> [String] {
-        places.filter { matches($0, name) }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
+        var (place, values) = (0, [String]())
+        while place < bytes.count {
+            let field = field(at: place)
+            if matches(field.name, name) { values.append(String(decoding: bytes[field.value], as: UTF8.self)) }
+            place = field.value.upperBound
+        }
+        return values
     }
 
-    private func matches(_ place: Place, _ name: String) -> Bool {
-        name.utf8.count == place.name.count
-            && zip(bytes[place.name], name.utf8).allSatisfy { asciiLowercased($0) == asciiLowercased($1) }
+    private mutating func append(length: Int) {
+        for shift in stride(from: 0, to: 8 * Self.lengthBytes, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: length >> shift))
+        }
+    }
+
+    private func field(at place: Int) -> (name: Range<Int>, value: Range<Int>) {
+        let name = place + 2 * Self.lengthBytes
+        let value = name + length(at: place)
+        return (name..<value, value..<value + length(at: place + Self.lengthBytes))
+    }
+
+    private func length(at place: Int) -> Int {
+        Int(bytes[place]) | Int(bytes[place + 1]) << 8 | Int(bytes[place + 2]) << 16 | Int(bytes[place + 3]) << 24
+    }
+
+    private func matches(_ place: Range<Int>, _ name: String) -> Bool {
+        name.utf8.count == place.count
+            && zip(bytes[place], name.utf8).allSatisfy { asciiLowercased($0) == asciiLowercased($1) }
     }
 }

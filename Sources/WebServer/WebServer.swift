@@ -177,8 +177,10 @@ extension till_web_settings {
         unsafe connection_limit = UInt32(clamping: max(1, limits.connections))
         unsafe per_address_limit = UInt32(clamping: max(1, limits.connectionsPerAddress))
         unsafe idle_seconds = UInt32(clamping: max(1, limits.idle.components.seconds))
-        // Head, answer head and a part of the body. libmicrohttpd clears it with every request: no larger than needed.
-        unsafe connection_memory_bytes = max(1024, limits.headerBytes) + 4 * 1024
+        // It is cleared with every request: no larger than needed.
+        unsafe connection_memory_bytes =
+            max(1024, limits.headerBytes) + RequestHead.Findings.bytesBeside
+            + RequestHead.Findings.bytesForAnswer
         unsafe self.context = Unmanaged.passRetained(context).toOpaque()
         unsafe log = logMessage
         unsafe request_line = requestLine
