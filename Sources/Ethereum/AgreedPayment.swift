@@ -63,7 +63,8 @@ public enum CallRefusal: Error, Sendable, Equatable, CustomStringConvertible {
 /// What a customer agreed to pay: an option of the gateway, to hold against every call that the wallet is asked to make.
 ///
 /// The gateway says what a payment costs, and later what to sign for it. A wallet that signs without comparing the two trusts
-/// whoever answered the second question with all that the account holds.
+/// whoever answered the second question with all that the account holds. What the option itself costs beside what the merchant
+/// asks for, and how long the gateway gives the payment, is for the wallet to show and for its customer to judge.
 public struct AgreedPayment: Sendable, Hashable {
     public let token: KnownToken
     /// Who pays.
@@ -82,7 +83,8 @@ public struct AgreedPayment: Sendable, Hashable {
 
     /// Reads the parts of an option as the gateway writes them.
     /// - Parameters:
-    ///   - account: CAIP-10, on the token's chain.
+    ///   - account: CAIP-10, on the token's chain. Make sure that it is one of the wallet's own: the signature is held
+    ///     against it, and a Permit2 order names no payer but its signer.
     ///   - unit: `caip19/eip155:8453/erc20:0x…`.
     ///   - value: Decimal digits.
     ///   - expiresAtSeconds: The payment's, not the option's.
@@ -103,7 +105,8 @@ public struct AgreedPayment: Sendable, Hashable {
         self.init(token: token, account: address, value: amount, expiresAtSeconds: end)
     }
 
-    /// Passes when carrying out all calls pays this and nothing else: one signature, and before it at most one approval.
+    /// Passes when the calls are one signature that pays this and nothing else, and before it at most one approval of Permit2
+    /// on the payment's token. Permit2's own approval is for any amount and stays; each payment still needs its signature.
     /// - Parameter nowSeconds: The time of day. A clock that is ahead refuses nothing.
     /// - Returns: What to do for each call, in their order.
     /// - Throws: The first call that does not belong to this payment.
@@ -131,15 +134,17 @@ public struct AgreedPayment: Sendable, Hashable {
     }
 
     private func typedData(_ params: [ExactJSON], _ nowSeconds: Int64) throws(CallRefusal) -> TypedData {
-        guard params.count == 2, case .string(let address) = params[0], isAccount(address) else { throw .otherAccount }
+        guard params.count == 2 else { throw .unreadable("not an account and what it signs") }
+        guard case .string(let address) = params[0], isAccount(address) else { throw .otherAccount }
         // An order that has ended is worth nothing to anybody; one that holds too long is.
+        let (latestEnd, isBeyond) = expiresAtSeconds.addingReportingOverflow(Self.graceSeconds)
         let expected = ExpectedTransfer(
             token: token,
             from: account,
             value: value,
             validity: .covers(
                 now: min(UInt64(max(0, nowSeconds)), expiresAtSeconds),
-                latestEnd: expiresAtSeconds + Self.graceSeconds
+                latestEnd: isBeyond ? .max : latestEnd
             )
         )
         let data: TypedData
@@ -166,6 +171,10 @@ public struct AgreedPayment: Sendable, Hashable {
             text("to", of: transaction)?.lowercased() == token.address.lowercased,
             text("from", of: transaction)?.lowercased() == account.lowercased,
             text("data", of: transaction)?.lowercased() == data
+        else { throw .otherTransaction }
+        // Another name for the data, a price for the fees or somebody's authorization would make it another transaction.
+        guard case .object(let members) = transaction,
+            members.allSatisfy({ ["to", "from", "data", "value"].contains($0.name) })
         else { throw .otherTransaction }
         switch transaction.value(named: "value") {
         case nil, .null?, .string("0x0")?, .string("0x")?, .string("0")?: return transaction.text

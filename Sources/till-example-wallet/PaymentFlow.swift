@@ -55,10 +55,13 @@ struct PaymentFlow<S: Signer>: Sendable {
         }
         for option in response.options {
             let note = DataCollection.requirement(for: option, in: response) == .none ? "" : " (info required)"
-            say("- \(option.amount.display.assetSymbol) on \(option.amount.display.networkName ?? "?")\(note)")
+            let (amount, network) = (option.amount, option.amount.display.networkName ?? "?")
+            say("- \(amount.value) units of \(amount.display.assetSymbol) on \(network)\(note)")
         }
-        // A wallet lets its customer choose, and says what it costs.
-        guard let info = response.info, let option = response.options.first else {
+        // A wallet lets its customer choose among those of its own accounts, and says what each costs.
+        let mine = accounts.map { $0.lowercased() }
+        let own = response.options.filter { mine.contains($0.account.lowercased()) }
+        guard let info = response.info, let option = own.first else {
             throw PaymentFailure.nothingToPayWith(response.info?.status)
         }
         let collected = try await collect(for: option, in: response)

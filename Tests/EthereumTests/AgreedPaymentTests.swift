@@ -156,7 +156,9 @@ struct AgreedPaymentTests {
         let (token, account) = (captured.agreed.token.address.lowercased, captured.agreed.account.lowercased)
         let lies = [
             (token, "0x8335"), (account, "0x8335"), ("22d473030f116d", "22d473030f116e"), ("095ea7b3", "a9059cbb"),
-            ("\(token)\"", "\(token)\",\"value\":\"0x1\""),
+            ("\(token)\"", "\(token)\",\"value\":\"0x1\""), ("\(token)\"", "\(token)\",\"input\":\"0xa9059cbb\""),
+            ("\(token)\"", "\(token)\",\"gasPrice\":\"0xffffffffff\""),
+            ("\(token)\"", "\(token)\",\"chainId\":\"0x1\""),
         ]
         for (truth, lie) in lies {
             captured.calls[0].params = approval.params.replacing(truth, with: lie)
@@ -177,6 +179,17 @@ struct AgreedPaymentTests {
         let authorization = try Captured.authorization()
         guard now > 0 else { return }
         #expect(throws: Never.self) { _ = try authorization.agreed.check(authorization.calls, nowSeconds: now) }
+    }
+
+    @Test func anExpiryAtTheEndOfTimeIsNoTrap() throws {
+        let captured = try Captured.permit()
+        let agreed = AgreedPayment(
+            token: captured.agreed.token,
+            account: captured.agreed.account,
+            value: captured.agreed.value,
+            expiresAtSeconds: .max
+        )
+        #expect(throws: Never.self) { _ = try agreed.check(captured.calls, nowSeconds: 0) }
     }
 
     @Test func anOptionThatCannotBeReadIsNotAgreedTo() throws {

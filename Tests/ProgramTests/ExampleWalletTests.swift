@@ -73,7 +73,7 @@ struct ExampleWalletTests {
         let outcome = try await pay()
         #expect(outcome.isPaid && outcome.status == .succeeded)
         #expect(outcome.text.contains("Sandbox Shop asks for 1250 of iso4217/EUR"))
-        #expect(outcome.text.contains("- USDC on Base\n"))
+        #expect(outcome.text.contains(" units of USDC on Base\n"))
         let transaction = try #require(outcome.transactionID)
         #expect(outcome.text.contains("Paid: \(transaction)"))
     }
@@ -115,7 +115,7 @@ struct ExampleWalletTests {
             let asProduction = ["--collect-data", "--form-base", "https://pay.walletconnect.com/"]
             let outcome = try await pay(asProduction, wallet: options)
             #expect(!outcome.isPaid && outcome.status == .requiresAction)
-            #expect(outcome.text.contains("- USDC on Base (info required)\n"))
+            #expect(outcome.text.contains(" units of USDC on Base (info required)\n"))
             #expect(outcome.text.contains("The form opens with \(known) answers filled in."))
             #expect(outcome.text.contains("Not paid: unsupported(\"a form\")") && !outcome.text.contains("Jane"))
         }
