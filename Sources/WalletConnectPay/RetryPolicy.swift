@@ -109,7 +109,11 @@ public struct RetryingMerchant<C: Clock<Duration>>: Sendable {
         do throws(MerchantError) { status = try await self.status(of: id).status } catch {
             throw .unclear(detail: "a try without an answer, then \(failure.summary), then \(error.summary)")
         }
-        guard status.isFinal else { throw failure }
+        guard status.isFinal else {
+            throw .unclear(
+                detail: "a try without an answer, then \(failure.summary); the payment is \(status.word) so far"
+            )
+        }
         return status
     }
 

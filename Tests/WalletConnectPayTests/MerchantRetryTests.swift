@@ -212,6 +212,9 @@ struct MerchantRetryTests {
         // The same no again, to the question how it stands.
         let third = try retrying(ScriptedGateway(Self.silence, turn, turn))
         await #expect { _ = try await third.cancel(id) } throws: { ($0 as? MerchantError)?.mayHaveTakenEffect == true }
+        // The first try may still be on its way.
+        let fourth = try retrying(ScriptedGateway(Self.silence, turn, Answer.status("requires_action")))
+        await #expect { _ = try await fourth.cancel(id) } throws: { ($0 as? MerchantError)?.mayHaveTakenEffect == true }
     }
 
     @Test func aPauseThatIsTooLongIsPassedOn() async throws {
