@@ -4,5 +4,7 @@ import Glibc
 
 switch CommandLine.arguments.dropFirst().first {
 case "append": exit(await append(CommandLine.arguments.dropFirst(2)))
-case let folder: try await bench(in: folder, turns: CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 9)
+case let folder:
+    let turns = CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 9
+    try await bench(in: folder, turns: max(1, turns))
 }

@@ -7,7 +7,7 @@ struct Trouble: Sendable {
     let texts: [String]
     /// Whether it goes on for as long as anybody asks.
     let lasts: Bool
-    /// Whether the endpoint can show the fault at all. Where it cannot, one play proves that.
+    /// Whether the endpoint can show the fault at all. Where it cannot, one play shows that nothing comes of it.
     let isFelt: Bool
 
     func faults() throws -> [Fault] { try texts.map { try Fault(parsing: $0) } }

@@ -13,8 +13,8 @@ struct BenchmarkTests {
             output: .string(limit: 10_000),
             error: .string(limit: 10_000)
         )
-        #expect(result.terminationStatus == .exited(0), "\(result.standardError ?? "")")
-        let lines = (result.standardOutput ?? "").split(separator: "\n")
+        #expect(result.terminationStatus == .exited(0), "\(result.standardError)")
+        let lines = result.standardOutput.split(separator: "\n")
         #expect(lines.filter { $0.hasPrefix("journal, ") && $0.contains("ratio") }.count == 2, "\(lines)")
     }
 }
