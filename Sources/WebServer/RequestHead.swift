@@ -30,7 +30,7 @@ struct RequestHead {
         var keptBytes = 0
         var layout: HeadLayout
 
-        static let bytesBeside = 2 * 1024
+        static let bytesBeside = 6 * 1024
         /// For the head of an answer, and a part of a body.
         static let bytesForAnswer = 2 * 1024
         private static let recordBytes = 64
