@@ -53,15 +53,16 @@ struct PaymentFlow<S: Signer>: Sendable {
             say("\(info.merchant.name) asks for \(info.amount.value) of \(info.amount.unit)")
             warn(info.timeLeft(nowSeconds: Int64(Date().timeIntervalSince1970)))
         }
-        for option in response.options {
+        // Whoever pays another's option pays for them: only those of its own accounts are the wallet's to offer.
+        let mine = accounts.map { $0.lowercased() }
+        let options = response.options.filter { mine.contains($0.account.lowercased()) }
+        for option in options {
             let note = DataCollection.requirement(for: option, in: response) == .none ? "" : " (info required)"
             let (amount, network) = (option.amount, option.amount.display.networkName ?? "?")
             say("- \(amount.value) units of \(amount.display.assetSymbol) on \(network)\(note)")
         }
-        // A wallet lets its customer choose among those of its own accounts, and says what each costs.
-        let mine = accounts.map { $0.lowercased() }
-        let own = response.options.filter { mine.contains($0.account.lowercased()) }
-        guard let info = response.info, let option = own.first else {
+        // A wallet lets its customer choose.
+        guard let info = response.info, let option = options.first else {
             throw PaymentFailure.nothingToPayWith(response.info?.status)
         }
         let collected = try await collect(for: option, in: response)
