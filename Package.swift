@@ -48,6 +48,7 @@ let package = Package(
         .systemLibrary(name: "CLinuxFramebuffer"),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
+        .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
         // Core: decides. No I/O, no clock of its own.
@@ -71,6 +72,7 @@ let package = Package(
             swiftSettings: swift6
         ),
         .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
+        .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
             name: "Screen",
@@ -125,6 +127,7 @@ let package = Package(
             swiftSettings: swift6
         ),
 
+
         .executableTarget(
             name: "till-bench-journal",
             dependencies: [
@@ -153,6 +156,7 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
+        .testTarget(name: "DBusTests", dependencies: ["DBus", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "JournalTests",
             dependencies: [
