@@ -20,6 +20,8 @@ let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-s
 let package = Package(
     name: "till",
     products: [
+        // BlueZ as central and as peripheral.
+        .library(name: "Bluetooth", targets: ["Bluetooth"]),
         // What a wallet compares before it signs.
         .library(name: "Ethereum", targets: ["Ethereum"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
@@ -73,6 +75,7 @@ let package = Package(
         ),
         .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
         .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
+        .target(name: "Bluetooth", dependencies: ["DBus"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
             name: "Screen",
@@ -127,6 +130,7 @@ let package = Package(
             swiftSettings: swift6
         ),
 
+        .executableTarget(name: "till-radio-check", dependencies: ["Bluetooth"], swiftSettings: swift6),
 
         .executableTarget(
             name: "till-bench-journal",
@@ -157,6 +161,7 @@ let package = Package(
             swiftSettings: swift6
         ),
         .testTarget(name: "DBusTests", dependencies: ["DBus", subprocess], swiftSettings: swift6),
+        .testTarget(name: "BluetoothTests", dependencies: ["Bluetooth", "DBus", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "JournalTests",
             dependencies: [
