@@ -1,4 +1,5 @@
 import Ethereum
+import Glibc
 import TapProtocol
 
 /// What reads bytes from outside, each by its name on the command line.
@@ -10,8 +11,9 @@ enum Decoder: String, CaseIterable, Sendable {
     case fromPhone = "from-phone"
     case offer, framing, hello, handshake, tag, order
 
-    /// The one that the command line names. A global, because the fuzzer calls back through C.
-    static let chosen = Decoder(rawValue: CommandLine.arguments.dropFirst().first ?? "")
+    /// The one that the environment names: the fuzzer starts itself again with arguments of its own. A global, because it
+    /// calls back through C.
+    static let chosen = getenv("TILL_FUZZ").flatMap { Decoder(rawValue: String(cString: $0)) }
 
     func read(_ bytes: [UInt8]) {
         switch self {
