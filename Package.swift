@@ -109,7 +109,7 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal",
+                "CMalloc", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal",
                 "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -211,7 +211,7 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "till", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Terminal",
+                "till", "Bluetooth", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Terminal",
                 "WalletConnectPay", asyncHTTPClient,
                 logging, subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
