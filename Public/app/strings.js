@@ -314,6 +314,12 @@ const english = {
     toCharge: "Show the running charge",
     copy: "Copy {name}",
     copied: "Copied",
+    giveBack: "Give {amount} back",
+    givingBack: "Asking the acquirer…",
+    giveBackTitle: "Give {amount} back?",
+    giveBackText: "The whole payment goes back to the customer’s phone. This cannot be undone.",
+    giveBackYes: "Give it back",
+    giveBackNo: "Keep it",
     evidenceNames: {
       paymentID: "Payment ID", transactionID: "Transaction", paidAmountText: "Paid", paidAt: "Paid at", network: "Network",
       account: "Account", receivedAt: "Received", settledAt: "Settled at",
