@@ -95,6 +95,8 @@ final class FakeBlueZ: Sendable {
         try bus.export([agentManager], at: ObjectPath("/org/bluez") ?? .root)
         if state.withLock({ $0.hasAdapter }) { try plugIn() }
         for address in state.withLock({ Array($0.known.keys) }) { try show(address) }
+        // The bus may not have seen yet that the one before is gone.
+        while try await bus.owner(of: "org.bluez") != nil {}
         try await bus.own("org.bluez")
     }
 
@@ -122,6 +124,7 @@ final class FakeBlueZ: Sendable {
             properties: properties
         ) { [weak self] name, value in
             guard let self else { return .taken }
+            defer { self.changes.bump() }
             return self.state.withLock { state in
                 state.calls.append("Set " + name)
                 if let text = state.powerRefusal { return .refused(name: "org.bluez.Error.Failed", text: text) }
