@@ -150,6 +150,28 @@ struct HealingTests {
         }
     }
 
+    @Test func aProgramThatEndsLetsItsPhonesGo() async throws {
+        try await withPrivateBus { address, _ in
+            let bluez = FakeBlueZ(address: address)
+            try bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            try await bluez.start()
+            let central = BluetoothCentral(busAddress: address, clock: FastClock())
+            let radio = Radio(bluez: bluez, central: central, clock: FastClock(), busAddress: address)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await bluez.run() }
+                try await withThrowingTaskGroup(of: Void.self) { inner in
+                    inner.addTask { await central.run() }
+                    let link = try await radio.connect()
+                    inner.cancelAll()
+                    try await inner.waitForAll()
+                    #expect(radio.known == [])
+                    await link.close()
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
     /// Breaks the first call, then the second, and so on to the last one that a whole payment makes, in every way.
     @Test(arguments: FakeBlueZ.Fault.allCases)
     func whateverFailsNothingIsLeftBehindAndNothingHangs(fault: FakeBlueZ.Fault) async throws {
