@@ -395,9 +395,20 @@ extension BlueZ {
                 stage: .connect
             )
             leftovers.remove(path)
+            await untilGone(path)
         } catch {
             if case .refused(_, "org.bluez.Error.DoesNotExist", _) = error { leftovers.remove(path) }
             if case .refused(_, "org.freedesktop.DBus.Error.UnknownObject", _) = error { leftovers.remove(path) }
+        }
+    }
+}
+
+extension BlueZ {
+    /// The signal of a removal may be taken in a moment after the answer. Until then the phone seems to be there.
+    fileprivate func untilGone(_ path: ObjectPath) async {
+        let now = epoch
+        for _ in 0..<16 where objects[path, BlueZObjects.device] != nil && epoch == now {
+            await changes.wait(after: changes.version, atMost: .milliseconds(50), clock: setup.clock)
         }
     }
 }
