@@ -153,7 +153,8 @@ extension BlueZ {
         }
         guard let device = objects[phone.path, BlueZObjects.device] else { return .gone(.disconnected) }
         let isConnected = device["Connected"]?.boolean == true
-        guard isConnected, device["ServicesResolved"]?.boolean == true,
+        // Not `isConnected` too: after a restart BlueZ 5.66 was seen to tell of the services and never of the connection.
+        guard device["ServicesResolved"]?.boolean == true,
             let paths = objects.characteristics(of: phone.path, in: profile)
         else { return .notYet(isConnected: isConnected) }
         return .found(paths)

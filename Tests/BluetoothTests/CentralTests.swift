@@ -117,6 +117,18 @@ struct CentralTests {
         }
     }
 
+    @Test func aConnectionThatBlueZNeverTellsOfIsUsedAllTheSame() async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.tellsConnected = false
+            try radio.bluez.add(phone, at: phoneAddress)
+            let link = try await radio.connect()
+            #expect(try await link.read().count == 45)
+            await link.close()
+            #expect(radio.known == [])
+        }
+    }
+
     @Test func characteristicsThatComeLaterThanTheirServicesAreWaitedFor() async throws {
         try await Radio.with { radio in
             var phone = FakeBlueZ.Phone()

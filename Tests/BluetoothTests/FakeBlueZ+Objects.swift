@@ -98,7 +98,7 @@ extension FakeBlueZ {
             call.refuse(name, text)
         case .yes:
             state.withLock { $0.connecting -= 1 }
-            set(address, ["Connected": .boolean(true)])
+            if phone.tellsConnected { set(address, ["Connected": .boolean(true)]) }
             call.answer()
             guard phone.resolves else { return }
             if !phone.isLate { exportServices(of: address, phone) }

@@ -16,6 +16,8 @@ final class FakeBlueZ: Sendable {
         /// Refusals before the first connect that goes as `connect` says.
         var refusals = 0
         var resolves = true
+        /// Whether bluetoothd tells that it is connected.
+        var tellsConnected = true
         /// The characteristics come this much later than `ServicesResolved`.
         var isLate = false
         var mtu: UInt16 = 185
