@@ -100,7 +100,8 @@ actor BlueZ {
         var iterator = signals.makeAsyncIterator()
         while let signal = try await iterator.next(isolation: self) {
             if signal.droppedBefore > 0 { try await snapshot() }
-            if signal.member == "NameOwnerChanged", signal.arguments.count == 3 {
+            if signal.sender == "org.freedesktop.DBus" {
+                guard signal.arguments.count == 3, signal.arguments[0].text == Self.name else { continue }
                 let new = signal.arguments[2].text ?? ""
                 try await adopt(new.isEmpty ? nil : new)
             } else if signal.sender == owner {

@@ -111,7 +111,6 @@ extension BluetoothCentral {
             let delay = await arrangeScan()
             await bluez.changes.wait(after: version, atMost: delay, clock: clock)
         }
-        if isScanning { await stopScan() }
     }
 
     /// Starts, stops or renews the scan as it is wanted now.

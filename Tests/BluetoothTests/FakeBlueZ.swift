@@ -8,7 +8,11 @@ import Synchronization
 final class FakeBlueZ: Sendable {
     /// What one phone does.
     struct Phone: Sendable {
-        enum Answer: Sendable { case yes, silence, no(name: String, text: String) }
+        enum Answer: Sendable {
+            case yes, silence, no(name: String, text: String)
+            /// Yes, when the test lets it.
+            case held
+        }
 
         var services = [testService.description]
         var rssi: Int16 = 127
@@ -52,6 +56,7 @@ final class FakeBlueZ: Sendable {
         var inProgress = 0
         var filter: [String: BusValue] = [:]
         var kept: [FakeCall] = []
+        var held: [(address: String, call: FakeCall)] = []
         var connecting = 0
         var mostConnecting = 0
         var pipes: [String: [PacketPipe]] = [:]

@@ -56,6 +56,30 @@ struct PeripheralTests {
         }
     }
 
+    @Test func anAdvertisementThatWasTakenOffTheAirIsPutBack() async throws {
+        try await Phone.with { phone in
+            await phone.peripheral.advertise(Advertisement(services: [testService]))
+            await phone.bluez.until { $0.advertisement != nil }
+            let (sender, path) = try #require(phone.bluez.state.withLock { $0.advertisement })
+            phone.bluez.state.withLock { $0.advertisement = nil }
+            let release = BusCall(to: sender, at: path, "org.bluez.LEAdvertisement1", "Release")
+            try await phone.bluez.bus?.call(release)
+            await phone.bluez.until { $0.advertisement != nil }
+        }
+    }
+
+    @Test func anAdapterThatWasPulledOutIsToldEverythingAgain() async throws {
+        try await Phone.with { phone in
+            await phone.peripheral.advertise(Advertisement(services: [testService]))
+            await phone.bluez.until { $0.application != nil && $0.advertisement != nil }
+            try phone.bluez.unplug()
+            phone.bluez.state.withLock { ($0.application, $0.advertisement) = (nil, nil) }
+            for await state in phone.peripheral.states where state == .unavailable(.noAdapter(nil)) { break }
+            try phone.bluez.plugIn()
+            await phone.bluez.until { $0.application != nil && $0.advertisement != nil }
+        }
+    }
+
     @Test func aLongReadGivesTheRestOfTheSameBytes() async throws {
         try await Phone.with { phone in
             await phone.bluez.until { $0.application != nil }
