@@ -28,6 +28,7 @@ actor BlueZ {
     private(set) var epoch = 0
     private(set) var bus: BusConnection?
     private var owner: String?
+    private var snapshotEpoch = -1
     private var agentEpoch = -1
     private var sweptEpoch = -1
     private var refusal: RadioState.Reason?
@@ -35,6 +36,8 @@ actor BlueZ {
     /// Phones to remove that could not be removed yet.
     private var leftovers: Set<ObjectPath> = []
     private var inUse: [ObjectPath: Int] = [:]
+    /// The program ends: no phone is taken up any more.
+    private(set) var isLeaving = false
 
     init(setup: Setup, seen: @escaping @Sendable (BluetoothAddress, BlueZObjects.Properties) -> Void) {
         (self.setup, self.seen) = (setup, seen)
@@ -44,6 +47,7 @@ actor BlueZ {
 
     /// Works until the task is cancelled.
     func run() async {
+        isLeaving = false
         await withDiscardingTaskGroup { group in
             group.addTask { await self.stayConnected() }
             group.addTask { await self.maintain() }
@@ -65,7 +69,7 @@ actor BlueZ {
             guard let last = steps.last else { return }
             let delay = tries < steps.count ? steps[tries] : last
             tries += 1
-            try? await setup.clock.sleep(for: delay, tolerance: nil)  // Throws only when cancelled, which the loop sees.
+            try? await setup.clock.sleep(for: delay, tolerance: nil)  // Throws only when cancelled.
         }
     }
 
@@ -96,7 +100,8 @@ actor BlueZ {
         var iterator = signals.makeAsyncIterator()
         while let signal = try await iterator.next(isolation: self) {
             if signal.droppedBefore > 0 { try await snapshot() }
-            if signal.member == "NameOwnerChanged", signal.arguments.count == 3 {
+            if signal.sender == "org.freedesktop.DBus" {
+                guard signal.arguments.count == 3, signal.arguments[0].text == Self.name else { continue }
                 let new = signal.arguments[2].text ?? ""
                 try await adopt(new.isEmpty ? nil : new)
             } else if signal.sender == owner {
@@ -126,6 +131,7 @@ actor BlueZ {
                 throw .unreadable(reason: "bluetoothd's list of objects")
             }
             self.objects = objects
+            snapshotEpoch = epoch
         } catch {
             // It went while it was asked: the bus tells so next.
             guard case .refused = error else { throw error }
@@ -153,6 +159,7 @@ actor BlueZ {
     var state: RadioState {
         guard bus != nil else { return .unavailable(busFailure) }
         guard owner != nil else { return .unavailable(.noDaemon) }
+        guard snapshotEpoch == epoch else { return .unavailable(.starting) }
         guard let path = adapterPath else { return .unavailable(.noAdapter(setup.adapter)) }
         if adapterProperty("PowerState")?.text == "off-blocked" { return .unavailable(.blocked) }
         guard adapterProperty("Powered")?.boolean == true else { return .unavailable(refusal ?? .poweredOff) }
@@ -357,6 +364,20 @@ extension BlueZ {
         changes.bump()
     }
 
+    /// Lets every phone go that is in use or was left, before the connection ends.
+    func leave() async {
+        isLeaving = true
+        let paths = leftovers.union(inUse.keys)
+        await withDiscardingTaskGroup { group in
+            for path in paths {
+                group.addTask {
+                    await self.disconnect(path)
+                    await self.remove(path)
+                }
+            }
+        }
+    }
+
     /// Ends a connect that is still going on, too.
     func disconnect(_ path: ObjectPath) async {
         // A refusal means that there is nothing to end; silence is met by the removal.
@@ -375,9 +396,20 @@ extension BlueZ {
                 stage: .connect
             )
             leftovers.remove(path)
+            await untilGone(path)
         } catch {
             if case .refused(_, "org.bluez.Error.DoesNotExist", _) = error { leftovers.remove(path) }
             if case .refused(_, "org.freedesktop.DBus.Error.UnknownObject", _) = error { leftovers.remove(path) }
+        }
+    }
+}
+
+extension BlueZ {
+    /// The signal of a removal may be taken in a moment after the answer. Until then the phone seems to be there.
+    fileprivate func untilGone(_ path: ObjectPath) async {
+        let now = epoch
+        for _ in 0..<16 where objects[path, BlueZObjects.device] != nil && epoch == now {
+            await changes.wait(after: changes.version, atMost: .milliseconds(50), clock: setup.clock)
         }
     }
 }

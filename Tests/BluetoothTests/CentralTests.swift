@@ -117,6 +117,18 @@ struct CentralTests {
         }
     }
 
+    @Test func aConnectionThatBlueZNeverTellsOfIsUsedAllTheSame() async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.tellsConnected = false
+            try radio.bluez.add(phone, at: phoneAddress)
+            let link = try await radio.connect()
+            #expect(try await link.read().count == 45)
+            await link.close()
+            #expect(radio.known == [])
+        }
+    }
+
     @Test func characteristicsThatComeLaterThanTheirServicesAreWaitedFor() async throws {
         try await Radio.with { radio in
             var phone = FakeBlueZ.Phone()
@@ -201,7 +213,9 @@ struct CentralTests {
     @Test func oneConnectAtATime() async throws {
         try await Radio.with { radio in
             let addresses = (1...4).map { "4F:12:00:AA:BB:0\($0)" }
-            for address in addresses { try radio.bluez.add(FakeBlueZ.Phone(), at: address) }
+            var phone = FakeBlueZ.Phone()
+            phone.connect = .held
+            for address in addresses { try radio.bluez.add(phone, at: address) }
             await radio.untilReady()
             var found: Set<BluetoothAddress> = []
             for try await sighting in radio.central.sightings(of: [testService]) {
@@ -211,6 +225,12 @@ struct CentralTests {
             try await withThrowingTaskGroup(of: Link.self) { group in
                 for address in found {
                     group.addTask { try await radio.central.connect(to: address, testProfile) }
+                }
+                for _ in addresses {
+                    await radio.bluez.until { !$0.held.isEmpty }
+                    // The others' calls would be here by now: they go over the same bus.
+                    for _ in 0..<20 { _ = try await radio.bluez.bus?.owner(of: "org.bluez") }
+                    radio.bluez.releaseConnect()
                 }
                 for try await link in group { await link.close() }
             }

@@ -96,15 +96,26 @@ extension FakeBlueZ {
         case .no(let name, let text):
             state.withLock { $0.connecting -= 1 }
             call.refuse(name, text)
-        case .yes:
-            state.withLock { $0.connecting -= 1 }
-            set(address, ["Connected": .boolean(true)])
-            call.answer()
-            guard phone.resolves else { return }
-            if !phone.isLate { exportServices(of: address, phone) }
-            set(address, ["ServicesResolved": .boolean(true)])
-            if phone.isLate { exportServices(of: address, phone) }
+        case .held: state.withLock { $0.held.append((address, call)) }
+        case .yes: connected(address, phone, call)
         }
+    }
+
+    /// Lets the connect that has waited longest go on.
+    func releaseConnect() {
+        let next = state.withLock { state in state.held.isEmpty ? nil : state.held.removeFirst() }
+        guard let next else { return }
+        connected(next.address, state.withLock { $0.phones[next.address] ?? Phone() }, next.call)
+    }
+
+    private func connected(_ address: String, _ phone: Phone, _ call: FakeCall) {
+        state.withLock { $0.connecting -= 1 }
+        if phone.tellsConnected { set(address, ["Connected": .boolean(true)]) }
+        call.answer()
+        guard phone.resolves else { return }
+        if !phone.isLate { exportServices(of: address, phone) }
+        set(address, ["ServicesResolved": .boolean(true)])
+        if phone.isLate { exportServices(of: address, phone) }
     }
 
     private func set(_ address: String, _ changes: [String: BusValue?]) {
@@ -197,8 +208,11 @@ extension FakeBlueZ {
                     call.answer()
                 },
                 "UnregisterAdvertisement": method(takes: "o") { fake, call in
-                    fake.state.withLock { $0.advertisement = nil }
-                    call.answer()
+                    let was = fake.state.withLock { state in
+                        defer { state.advertisement = nil }
+                        return state.advertisement
+                    }
+                    if was == nil { call.refuse("org.bluez.Error.DoesNotExist") } else { call.answer() }
                 },
             ]
         )

@@ -8,7 +8,11 @@ import Synchronization
 final class FakeBlueZ: Sendable {
     /// What one phone does.
     struct Phone: Sendable {
-        enum Answer: Sendable { case yes, silence, no(name: String, text: String) }
+        enum Answer: Sendable {
+            case yes, silence, no(name: String, text: String)
+            /// Yes, when the test lets it.
+            case held
+        }
 
         var services = [testService.description]
         var rssi: Int16 = 127
@@ -16,6 +20,8 @@ final class FakeBlueZ: Sendable {
         /// Refusals before the first connect that goes as `connect` says.
         var refusals = 0
         var resolves = true
+        /// Whether bluetoothd tells that it is connected.
+        var tellsConnected = true
         /// The characteristics come this much later than `ServicesResolved`.
         var isLate = false
         var mtu: UInt16 = 185
@@ -50,6 +56,7 @@ final class FakeBlueZ: Sendable {
         var inProgress = 0
         var filter: [String: BusValue] = [:]
         var kept: [FakeCall] = []
+        var held: [(address: String, call: FakeCall)] = []
         var connecting = 0
         var mostConnecting = 0
         var pipes: [String: [PacketPipe]] = [:]
@@ -95,6 +102,8 @@ final class FakeBlueZ: Sendable {
         try bus.export([agentManager], at: ObjectPath("/org/bluez") ?? .root)
         if state.withLock({ $0.hasAdapter }) { try plugIn() }
         for address in state.withLock({ Array($0.known.keys) }) { try show(address) }
+        // The bus may not have seen yet that the one before is gone.
+        while try await bus.owner(of: "org.bluez") != nil {}
         try await bus.own("org.bluez")
     }
 
@@ -122,6 +131,7 @@ final class FakeBlueZ: Sendable {
             properties: properties
         ) { [weak self] name, value in
             guard let self else { return .taken }
+            defer { self.changes.bump() }
             return self.state.withLock { state in
                 state.calls.append("Set " + name)
                 if let text = state.powerRefusal { return .refused(name: "org.bluez.Error.Failed", text: text) }

@@ -4,7 +4,10 @@ import Testing
 
 @testable import Bluetooth
 
-let testService = BluetoothUUID("7d2b0001-5c1e-4f0a-9b6d-3a8e41f7c2d9") ?? BluetoothUUID("180f")!
+/// Source: BPP/1 section 3, `bleServiceUUID`.
+let testService = BluetoothUUID(
+    bytes: [0x7D, 0x2B, 0, 1, 0x5C, 0x1E, 0x4F, 0x0A, 0x9B, 0x6D, 0x3A, 0x8E, 0x41, 0xF7, 0xC2, 0xD9]
+)
 let testProfile = LinkProfile(service: testService)
 let phoneAddress = "4F:12:00:AA:BB:01"
 
