@@ -73,7 +73,8 @@ final class AcquirerBench: Sendable {
     }
 
     /// Does what the control API does, and returns its answer.
-    @discardableResult func control(_ method: String, _ word: String, _ body: String = "") async throws -> AcquirerReply {
+    @discardableResult func control(_ method: String, _ word: String, _ body: String = "") async throws -> AcquirerReply
+    {
         let request = GatewayRequest(
             method,
             "/control/\(word)",

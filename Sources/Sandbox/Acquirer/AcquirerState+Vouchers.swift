@@ -100,7 +100,7 @@ extension AcquirerState {
         } catch {
             if error.code == .paymentBusy { return Self.answer(bundle.accept, .waiting, "busy") }
             let detail = error.detail ?? error.code.rawValue
-            return Self.answer(bundle.accept, .refused, detail)
+            return Self.answer(bundle.accept, detail == BundleCheck.voucherEnded ? .expired : .refused, detail)
         }
     }
 

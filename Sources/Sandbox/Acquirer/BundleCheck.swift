@@ -9,6 +9,9 @@ struct BundleCheck: Sendable {
     let issuer: String
     let environment: TerminalCertificate.Environment
 
+    /// The detail of a refusal for a voucher that had ended before the claim.
+    static let voucherEnded = "A1 voucher ended"
+
     /// Passes when terminal, phone and acquirer all signed what they should have.
     func check(_ bundle: ExecutionBundle) throws(AcquirerRefusal) {
         let claimedAt = Self.claimedAt(bundle)
@@ -82,7 +85,9 @@ struct BundleCheck: Sendable {
         do throws(AcceptanceRefusal) {
             _ = try check.check(bundle.accept, pass: bundle.pass, nowMilliseconds: now)
         } catch {
-            throw .bundle("A\(error.check.rawValue)")
+            // Of a voucher, synchronisation has a word of its own for this.
+            throw error.code == .voucherExpired && error.check == .a1
+                ? .bundle(Self.voucherEnded) : .bundle("A\(error.check.rawValue)")
         }
         guard bundle.pass.payload.issuer.utf8.elementsEqual(issuer.utf8) else { throw .bundle("A1") }
         if let voucher = bundle.pass.payload.voucher, bundle.accept.payload.spend != nil {
