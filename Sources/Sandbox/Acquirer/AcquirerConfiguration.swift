@@ -81,6 +81,11 @@ public struct AcquirerConfiguration: Sendable {
 
     public init() {}
 
+    /// Reads a ``seed`` from 64 hexadecimal digits. Nil for anything else.
+    public static func seed(hexadecimal text: String) -> [UInt8]? {
+        bytes(hex: text).flatMap { $0.count == 32 ? $0 : nil }
+    }
+
     // Source: BPP/1, section 7.3 and rule V4.
     static let certificateLifeSeconds = 7 * 86_400
     static let passLifeSeconds = 86_400
