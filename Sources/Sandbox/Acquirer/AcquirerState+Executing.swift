@@ -218,8 +218,9 @@ extension AcquirerState {
 
     /// Ends an attempt that is in progress. A second time nothing happens.
     mutating func settle(_ key: AcquirerPayment.Key, _ hash: ObjectHash, at now: WallTime) {
-        guard var payment = payments[key], let request = payment.request, let place = payment.place(of: hash),
-            payment.attempts[place].word == .inProgress, let payer = payment.attempts[place].payer
+        guard var payment = payments[key], let request = payment.request,
+            let place = payment.attempts.firstIndex(where: { $0.accept.hash == hash && $0.word == .inProgress }),
+            let payer = payment.attempts[place].payer
         else { return }
         let accept = payment.attempts[place].accept.payload
         let isPaid = payment.attempts[place].ordered == nil
