@@ -98,6 +98,24 @@ struct ExecutingTests {
         #expect(await bench.balance(.clearing) == 0)
     }
 
+    @Test func aPaymentThatTakesItsTimeEndsByItselfAndAStuckOneDoesNot() async throws {
+        let bench = try await AcquirerBench { $0.settleAfter = .seconds(2) }
+        try await bench.fault("execute:outcome=stuck,amount=1340")
+        let phone = try await bench.phone()
+        var bundles: [ExecutionBundle] = []
+        for amount in [12_50, 13_40] {
+            let request = try bench.terminal.request(amount)
+            bundles.append(try bench.terminal.bundle(request, try await phone.accept(request)))
+            #expect(
+                try await bench.shop.execute(bundles[bundles.count - 1])
+                    == .inProgress(askAgainAfter: .milliseconds(500))
+            )
+        }
+        bench.clock.advance(by: .seconds(3600))
+        #expect(try await bench.shop.payment(bundles[0].paymentID)?.word == .completed)
+        #expect(try await bench.shop.payment(bundles[1].paymentID)?.word == .inProgress)
+    }
+
     @Test func twoTerminalsThatNameTheirPaymentsAlikeDoNotShareOne() async throws {
         let bench = try await AcquirerBench()
         let phone = try await bench.phone()

@@ -9,15 +9,9 @@ import WalletConnectPay
 struct LoginTests {
     /// An integrator's back end: it knows who is logged in at its own shop, and asks the acquirer for a token.
     private func backEnd(_ bench: AcquirerBench, _ user: String, _ jwk: String) async throws -> String {
-        let body = #"{"userIdentifier":"\#(user)","jwk":\#(jwk)}"#
-        let request = GatewayRequest(
-            "POST",
-            "/delegated/tokens",
-            headers: ["Api-Key": "partner"],
-            body: Array(body.utf8)
-        )
-        let reply = try #require(await bench.acquirer.answer(request))
-        return try #require(reply.json?["jwe"]?.stringValue)
+        var client = bench.shop
+        client.session = nil
+        return try await client.delegatedToken(for: user, jwk: jwk, partnerKey: Secret("partner"))
     }
 
     @Test func aMerchantLogsInAndItsSessionEndsWithTheLogout() async throws {
@@ -90,6 +84,20 @@ struct LoginTests {
         // A session is no such token, and such a token no session.
         await #expect(throws: AcquirerError.refused(.init(code: .loginRefused))) {
             try await bench.shop.logIn(initToken: try #require(bench.shop.session))
+        }
+    }
+
+    @Test func onlyAPartnerIsGivenTokensAndOnlyForAccountsThatExist() async throws {
+        let bench = try await AcquirerBench()
+        let jwk = DelegatedKey().jwk
+        await #expect(throws: AcquirerError.signedOut) {
+            try await bench.shop.delegatedToken(for: "ben@example.com", jwk: jwk, partnerKey: Secret("guess"))
+        }
+        await #expect(throws: AcquirerError.refused(.init(code: .loginRefused))) {
+            try await bench.shop.delegatedToken(for: "nobody@example.com", jwk: jwk, partnerKey: Secret("partner"))
+        }
+        await #expect(throws: AcquirerError.invalid(field: "jwk", message: "not a public key of P-256")) {
+            try await bench.shop.delegatedToken(for: "ben@example.com", jwk: "{}", partnerKey: Secret("partner"))
         }
     }
 

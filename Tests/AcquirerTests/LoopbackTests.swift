@@ -93,7 +93,8 @@ struct LoopbackTests {
         try await withServer { bench, server in
             let transport = try HTTPClientTransport(hosts: .anyOverTLS(allowsLoopbackHTTP: true))
             for (method, path, body) in [
-                (HTTPRequest.Method.post, "/executions", [0xFF]), (.post, "/sync", [0x80]), (.put, "/payments/x", [0x80]),
+                (HTTPRequest.Method.post, "/executions", [0xFF]), (.post, "/sync", [0x80]),
+                (.put, "/payments/x", [0x80]),
                 (.post, "/login", Array("[]".utf8)),
             ] {
                 let url = server.url + path

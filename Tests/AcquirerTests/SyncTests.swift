@@ -73,6 +73,20 @@ struct SyncTests {
         #expect(await counter.bench.moved().shop == (verdict == .expired ? 0 : 12_50))
     }
 
+    @Test func anOnlineClaimThatNobodyHandedInInTimeIsExpired() async throws {
+        let bench = try await AcquirerBench()
+        let phone = try await bench.phone()
+        let bundles = try await [601, 0].asyncMap { wait in
+            let request = try bench.terminal.request()
+            let bundle = try bench.terminal.bundle(request, try await phone.accept(request))
+            bench.clock.advance(by: .seconds(wait))
+            return bundle
+        }
+        let answers = try await bench.shop.sync(bundles.map { .bundle($0) })
+        #expect(answers.map(\.verdict) == [.expired, .settled])
+        #expect(answers.map(\.isPaid) == [false, true])
+    }
+
     @Test func aVoucherThatHadEndedBeforeTheClaimIsExpired() async throws {
         var counter = try await Counter()
         counter.bench.clock.advance(by: .seconds(3 * 86_400 + 601))
@@ -253,5 +267,13 @@ struct SyncTests {
         await #expect(throws: AcquirerError.invalid(field: "items", message: "1 to 32 at once")) {
             try await bench.shop.sync([])
         }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async throws -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
     }
 }

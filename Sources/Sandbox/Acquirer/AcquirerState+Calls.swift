@@ -58,9 +58,8 @@ extension AcquirerState {
             subject.accounts = Set(items.map { $0.accept.payload.instrumentID.lowercased() })
             return (subject, items.first?.paymentID.description)
         case .payment, .announce, .void:
-            let amount = order.first { $0.id.description == route.name }.flatMap {
-                payments[$0]?.request?.payload.amount
-            }
+            let key = faults.isEmpty ? nil : PaymentID(route.name).flatMap { keys(named: $0).first }
+            let amount = key.flatMap { payments[$0]?.request?.payload.amount }
             subject.amount = amount.map(UInt64.init)
             return (subject, route.name)
         default: return (subject, nil)
@@ -215,10 +214,9 @@ extension AcquirerState {
     /// The payment of the path, as far as the caller may see it.
     private func payment(_ route: AcquirerRoute, _ caller: Caller?) throws(AcquirerRefusal) -> AcquirerReply {
         guard let id = PaymentID(route.name) else { throw .malformed("not a payment's name") }
-        let key = order.first { key in
+        let key = keys(named: id).first { key in
             // A customer knows the name from the terminal; nobody can guess it.
-            key.id == id
-                && (caller?.role == .merchant ? key.merchant == caller?.account : payments[key]?.request != nil)
+            caller?.role == .merchant ? key.merchant == caller?.account : payments[key]?.request != nil
         }
         guard let key, let payment = payments[key] else { throw AcquirerRefusal(code: .paymentNotFound) }
         return AcquirerReply(200, payment.json)

@@ -70,8 +70,10 @@ extension AcquirerState {
         var payer: AcquirerBooks.Account?
         var kind = "payment"
         var evidence: Signed<PaymentAcceptance>?
-        /// Ends only later, or never by itself.
+        /// Ends only later.
         var isSlow = false
+        /// Never ends by itself.
+        var isStuck = false
         var ordered: DeclineCode?
     }
 
@@ -104,7 +106,8 @@ extension AcquirerState {
             case "expired": .tooLate
             default: nil
             }
-        judged.isSlow = script.outcome == "stuck" || configuration.settleAfter != .zero
+        judged.isStuck = script.outcome == "stuck"
+        judged.isSlow = judged.isStuck || configuration.settleAfter != .zero
         if judged.isSlow { judged.ordered = ordered } else { judged.decline = ordered }
         return judged
     }
@@ -210,7 +213,7 @@ extension AcquirerState {
         guard attempt.word == .inProgress else { return attempt }
         if !judged.isSlow {
             settle(key, attempt.accept.hash, at: now)
-        } else if judged.isSlow, let wait = configuration.settleAfter, wait > .zero {
+        } else if !judged.isStuck, let wait = configuration.settleAfter {
             schedule(.settlement(key, attempt.accept.hash), at: now.advanced(by: wait))
         }
         return payments[key]?.attempts.last ?? attempt

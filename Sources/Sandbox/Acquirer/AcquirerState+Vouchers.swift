@@ -126,7 +126,8 @@ extension AcquirerState {
 
     /// A phone tells of its accept: what came of it, or that the terminal has still to tell.
     private mutating func tell(_ accept: Signed<PaymentAcceptance>, at now: WallTime) -> ExactJSON {
-        let known = order.first { $0.id == accept.payload.paymentID && payments[$0]?.place(of: accept.hash) != nil }
+        let named = keys(named: accept.payload.paymentID)
+        let known = named.first { payments[$0]?.place(of: accept.hash) != nil }
         if let key = known, let payment = payments[key], let place = payment.place(of: accept.hash) {
             return Self.answer(payment.attempts[place], wasKnown: false)
         }
@@ -134,8 +135,11 @@ extension AcquirerState {
             (try? accept.verify(pass.pass.payload.deviceKey)) != nil
         else { return Self.answer(accept, .refused, "A2") }
         // The request may have been announced; whose payment it is, only the terminal says.
-        if let key = order.first(where: { $0.id == accept.payload.paymentID }), let payment = payments[key] {
-            if payment.isVoid { return Self.answer(accept, .cancelled, "void") }
+        for key in named {
+            guard let payment = payments[key] else { continue }
+            if payment.isVoid, payment.request?.hash == accept.payload.requestHash {
+                return Self.answer(accept, .cancelled, "void")
+            }
             if payment.request?.hash == accept.payload.requestHash, !payment.told.contains(accept) {
                 update(key, at: now) { $0.told.append(accept) }
             }

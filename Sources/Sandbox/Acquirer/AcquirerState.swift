@@ -126,6 +126,11 @@ public struct AcquirerState: Sendable {
         payments[key] = payment
     }
 
+    /// Payments of this name, of whichever merchant.
+    func keys(named id: TapProtocol.PaymentID) -> [AcquirerPayment.Key] {
+        configuration.merchants.map { AcquirerPayment.Key(merchant: $0.id, id: id) }.filter { payments[$0] != nil }
+    }
+
     func customer(_ id: String) -> AcquirerConfiguration.Customer? {
         configuration.customers.first { $0.id.utf8.elementsEqual(id.utf8) }
     }
