@@ -149,7 +149,7 @@ struct SyncTests {
         #expect(conflict.verdict == .conflict)
         #expect(conflict.isPaid)
         let evidence = conflict.evidence
-        #expect(evidence.count == 2)
+        try #require(evidence.count == 2)
         #expect(DoubleSpendProof(evidence[0], evidence[1], pass: counter.hold.pass) != nil)
         // 40 and 45 of 100 are gone: 30 more is the merchant's loss.
         let loss = try await counter.sync(again)
