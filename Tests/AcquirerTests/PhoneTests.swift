@@ -115,6 +115,7 @@ struct PhoneTests {
         let first = try await bench.shop.payments(limit: 4)
         #expect(first.payments.map(\.amount) == [6, 5, 4, 3])
         #expect(first.payments.map(\.word) == [.initiated, .completed, .completed, .completed])
+        try #require(first.payments.count == 4)
         #expect(first.payments[1].attempts.map(\.number) == [1])
         let second = try await bench.shop.payments(after: first.nextCursor, limit: 4)
         #expect(second.payments.map(\.amount) == [2, 1])
