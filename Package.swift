@@ -96,7 +96,9 @@ let package = Package(
         ),
         .target(
             name: "Sandbox",
-            dependencies: ["Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "WebServer", logging],
+            dependencies: [
+                "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WebServer", logging,
+            ],
             swiftSettings: swift6
         ),
 
@@ -113,8 +115,8 @@ let package = Package(
         .executableTarget(
             name: "till-sandbox",
             dependencies: [
-                "Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "Net", "WebServer", "Sandbox", argumentParser,
-                logging, serviceLifecycle, unixSignals, "Yams",
+                "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "Net", "WebServer", "Sandbox",
+                argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
         ),
@@ -169,6 +171,11 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "PhoneTests",
+            dependencies: ["Ethereum", "Payments", "Sandbox", "StrictJSON", "TapProtocol"],
             swiftSettings: swift6
         ),
         .testTarget(
