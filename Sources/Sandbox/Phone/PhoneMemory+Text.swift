@@ -51,7 +51,8 @@ extension PhoneMemory {
             passes.compactMap(\.self), vouchers.compactMap(\.self), keys.compactMap(\.self)
         )
         denied = DenyList(
-            terminalIDs: Set(terminals.compactMap(\.self)), certificateHashes: Set(certificates.compactMap(\.self))
+            terminalIDs: Set(terminals.compactMap(\.self)),
+            certificateHashes: Set(certificates.compactMap(\.self))
         )
         var watchedOffers: [PaymentID: PhonePayment.Offer] = [:]
         for id in watched.compactMap(\.self) {

@@ -30,7 +30,9 @@ struct PhoneMemory: Sendable {
         }
         for index in vouchers.indices {
             guard let outstanding = vouchers[index].outstanding else { continue }
-            if !(payment.mayBeCharged && payment.current?.paymentID == outstanding) { vouchers[index].ended(outstanding) }
+            if !(payment.mayBeCharged && payment.current?.paymentID == outstanding) {
+                vouchers[index].ended(outstanding)
+            }
         }
     }
 }
