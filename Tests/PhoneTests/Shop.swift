@@ -186,6 +186,11 @@ actor FakeAcquirer: PhoneAcquirer {
         return DenyList()
     }
 
+    func instruments() throws(PhoneAcquirerError) -> [String] {
+        try reach()
+        return ["visa", "bank"]
+    }
+
     private func sign(_ pass: PaymentPass) throws(PhoneAcquirerError) -> Signed<PaymentPass> {
         do throws(SigningFailure) {
             return try Signed(signing: pass, with: shop.gateway)

@@ -11,6 +11,8 @@ struct PhoneMemory: Sendable {
     var vouchers: [VoucherChain] = []
     var keys: [TrustedGatewayKey] = []
     var denied = DenyList()
+    /// The gateway's names of what the customer can pay with.
+    var instruments: [String] = []
 
     init(deviceKey: [UInt8]) { self.deviceKey = deviceKey }
 

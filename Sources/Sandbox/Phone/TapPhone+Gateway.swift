@@ -144,11 +144,13 @@ extension TapPhone {
         do throws(PhoneAcquirerError) {
             let keys = try await acquirer.keys()
             let denied = try await acquirer.denyList()
+            let instruments = configuration.user.instruments.isEmpty ? try await acquirer.instruments() : []
             let missing = configuration.passCount - memory.passes.count
             let passes = missing > 0 ? try await acquirer.passes(missing, for: deviceKey) : []
             guard !isDead else { return }
             for key in keys where !memory.keys.contains(key) { memory.keys.append(key) }
             memory.denied = denied
+            if !instruments.isEmpty { memory.instruments = instruments }
             memory.passes += passes.filter { isOurs($0) }
             if let wish = configuration.voucherWish, usableVoucher(wish.currency, wish.exponent) == nil {
                 let pass = try await acquirer.preAuthorize(wish, for: deviceKey)
