@@ -357,12 +357,9 @@ struct PayingTests {
             let (accept, _) = try await terminal.accept()
             await bench.acquirer.set(isReachable: false)
             try await terminal.send(.cancelledByTerminal(id, .merchant))
-            _ = try await terminal.message()
-            await bench.acquirer.set(isReachable: true)
+            await bench.diary.wait(for: .gateway(PhoneAcquirerError.unreachable("test").description))
             _ = try await bench.acquirer.receipt(request, accept)
-            await bench.diary.wait {
-                $0.contains { if case .gateway(let text) = $0 { text.contains("answer") } else { false } }
-            }
+            await bench.acquirer.set(isReachable: true)
             await bench.pass(.seconds(2), phone)
             await bench.diary.wait(for: .ended(id, .paid))
         }

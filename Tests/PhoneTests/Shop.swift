@@ -128,6 +128,17 @@ final class Diary: Sendable {
         for go in ready { go.resume() }
     }
 
+    /// Looks again whether somebody waits for what is so by now.
+    func nudge() {
+        let ready = state.withLock { state in
+            let events = state.events
+            let ready = state.waiting.filter { $0.test(events) }.map(\.go)
+            state.waiting.removeAll { $0.test(events) }
+            return ready
+        }
+        for go in ready { go.resume() }
+    }
+
     /// Returns when the diary is so.
     func wait(_ test: @escaping @Sendable ([PhoneEvent]) -> Bool) async {
         await withCheckedContinuation { continuation in
@@ -159,6 +170,7 @@ actor FakeAcquirer: PhoneAcquirer {
     var declines = 0
     var answersExecutions = true
     var syncAnswer: PhoneSyncAnswer?
+    private var denied = DenyList()
     private(set) var bundles = 0
     private(set) var synced = 0
 
@@ -169,6 +181,8 @@ actor FakeAcquirer: PhoneAcquirer {
         if let declines { self.declines = declines }
         if let answersExecutions { self.answersExecutions = answersExecutions }
     }
+
+    func set(denied: DenyList) { self.denied = denied }
 
     func set(syncAnswer: PhoneSyncAnswer?) { self.syncAnswer = syncAnswer }
 
@@ -183,7 +197,7 @@ actor FakeAcquirer: PhoneAcquirer {
 
     func denyList() throws(PhoneAcquirerError) -> DenyList {
         try reach()
-        return DenyList()
+        return denied
     }
 
     func instruments() throws(PhoneAcquirerError) -> [String] {

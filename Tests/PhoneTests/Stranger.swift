@@ -11,6 +11,7 @@ final class Stranger: Sendable {
         var heard = MessageNumbering()
         var fragmenter: Fragmenter
         var reassembler = Reassembler()
+        var isCut = false
     }
 
     let central: String
@@ -63,6 +64,14 @@ final class Stranger: Sendable {
         let value = value
         await phone.subscribe(central: central, maximumValueLength: bytes) { value.yield($0) }
     }
+
+    /// The phone is dead: nothing more comes.
+    func cut() {
+        state.withLock { $0.isCut = true }
+        value.finish()
+    }
+
+    var isCut: Bool { state.withLock { $0.isCut } }
 
     func disconnect() async { await phone.unsubscribe(central: central) }
 
@@ -176,10 +185,10 @@ struct Bench {
         _ configuration: PhoneConfiguration,
         storage: (any PhoneStorage)? = nil,
         diary: Diary? = nil,
-        onlineFirst: Bool = true,
         _ body: (TapPhone) async throws -> Result
     ) async throws -> Result {
         let diary = diary ?? self.diary
+        let before = diary.events.count
         let phone = try TapPhone(
             configuration,
             acquirer: acquirer,
@@ -189,8 +198,12 @@ struct Bench {
         )
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await phone.run() }
-            if configuration.isOnline, await acquirer.isReachable {
-                await diary.wait { $0.contains { if case .gateway = $0 { true } else { false } } }
+            let isReachable = await acquirer.isReachable
+            await diary.wait { events in
+                let new = events.dropFirst(before)
+                let isOpen = new.contains { if case .advertising(_?) = $0 { true } else { false } }
+                let hasPasses = new.contains { if case .gateway = $0 { true } else { false } }
+                return isOpen && (hasPasses || !configuration.isOnline || !isReachable)
             }
             defer { group.cancelAll() }
             return try await body(phone)
