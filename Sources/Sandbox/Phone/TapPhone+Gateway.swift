@@ -15,9 +15,16 @@ extension TapPhone {
     }
 
     /// Asks about each open payment, and goes on until there is an answer.
-    func startAsking() {
+    /// - Parameter atOnce: Also where the last question was a moment ago: there is something new to say.
+    func startAsking(atOnce: Bool = false) {
         guard isOnline else { return }
-        for id in memory.dossiers.keys where needsAnswer(id) && asked.insert(id).inserted { begin(.ask(id)) }
+        for id in memory.dossiers.keys where needsAnswer(id) {
+            if asked.insert(id).inserted {
+                begin(.ask(id))
+            } else if atOnce {
+                deadlines[.ask(id)] = now
+            }
+        }
     }
 
     func ask(_ id: PaymentID) async {
