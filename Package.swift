@@ -63,6 +63,13 @@ let package = Package(
             swiftSettings: swift6
         ),
         .target(name: "WalletConnectPay", swiftSettings: swift6),
+        .target(
+            name: "Acquirer",
+            dependencies: [
+                "TapProtocol", "StrictJSON", "WalletConnectPay", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: swift6
+        ),
 
         // Adapters: each touches one outside thing and knows no other adapter.
         .target(
@@ -102,7 +109,9 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
-                "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WebServer", logging,
+                "Acquirer", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WebServer",
+                logging,
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: swift6
         ),
@@ -120,7 +129,8 @@ let package = Package(
         .executableTarget(
             name: "till-sandbox",
             dependencies: [
-                "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "Net", "WebServer", "Sandbox",
+                "Acquirer", "Bluetooth", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "Net",
+                "WebServer", "Sandbox",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
@@ -169,6 +179,14 @@ let package = Package(
             dependencies: [
                 "Journal", "Payments", "till-bench-journal", subprocess,
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "AcquirerTests",
+            dependencies: [
+                "Acquirer", "Net", "Payments", "Sandbox", "StrictJSON", "TapProtocol", "WalletConnectPay", subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: swift6
