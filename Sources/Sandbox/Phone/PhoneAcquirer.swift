@@ -37,6 +37,8 @@ public enum PhoneAnswer: Sendable, Hashable {
     /// It has ended. The receipt is not checked yet.
     case receipt(Signed<PaymentReceipt>)
     case inProgress
+    /// It was taken back before anything was executed, and nothing ever will be.
+    case void
     /// The gateway has seen no claim for it.
     case unknown
 }

@@ -16,6 +16,9 @@ public struct PhoneConfiguration: Sendable {
     /// Trusted from the start, beside those that the gateway names.
     public var keys: [TrustedGatewayKey]
     public var isOnline: Bool
+    /// A phone that has no keys yet fetches them and its passes before it opens its pay screen, also where it is offline
+    /// from then on: nobody carries a phone that was never online.
+    public var preparesFirst: Bool
     /// The network comes back after this.
     public var backOnlineAfter: Duration?
     /// The longest message that this phone takes, 2048 to 4096.
@@ -37,6 +40,7 @@ public struct PhoneConfiguration: Sendable {
         voucherWish: VoucherWish? = nil,
         keys: [TrustedGatewayKey] = [],
         isOnline: Bool = true,
+        preparesFirst: Bool = false,
         backOnlineAfter: Duration? = nil,
         messageBytes: Int = Framing.maximumMessageBytes,
         diesAt: KillPoint? = nil,
@@ -46,7 +50,8 @@ public struct PhoneConfiguration: Sendable {
     ) {
         (self.service, self.tag, self.environment, self.user) = (service, tag, environment, user)
         (self.wallet, self.voucherWish, self.keys) = (wallet, voucherWish, keys)
-        (self.isOnline, self.backOnlineAfter, self.messageBytes) = (isOnline, backOnlineAfter, messageBytes)
+        (self.isOnline, self.preparesFirst) = (isOnline, preparesFirst)
+        (self.backOnlineAfter, self.messageBytes) = (backOnlineAfter, messageBytes)
         (self.diesAt, self.isOnce, self.passCount, self.timing) = (diesAt, isOnce, passCount, timing)
     }
 }

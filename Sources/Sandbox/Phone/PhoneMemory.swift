@@ -84,6 +84,8 @@ struct PaymentDossier: Sendable {
         case mine(PaymentStatus)
         /// The payment was made, and by somebody else.
         case others
+        /// An attempt before the last one failed.
+        case earlier
         case nothing
     }
 
@@ -99,7 +101,7 @@ struct PaymentDossier: Sendable {
         for accept in accepts.reversed() {
             let check = ReceiptCheck(trusted: trusted, issuer: issuer, request: request, accept: accept)
             guard let said = try? check.check(receipt, status: status) else { continue }
-            guard said == .completed || accept.hash == accepts.last?.hash else { return .nothing }
+            guard said == .completed || accept.hash == accepts.last?.hash else { return .earlier }
             return .mine(said)
         }
         let check = ReceiptCheck(trusted: trusted, issuer: issuer, request: request, accept: nil)

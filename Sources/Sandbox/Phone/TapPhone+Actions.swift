@@ -181,10 +181,15 @@ extension TapPhone {
             guard let outcome = outcome(of: id), outcomes[id] != outcome else { continue }
             outcomes[id] = outcome
             log(.ended(id, outcome))
-            if outcome != .unknown, configuration.isOnce { finished = outcome }
+            let isLast = outcome != .unknown && (outcome != .acceptedOffline || configuration.backOnlineAfter == nil)
+            if configuration.isOnce, isLast { finished = outcome }
             if outcome == .acceptedOffline { startSync() }
         }
-        if finished != nil, owner == nil { stop() }
+        guard finished != nil, owner == nil else { return }
+        switch memory.payment.state {
+        case .prompting, .held, .sent, .won: break
+        case .idle, .advertising, .linked, .ended: stop()
+        }
     }
 
     /// Nil while the payment is under way.

@@ -71,6 +71,7 @@ extension TapPhone {
         switch answer {
         case .inProgress: break
         case .unknown: feed(.gatewayKnowsNoClaim(id, nowMilliseconds: now))
+        case .void: feed(.gatewayResult(id, .cancelled))
         case .receipt(let receipt):
             switch dossier.finding(of: receipt, status: nil, trusted: memory.trusted) {
             case .mine(let status):
@@ -80,6 +81,7 @@ extension TapPhone {
                 // Another wallet's payment is the one; the gateway takes no second one.
                 if case .sent = memory.payment.state, memory.payment.current?.paymentID == id { feed(.otherPaid(id)) }
                 feed(.gatewayKnowsNoClaim(id, nowMilliseconds: now))
+            case .earlier: feed(.gatewayKnowsNoClaim(id, nowMilliseconds: now))
             case .nothing: log(.gateway("a receipt that proves nothing about payment \(id)"))
             }
         }
@@ -90,7 +92,10 @@ extension TapPhone {
         guard let gateway else { return }
         for case .walletOverTap(let host, let name) in dossier.request.payload.offeredRails {
             guard let status = await gateway.status(of: name, host: host), !isDead else { continue }
-            // The gateway's payment may have been made by another wallet, so only its failure ends this one.
+            // Without a claim for these signatures another wallet may have made the payment.
+            if status == .completed {
+                guard case .won = memory.payment.state else { continue }
+            }
             feed(.gatewayResult(dossier.paymentID, status))
         }
     }
@@ -168,6 +173,7 @@ extension TapPhone {
             }
             guard save() else { return }
             log(.gateway("\(memory.passes.count) passes, \(memory.vouchers.count) vouchers in store"))
+            if isPreparing { openShop() }
         } catch {
             guard !isDead else { return }
             log(.gateway(error.description))

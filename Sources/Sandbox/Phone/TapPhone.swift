@@ -40,6 +40,7 @@ public actor TapPhone {
     var asked: Set<PaymentID> = []
     var outcomes: [PaymentID: PhoneOutcome] = [:]
     var finished: PhoneOutcome?
+    var isPreparing = false
     private var sessionCount = 0
     /// Nothing happens any more: the power is out, or the storage failed.
     private(set) var isDead = false
@@ -165,21 +166,34 @@ public actor TapPhone {
             job.finish()
         }
         advertising.finish()
+        if memory.payment.mayBeCharged || !memory.payment.watched.isEmpty { return .unknown }
         return finished ?? memory.payment.current.flatMap { outcome(of: $0.paymentID) }
     }
 
     private func start() {
         guard !isDead else { return }
-        log(.online(isOnline))
         feed(.restarted)
         save()
-        openPayScreen()
+        isPreparing = configuration.preparesFirst && memory.keys.isEmpty && acquirer != nil
+        if isPreparing { isOnline = true }
+        log(.online(isOnline))
+        if isOnline { cameOnline() }
+        if !isPreparing { openShop() }
+        arm()
+    }
+
+    /// From here on terminals may come.
+    func openShop() {
+        isPreparing = false
+        if !configuration.isOnline { setOnline(false) }
         if let delay = configuration.backOnlineAfter, !isOnline {
             deadlines[.backOnline] = now + delay.wholeMilliseconds
         }
-        if isOnline { cameOnline() }
-        arm()
+        openPayScreen()
     }
+
+    /// Ends `run()`; an open payment stays open.
+    public func end() { stop() }
 
     /// Ends `run()`.
     func stop() {
