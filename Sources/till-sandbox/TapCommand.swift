@@ -44,7 +44,9 @@ struct WalletTapCommand: AsyncParsableCommand {
     @Option(help: "The name of an instrument; any number of times, best first: after a decline the next one pays.")
     var instrument: [String] = []
 
-    @Option(help: ArgumentHelp("Pre-authorise this on the first instrument.", valueName: "minor-units:currency"))
+    @Option(
+        help: ArgumentHelp("Pre-authorise this on the first instrument that can be.", valueName: "minor-units:currency")
+    )
     var voucher: String?
 
     @Flag(help: "Pay with the voucher even where the acquirer can be reached.")
@@ -266,7 +268,6 @@ extension WalletTapCommand {
         guard parts.count == 2, let limit = Int(parts[0]), limit > 0, (3...8).contains(parts[1].utf8.count) else {
             throw ValidationError("--voucher is minor units, a colon and a currency, for example 10000:USD")
         }
-        guard let instrument else { throw ValidationError("--voucher needs an --instrument to hold the money on") }
         let exponents = ["JPY": 0, "KRW": 0, "KWD": 3]
         let currency = String(parts[1])
         return VoucherWish(

@@ -368,7 +368,7 @@ struct PayingTests {
 }
 
 extension VoucherWish {
-    static let standard = VoucherWish(instrumentID: "visa", currency: "USD", exponent: 2, limitTotal: 100_00)
+    static let standard = VoucherWish(currency: "USD", exponent: 2, limitTotal: 100_00)
 }
 
 /// Storage without a disk.

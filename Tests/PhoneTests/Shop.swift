@@ -236,14 +236,16 @@ actor FakeAcquirer: PhoneAcquirer {
 
     func preAuthorize(
         _ wish: VoucherWish,
+        on instrumentID: String,
         for device: VerificationKey
     ) throws(PhoneAcquirerError) -> Signed<PaymentPass> {
         try reach()
+        guard instrumentID == "bank" else { throw .refused("it cannot be pre-authorised") }
         let voucher = PaymentPass.Voucher(
             currency: wish.currency,
             exponent: wish.exponent,
             limitTotal: wish.limitTotal,
-            instrumentID: wish.instrumentID
+            instrumentID: instrumentID
         )
         return try sign(pass(device, voucher))
     }

@@ -7,8 +7,8 @@ public actor AcquirerOfPhone: PhoneAcquirer {
     private var client: AcquirerClient
     private let login: String
     private let password: Secret
-    /// One order for one voucher: a lost answer must not hold the money twice.
-    private var orderName: String?
+    /// The names of orders without an answer so far: a lost answer must not hold the money twice.
+    private var orders: [String: String] = [:]
 
     /// - Parameters:
     ///   - client: Without a session.
@@ -41,13 +41,16 @@ public actor AcquirerOfPhone: PhoneAcquirer {
 
     public func preAuthorize(
         _ wish: VoucherWish,
+        on instrumentID: String,
         for device: VerificationKey
     ) async throws(PhoneAcquirerError) -> Signed<PaymentPass> {
-        let name = orderName ?? "phone-" + hex(TapPhone.randomBytes(12))
-        orderName = name
+        // The same order keeps its name, another one must not.
+        let whole = "\(instrumentID) \(wish.limitTotal) \(wish.currency)"
+        let name = orders[whole] ?? "phone-" + hex(TapPhone.randomBytes(12))
+        orders[whole] = name
         let made = try await loggedIn { client throws(AcquirerError) -> PreAuthorisation in
             let order = PreAuthorisationOrder(
-                instrumentID: wish.instrumentID,
+                instrumentID: instrumentID,
                 amount: wish.limitTotal,
                 currency: wish.currency,
                 exponent: wish.exponent,
@@ -65,7 +68,7 @@ public actor AcquirerOfPhone: PhoneAcquirer {
                 return mine
             }
         }
-        orderName = nil
+        orders[whole] = nil
         return made.pass
     }
 

@@ -59,13 +59,14 @@ public enum PhoneSyncAnswer: Sendable, Hashable {
 
 /// What a phone asks for in advance, so that it can pay with nobody online.
 public struct VoucherWish: Sendable, Hashable {
-    public var instrumentID: String
+    /// Nil for the first of the customer's instruments that can be pre-authorised.
+    public var instrumentID: String?
     public var currency: String
     public var exponent: Int
     /// Minor units.
     public var limitTotal: Int
 
-    public init(instrumentID: String, currency: String, exponent: Int, limitTotal: Int) {
+    public init(instrumentID: String? = nil, currency: String, exponent: Int, limitTotal: Int) {
         (self.instrumentID, self.currency, self.exponent) = (instrumentID, currency, exponent)
         self.limitTotal = limitTotal
     }
@@ -95,8 +96,10 @@ public protocol PhoneAcquirer: Sendable {
     /// Single-use passes for online payments.
     func passes(_ count: Int, for device: VerificationKey) async throws(PhoneAcquirerError) -> [Signed<PaymentPass>]
     /// Sets money aside for a voucher.
+    /// - Parameter instrumentID: Where the money is held; the wish's own name is not looked at.
     func preAuthorize(
         _ wish: VoucherWish,
+        on instrumentID: String,
         for device: VerificationKey
     ) async throws(PhoneAcquirerError) -> Signed<PaymentPass>
     /// Executes a bundle, or answers as it did before: the same bundle may be sent again and again.

@@ -165,11 +165,7 @@ extension TapPhone {
             if !instruments.isEmpty { memory.instruments = instruments }
             memory.passes += passes.filter { isOurs($0) }
             if let wish = configuration.voucherWish, usableVoucher(wish.currency, wish.exponent) == nil {
-                let pass = try await acquirer.preAuthorize(wish, for: deviceKey)
-                guard !isDead else { return }
-                if isOurs(pass), !memory.vouchers.contains(where: { $0.pass.payload.passID == pass.payload.passID }) {
-                    memory.vouchers.append(VoucherChain(pass: pass))
-                }
+                try await preAuthorize(wish, acquirer)
             }
             guard save() else { return }
             log(.gateway("\(memory.passes.count) passes, \(memory.vouchers.count) vouchers in store"))
@@ -179,6 +175,26 @@ extension TapPhone {
             log(.gateway(error.description))
             deadlines[.refill] = now + 5 * configuration.timing.asking.wholeMilliseconds
             arm()
+        }
+    }
+
+    /// The first instrument that the gateway takes; one that it refuses costs nothing but the voucher.
+    private func preAuthorize(
+        _ wish: VoucherWish,
+        _ acquirer: any PhoneAcquirer
+    ) async throws(PhoneAcquirerError) {
+        let all = configuration.user.instruments.isEmpty ? memory.instruments : configuration.user.instruments
+        for name in wish.instrumentID.map({ [$0] }) ?? all {
+            do throws(PhoneAcquirerError) {
+                let pass = try await acquirer.preAuthorize(wish, on: name, for: deviceKey)
+                guard !isDead else { return }
+                if isOurs(pass), !memory.vouchers.contains(where: { $0.pass.payload.passID == pass.payload.passID }) {
+                    memory.vouchers.append(VoucherChain(pass: pass))
+                }
+                return
+            } catch .refused(let reason) {
+                log(.gateway("no voucher on \(name): \(reason)"))
+            }
         }
     }
 
