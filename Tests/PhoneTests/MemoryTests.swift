@@ -128,7 +128,7 @@ struct MemoryTests {
         let storage = Drawer()
         try await bench.run(bench.configuration(), storage: storage) { _ in }
         let text = try #require(storage.load())
-        for damaged in ["", "x", String(text.dropLast()), text.replacing("idle", with: "sent")] {
+        for damaged in ["", "x", String(text.dropLast()), text.replacing("visa", with: "vise")] {
             let copy = Drawer()
             copy.save(damaged)
             #expect(throws: StateFileError.self) {
