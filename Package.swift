@@ -129,8 +129,9 @@ let package = Package(
         .executableTarget(
             name: "till-sandbox",
             dependencies: [
-                "Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "Net", "WebServer", "Sandbox", argumentParser,
-                logging, serviceLifecycle, unixSignals, "Yams",
+                "Acquirer", "Bluetooth", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "Net",
+                "WebServer", "Sandbox",
+                argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
         ),
@@ -197,6 +198,11 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "PhoneTests",
+            dependencies: ["Ethereum", "Payments", "Sandbox", "StrictJSON", "TapProtocol"],
             swiftSettings: swift6
         ),
         .testTarget(
