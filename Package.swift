@@ -23,6 +23,7 @@ let package = Package(
         // What a wallet compares before it signs.
         .library(name: "Ethereum", targets: ["Ethereum"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
+        .library(name: "WalletConnect", targets: ["WalletConnect"]),
         .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
         // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
         .library(name: "WalletConnectPayNet", targets: ["WalletConnectPay", "Net"]),
@@ -56,6 +57,11 @@ let package = Package(
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(
             name: "TapProtocol",
+            dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: swift6
+        ),
+        .target(
+            name: "WalletConnect",
             dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swift6
         ),
@@ -190,6 +196,14 @@ let package = Package(
             name: "TapProtocolTests",
             dependencies: [
                 "TapProtocol", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "WalletConnectTests",
+            dependencies: [
+                "WalletConnect", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Vectors"],
             swiftSettings: swift6
