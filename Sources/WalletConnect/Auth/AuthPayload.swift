@@ -61,7 +61,8 @@ public struct AuthPayload: Sendable, Equatable, Codable {
     }
 
     var hasOneLineEach: Bool {
-        let texts = [domain, aud, version, nonce, iat, nbf, exp, statement, requestId].compactMap { $0 } + (resources ?? [])
+        let texts =
+            [domain, aud, version, nonce, iat, nbf, exp, statement, requestId].compactMap { $0 } + (resources ?? [])
         return texts.count <= 128
             && texts.allSatisfy { $0.utf8.count <= 8192 && !$0.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) }
     }

@@ -69,7 +69,9 @@ public struct Cacao: Sendable, Equatable {
 
     private func checkTimes(_ asked: AuthPayload, _ now: Int64) throws(SignError) {
         for time in [payload.exp, asked.exp].compactMap({ $0 }) {
-            guard let seconds = RFC3339.seconds(time), now < seconds else { throw .authentication(reason: "it is over") }
+            guard let seconds = RFC3339.seconds(time), now < seconds else {
+                throw .authentication(reason: "it is over")
+            }
         }
         for time in [payload.nbf, asked.nbf].compactMap({ $0 }) {
             guard let seconds = RFC3339.seconds(time), seconds <= now else {
@@ -93,7 +95,9 @@ enum RFC3339 {
         func number(_ start: Int, _ count: Int) -> Int64? {
             var value: Int64 = 0
             for index in start..<start + count {
-                guard index < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[index]) else { return nil }
+                guard index < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[index]) else {
+                    return nil
+                }
                 value = value * 10 + Int64(bytes[index] - UInt8(ascii: "0"))
             }
             return value
@@ -133,5 +137,23 @@ enum RFC3339 {
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}
+
+extension RFC3339 {
+    /// `2024-02-19T09:29:21Z`. Source: the same calendar, backwards.
+    static func text(_ seconds: Int64) -> String {
+        let (day, second) = seconds.quotientAndRemainder(dividingBy: 86400)
+        let shifted = day + 719_468
+        let era = shifted / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let date = "\(year)-\(two(month))-\(two(dayOfYear - (153 * shiftedMonth + 2) / 5 + 1))"
+        return "\(date)T\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60))Z"
     }
 }

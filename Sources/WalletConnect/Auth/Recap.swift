@@ -22,7 +22,8 @@ struct Recap: Sendable, Equatable {
     }
 
     init?(encoded: String) {
-        guard encoded.hasPrefix(Self.prefix), let bytes = Base64.decode(String(encoded.dropFirst(Self.prefix.utf8.count))),
+        guard encoded.hasPrefix(Self.prefix),
+            let bytes = Base64.decode(String(encoded.dropFirst(Self.prefix.utf8.count))),
             let json = try? ExactJSON(parsing: bytes)
         else { return nil }
         self.init(json: json)
@@ -68,7 +69,8 @@ struct Recap: Sendable, Equatable {
 
     /// The actions on chains, without their abilities, in order.
     var methods: [String] {
-        (permissions["eip155"] ?? [:]).keys.compactMap { $0.split(separator: "/").last.map(String.init) }.uniqued().sorted()
+        (permissions["eip155"] ?? [:]).keys.compactMap { $0.split(separator: "/").last.map(String.init) }.uniqued()
+            .sorted()
     }
 
     /// The chains any action is limited to, in order of the actions.

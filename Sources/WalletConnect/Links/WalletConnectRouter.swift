@@ -38,13 +38,15 @@ public struct WalletConnectRouter: Sendable {
     /// A scheme with `:` that is not one a system acts on by itself.
     private static func usable(_ uri: String) -> String? {
         let uri = uri.trimmed
-        guard uri.utf8.count <= 2048, let colon = uri.firstIndex(of: ":"), !uri.utf8.contains(where: { $0 <= 0x20 }) else {
+        guard uri.utf8.count <= 2048, let colon = uri.firstIndex(of: ":"), !uri.utf8.contains(where: { $0 <= 0x20 })
+        else {
             return nil
         }
         let scheme = uri[..<colon].lowercased()
         guard let first = scheme.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
             scheme.utf8.allSatisfy({ byte in
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
                     || "+-.".utf8.contains(byte)
             }), !["javascript", "data", "file", "tel", "sms", "mailto", "http", "wc", "about", "blob"].contains(scheme)
         else { return nil }

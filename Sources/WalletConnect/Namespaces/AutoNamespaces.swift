@@ -76,7 +76,9 @@ public enum AutoNamespaces {
     }
 
     private static func intersection(of wish: ProposalNamespace, and offer: SessionNamespace) -> SessionNamespace {
-        let chains = (offer.chains ?? offer.accounts.map(\.blockchain).uniqued()).filter { wish.chains?.contains($0) ?? false }
+        let chains = (offer.chains ?? offer.accounts.map(\.blockchain).uniqued()).filter {
+            wish.chains?.contains($0) ?? false
+        }
         return SessionNamespace(
             chains: chains,
             accounts: chains.flatMap { chain in offer.accounts.filter { $0.blockchain == chain } },

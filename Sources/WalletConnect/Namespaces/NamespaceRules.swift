@@ -5,7 +5,9 @@ enum NamespaceRules {
     /// The chain a key names; nil for the key of a whole namespace.
     static func chain(ofKey key: String) throws(NamespaceError) -> Blockchain? {
         if let chain = Blockchain(key) { return chain }
-        guard Blockchain.isNamespace(key) else { throw NamespaceError(5104, "Namespace formatting must match CAIP-2", key) }
+        guard Blockchain.isNamespace(key) else {
+            throw NamespaceError(5104, "Namespace formatting must match CAIP-2", key)
+        }
         return nil
     }
 
@@ -32,7 +34,9 @@ enum NamespaceRules {
         }
         var chains: [Blockchain] = []
         for text in texts {
-            guard let chain = Blockchain(text) else { throw NamespaceError(5100, "Chains must be CAIP-2 compliant", text) }
+            guard let chain = Blockchain(text) else {
+                throw NamespaceError(5100, "Chains must be CAIP-2 compliant", text)
+            }
             guard chain == keyChain ?? chain, chain.namespace == keyChain?.namespace ?? key else {
                 throw NamespaceError(5100, "Chains must be defined in matching namespace", text)
             }
@@ -66,7 +70,8 @@ enum NamespaceRules {
             }
         }
         for (key, wish) in required {
-            for chain in wish.chains(ofKey: key) where !accounts(in: session).contains(where: { $0.blockchain == chain }) {
+            for chain in wish.chains(ofKey: key)
+            where !accounts(in: session).contains(where: { $0.blockchain == chain }) {
                 throw NamespaceError(5001, "All chains must have at least one account", chain.absoluteString)
             }
         }

@@ -110,7 +110,9 @@ extension SessionNamespace {
             }
         var accounts: [Account] = []
         for text in texts {
-            guard let account = Account(text) else { throw NamespaceError(5001, "Accounts must be CAIP-10 compliant", text) }
+            guard let account = Account(text) else {
+                throw NamespaceError(5001, "Accounts must be CAIP-10 compliant", text)
+            }
             accounts.append(account)
         }
         let namespace = SessionNamespace(

@@ -38,13 +38,15 @@ struct Book: Sendable {
         switch folder {
         case PairingRecord.folder: let value = try record(PairingRecord.self); pairings[value.topic] = value
         case ProposalRecord.folder: let value = try record(ProposalRecord.self); proposals[value.name] = value
-        case AuthProposalRecord.folder: let value = try record(AuthProposalRecord.self); authRequests[value.name] = value
+        case AuthProposalRecord.folder:
+            let value = try record(AuthProposalRecord.self); authRequests[value.name] = value
         case OfferRecord.folder: let value = try record(OfferRecord.self); offers[value.name] = value
         case SessionRecord.folder: let value = try record(SessionRecord.self); sessions[value.topic] = value
         case SentRecord.folder: let value = try record(SentRecord.self); sent[value.name] = value
         case ReceivedRecord.folder: let value = try record(ReceivedRecord.self); received[value.name] = value
         case OutboxRecord.folder: let value = try record(OutboxRecord.self); outbox[value.number] = value
-        case SeenRecord.folder: let value = try record(SeenRecord.self); seen[value.topic, default: [:]][value.hash] = value.at
+        case SeenRecord.folder:
+            let value = try record(SeenRecord.self); seen[value.topic, default: [:]][value.hash] = value.at
         default: break  // Written by a newer version. It stays.
         }
     }
@@ -90,6 +92,7 @@ struct Book: Sendable {
         if let offer = offers.removeValue(forKey: name) {
             unmark(OfferRecord.self, name)
             forget(offer.key.publicKey.answerTopic)
+            if let topic = offer.sessionTopic, sessions[topic] == nil { forget(topic) }
         }
     }
 

@@ -78,7 +78,8 @@ extension SignEngine {
     ) throws(JSONRPCError) -> ([Account], SessionRecord?) {
         guard now < asked.expiry else { throw .requestExpired }
         // The specification's text shows a bare list, software in use sends an object.
-        guard let list = result.value(named: "cacaos")?.elements ?? result.elements, (1...16).contains(list.count) else {
+        guard let list = result.value(named: "cacaos")?.elements ?? result.elements, (1...16).contains(list.count)
+        else {
             throw .malformedResponseParams
         }
         let cacaos = list.compactMap(Cacao.init(json:))

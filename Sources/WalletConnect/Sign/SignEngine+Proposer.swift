@@ -55,7 +55,9 @@ extension SignEngine {
     }
 
     private static func check(_ namespaces: [String: ProposalNamespace]) throws(SignError) {
-        do throws(NamespaceError) { _ = try ProposalNamespace.read(json(namespaces)) } catch { throw .namespaces(error) }
+        do throws(NamespaceError) { _ = try ProposalNamespace.read(json(namespaces)) } catch {
+            throw .namespaces(error)
+        }
     }
 
     static func json(_ namespaces: [String: ProposalNamespace]) -> ExactJSON {
@@ -127,7 +129,10 @@ extension SignEngine {
                 guard offer.phase == .open else { return }
                 emit(
                     .proposalFailed(
-                        ProposalFailure(pairingTopic: offer.pairingTopic, cause: .unusable(reason: "no usable public key"))
+                        ProposalFailure(
+                            pairingTopic: offer.pairingTopic,
+                            cause: .unusable(reason: "no usable public key")
+                        )
                     )
                 )
                 return remove(offer)

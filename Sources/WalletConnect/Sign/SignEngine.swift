@@ -78,7 +78,8 @@ struct SignEngine: Sendable {
                 expiry: now + Int64(ttl)
             )
         )
-        book.see(sha256Hexadecimal(message), on: topic, at: now)  // Relays may send us our own.
+        // Relays may send us our own. What was seen is kept with what the topic belongs to.
+        if place(of: topic) != nil { book.see(sha256Hexadecimal(message), on: topic, at: now) }
         act(.publish(lastOutbox))
     }
 
@@ -166,7 +167,9 @@ struct SignEngine: Sendable {
             log("\(message.topic): dropped a message on an unknown topic")
             return true
         }
-        if !early.contains(where: { $0.topic == message.topic && $0.message == message.message }) { early.append(message) }
+        if !early.contains(where: { $0.topic == message.topic && $0.message == message.message }) {
+            early.append(message)
+        }
         return false
     }
 

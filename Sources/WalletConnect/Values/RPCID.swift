@@ -27,7 +27,8 @@ public struct RPCID: Sendable {
         case .string(let string):
             guard (1...64).contains(string.utf8.count) else { return nil }
             let digits = string.utf8.dropLast()
-            let isBigInteger = string.utf8.last == UInt8(ascii: "n") && !digits.isEmpty && digits.allSatisfy(Self.isDigit)
+            let isBigInteger =
+                string.utf8.last == UInt8(ascii: "n") && !digits.isEmpty && digits.allSatisfy(Self.isDigit)
             text = isBigInteger ? String(string.dropLast()) : string
         default: return nil
         }

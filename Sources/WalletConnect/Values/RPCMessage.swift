@@ -42,7 +42,8 @@ enum RPCMessage: Sendable, Equatable {
         switch self {
         case .request(let request):
             ExactJSON.of([
-                "id": request.id.wire, "jsonrpc": .string("2.0"), "method": .string(request.method), "params": request.params,
+                "id": request.id.wire, "jsonrpc": .string("2.0"), "method": .string(request.method),
+                "params": request.params,
             ]).text
         case .response(let response):
             switch response.result {
