@@ -11,7 +11,10 @@ struct AuthTests {
     @Test func theTextToSignIsTheRecordedOne() throws {
         for entry in try vectors.list("messages") {
             let payload = try #require(AuthPayload(json: try entry.at("payload")))
-            #expect(try payload.message(iss: entry.text("iss")) == entry.text("message"), "\(entry.value(named: "name")?.string ?? "")")
+            #expect(
+                try payload.message(iss: entry.text("iss")) == entry.text("message"),
+                "\(entry.value(named: "name")?.string ?? "")"
+            )
         }
     }
 
@@ -20,7 +23,11 @@ struct AuthTests {
             switch try entry.text("name") {
             case "createEncodedRecap":
                 let args = try entry.list("args")
-                let recap = Recap(resource: args[0].string ?? "", ability: args[1].string ?? "", actions: args[2].texts ?? [])
+                let recap = Recap(
+                    resource: args[0].string ?? "",
+                    ability: args[1].string ?? "",
+                    actions: args[2].texts ?? []
+                )
                 #expect(try recap.encoded == entry.text("result"))
                 #expect(try Recap(encoded: entry.text("result")) == recap)
             case "mergeRecaps":
@@ -87,14 +94,23 @@ struct AuthTests {
             ("nonce", { $0.nonce = "1" }), ("version", { $0.version = "2" }),
             ("exp", { $0.exp = "2027-01-15T08:00:00Z" }), ("nbf", { $0.nbf = "2027-01-15T08:00:01Z" }),
             ("exp unreadable", { $0.exp = "soon" }),
-            ("permissions", { $0.resources = [Recap(resource: "eip155", ability: "request", actions: ["eth_sendTransaction"]).encoded] }),
+            (
+                "permissions",
+                {
+                    $0.resources = [
+                        Recap(resource: "eip155", ability: "request", actions: ["eth_sendTransaction"]).encoded
+                    ]
+                }
+            ),
         ] as [(String, (inout AuthPayload) -> Void)] {
             var changed = payload
             change(&changed)
             bad.append((name, try signed(changed, key)))
         }
         bad.append(("chain", try signed(payload, key, chain: "eip155:5")))
-        bad.append(("contract", Cacao(payload: payload, iss: good.iss, signatureType: "eip1271", signature: good.signature)))
+        bad.append(
+            ("contract", Cacao(payload: payload, iss: good.iss, signatureType: "eip1271", signature: good.signature))
+        )
         bad.append(("garbage", Cacao(payload: payload, iss: good.iss, signature: "0x00")))
         for (name, cacao) in bad {
             #expect(throws: SignError.self, "\(name)") { try cacao.verify(for: Self.asked, nowSeconds: now) }
@@ -103,7 +119,9 @@ struct AuthTests {
 
     @Test func aDappCannotClaimOtherPermissionsThanItAsksFor() throws {
         var payload = Self.asked
-        payload.statement = Recap(resource: "eip155", ability: "request", actions: ["nothing"]).statement(after: "Hello.")
+        payload.statement = Recap(resource: "eip155", ability: "request", actions: ["nothing"]).statement(
+            after: "Hello."
+        )
         #expect(payload.message(iss: "did:pkh:eip155:1:0x3613699A6c5D8BC97a08805876c8005543125F09") == nil)
     }
 
@@ -119,7 +137,10 @@ struct AuthTests {
         #expect(RFC3339.seconds("2027-01-15T09:30:00.123+01:30") == 1_800_000_000)
         #expect(RFC3339.seconds("1970-01-01T00:00:00Z") == 0)
         #expect(RFC3339.seconds("2024-02-29T12:00:00Z") == 1_709_208_000)
-        for text in ["", "2027-01-15", "2027-13-15T08:00:00Z", "2027-01-15T08:00:00", "2027-01-15T08:00:00.Z", "2027-01-15T25:00:00Z"] {
+        for text in [
+            "", "2027-01-15", "2027-13-15T08:00:00Z", "2027-01-15T08:00:00", "2027-01-15T08:00:00.Z",
+            "2027-01-15T25:00:00Z",
+        ] {
             #expect(RFC3339.seconds(text) == nil)
         }
         for seconds: Int64 in [0, 951_782_400, 1_709_208_000, 1_800_000_000, 4_102_444_799] {

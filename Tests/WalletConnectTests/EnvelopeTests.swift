@@ -58,7 +58,9 @@ struct EnvelopeTests {
         ]
         for text in texts {
             for way in [Envelope.Way.relay, .link] {
-                guard case .sealed(let sealed) = try Envelope(text: text, from: way) else { throw ExactJSON.Missing(name: text) }
+                guard case .sealed(let sealed) = try Envelope(text: text, from: way) else {
+                    throw ExactJSON.Missing(name: text)
+                }
                 #expect(try String(decoding: sealed.open(with: secret), as: UTF8.self) == vectors.text("message"))
             }
         }
@@ -97,7 +99,9 @@ struct EnvelopeTests {
             for bit in 0..<8 {
                 var changed = original
                 changed[index] ^= 1 << UInt8(bit)
-                guard let envelope = try? Envelope(bytes: changed), case .sealed(let sealed) = envelope else { continue }
+                guard let envelope = try? Envelope(bytes: changed), case .sealed(let sealed) = envelope else {
+                    continue
+                }
                 #expect(throws: MessageFault.notAuthentic) { try sealed.open(with: secret) }
             }
         }
@@ -127,7 +131,10 @@ struct EnvelopeTests {
 
 struct RPCMessageTests {
     private func id(_ text: String) -> RPCID? {
-        guard case .response(let response)? = try? RPCMessage(parsing: Array("{\"id\":\(text),\"jsonrpc\":\"2.0\",\"result\":1}".utf8))
+        guard
+            case .response(let response)? = try? RPCMessage(
+                parsing: Array("{\"id\":\(text),\"jsonrpc\":\"2.0\",\"result\":1}".utf8)
+            )
         else { return nil }
         return response.id
     }
@@ -138,7 +145,10 @@ struct RPCMessageTests {
         #expect(id("\"1795235674605190614\"") == id("1795235674605190614"))
         #expect(id("\"1795235579864000001n\"") == RPCID(1_795_235_579_864_000_001))
         #expect(id("\"abc\"")?.text == "abc")
-        for bad in ["1.5", "1e3", "12345678901234567890", "\"\"", "null", "true", "[1]", "\"\(String(repeating: "a", count: 65))\""] {
+        for bad in [
+            "1.5", "1e3", "12345678901234567890", "\"\"", "null", "true", "[1]",
+            "\"\(String(repeating: "a", count: 65))\"",
+        ] {
             #expect(id(bad) == nil)
         }
     }
@@ -154,7 +164,8 @@ struct RPCMessageTests {
         let bad = [
             "", "[]", "{}", "{\"id\":1,\"result\":1}", "{\"id\":1,\"jsonrpc\":\"1.0\",\"result\":1}",
             "{\"id\":1,\"jsonrpc\":\"2.0\"}", "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"\"}",
-            "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":5}", "{\"id\":1,\"jsonrpc\":\"2.0\",\"error\":{\"message\":\"x\"}}",
+            "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":5}",
+            "{\"id\":1,\"jsonrpc\":\"2.0\",\"error\":{\"message\":\"x\"}}",
             "{\"id\":1,\"jsonrpc\":\"2.0\",\"result\":1,\"error\":{\"code\":1,\"message\":\"x\"}}",
             "{\"id\":1,\"id\":2,\"jsonrpc\":\"2.0\",\"result\":1}", "{\"jsonrpc\":\"2.0\",\"result\":1}",
             "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"a\",\"result\":1}",

@@ -18,15 +18,21 @@ struct ExpiryTests {
         #expect(throws: SignError.proposalExpired) {
             try peers.act(dapp: false) { try $0.approve(proposal.id, Example.grant(), sessionProperties: nil) }
         }
-        #expect(throws: SignError.proposalExpired) { try peers.act(dapp: false) { try $0.reject(proposal.id, .userRejected) } }
-        #expect(throws: SignError.unknown(what: "proposal")) { try peers.act(dapp: false) { try $0.reject("x", .userRejected) } }
+        #expect(throws: SignError.proposalExpired) {
+            try peers.act(dapp: false) { try $0.reject(proposal.id, .userRejected) }
+        }
+        #expect(throws: SignError.unknown(what: "proposal")) {
+            try peers.act(dapp: false) { try $0.reject("x", .userRejected) }
+        }
     }
 
     @Test func aPairingNobodyUsedIsOverAfterFiveMinutesAndAnActiveOneAfterThirtyDays() throws {
         var peers = Peers()
         let (uri, _) = try peers.propose()
         peers.pass(seconds: 300)
-        let expired = peers.takeEvents().compactMap { if case .pairingExpired(let pairing) = $0 { pairing } else { nil } }
+        let expired = peers.takeEvents().compactMap {
+            if case .pairingExpired(let pairing) = $0 { pairing } else { nil }
+        }
         #expect(expired.map(\.topic) == [uri.topic, uri.topic] && expired.allSatisfy { !$0.active })
         #expect(peers.wallet.book.pairings.isEmpty)
         peers.pass(seconds: 300)
@@ -38,7 +44,9 @@ struct ExpiryTests {
         #expect(others.dapp.book.pairings.count == 1)
         _ = others.takeEvents()
         others.pass(seconds: 1)
-        #expect(others.takeEvents().contains { if case .pairingExpired(let pairing) = $0 { pairing.active } else { false } })
+        #expect(
+            others.takeEvents().contains { if case .pairingExpired(let pairing) = $0 { pairing.active } else { false } }
+        )
         #expect(others.dapp.book.pairings.isEmpty && others.wallet.book.pairings.isEmpty)
     }
 
@@ -46,7 +54,9 @@ struct ExpiryTests {
         for cancelled in [true, false] {
             var peers = Peers()
             let (uri, proposal) = try peers.propose()
-            let session = try peers.act(dapp: false) { try $0.approve(proposal.id, Example.grant(), sessionProperties: nil) }
+            let session = try peers.act(dapp: false) {
+                try $0.approve(proposal.id, Example.grant(), sessionProperties: nil)
+            }
             let approval = peers.post
             peers.post = []
             if cancelled {
@@ -74,7 +84,9 @@ struct ExpiryTests {
         peers.pass(seconds: 359)
         #expect(!peers.takeEvents().contains { if case .proposalFailed = $0 { true } else { false } })
         peers.pass(seconds: 1)
-        #expect(peers.takeEvents().contains { if case .proposalFailed(let f) = $0 { f.cause != .expired } else { false } })
+        #expect(
+            peers.takeEvents().contains { if case .proposalFailed(let f) = $0 { f.cause != .expired } else { false } }
+        )
         peers.deliver()
         #expect(peers.wallet.book.sessions.isEmpty)
     }
@@ -101,7 +113,9 @@ struct ExpiryTests {
         peers.deliver()
         #expect(try peers.lastError(byDapp: false)?.code == 8000)
         #expect(!peers.takeEvents().contains { if case .requestReceived = $0 { true } else { false } })
-        for (name, expiry, code) in [("expiry", 1_800_000_100, 8000), ("expiryTimestamp", 1_900_000_000, 8000), ("expiry", 1_800_000_900, 0)] {
+        for (name, expiry, code) in [
+            ("expiry", 1_800_000_100, 8000), ("expiryTimestamp", 1_900_000_000, 8000), ("expiry", 1_800_000_900, 0),
+        ] {
             let text = """
                 {"id":\(expiry),"jsonrpc":"2.0","method":"wc_sessionRequest","params":{"request":{"method":"personal_sign",\
                 "params":[],"\(name)":\(expiry)},"chainId":"eip155:1"}}
@@ -129,7 +143,9 @@ struct ExpiryTests {
             if wait > 0 { peers.pass(seconds: wait) }
             peers.post = answer
             peers.deliver()
-            let responses = peers.takeEvents().compactMap { if case .responded(let response) = $0 { response } else { nil } }
+            let responses = peers.takeEvents().compactMap {
+                if case .responded(let response) = $0 { response } else { nil }
+            }
             #expect(responses.map(\.timing) == [timing])
             #expect(responses.map(\.result) == [.response(.string("0xhash"))])
         }

@@ -12,7 +12,8 @@ struct HostilePeerTests {
         _ = peers.takeEvents()
         let before = peers.sent.count
         let stranger = try #require(SymmetricSecret(bytes: [UInt8](repeating: 7, count: 32)))
-        let delete = "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionDelete\",\"params\":{\"code\":6000,\"message\":\"\"}}"
+        let delete =
+            "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionDelete\",\"params\":{\"code\":6000,\"message\":\"\"}}"
         let nonce = [UInt8](repeating: 0, count: 12)
         let bad = [
             "", "A", "====", "not base64 at all", "AAAA", Base64.padded([3] + [UInt8](repeating: 0, count: 60)),
@@ -26,7 +27,8 @@ struct HostilePeerTests {
         #expect(peers.sent.count == before)
         #expect(peers.dapp.book.sessions[topic] != nil)
         #expect(peers.takeEvents().allSatisfy { if case .log = $0 { true } else { false } })
-        for text in ["{}", "[", "{\"id\":1}", "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionDelete\"", "\u{0}"] {
+        for text in ["{}", "[", "{\"id\":1}", "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionDelete\"", "\u{0}"]
+        {
             let forged = try peers.forged(text, on: topic, nonce: UInt8(text.utf8.count))
             _ = peers.act(dapp: true) { $0.receive(forged) }
         }
@@ -74,7 +76,9 @@ struct HostilePeerTests {
         }
         peers.deliver()
         #expect(peers.wallet.book.received.count == SignEngine.openLimit)
-        #expect(peers.takeEvents().count { if case .requestReceived = $0 { true } else { false } } == SignEngine.openLimit)
+        #expect(
+            peers.takeEvents().count { if case .requestReceived = $0 { true } else { false } } == SignEngine.openLimit
+        )
         var book = Book()
         for number in 0..<(Book.seenLimit * 2) { book.see("\(number)", on: topic, at: Int64(number)) }
         #expect((book.seen[topic]?.count ?? 0) <= Book.seenLimit)
@@ -90,7 +94,9 @@ struct HostilePeerTests {
             _ = peers.act(dapp: true) { $0.receive(message) }
         }
         #expect(peers.dapp.early.count == SignEngine.earlyLimit)
-        let session = try peers.act(dapp: false) { try $0.approve(proposal.id, Example.grant(), sessionProperties: nil) }
+        let session = try peers.act(dapp: false) {
+            try $0.approve(proposal.id, Example.grant(), sessionProperties: nil)
+        }
         peers.deliver()
         _ = session
         peers.pass(seconds: 301)
@@ -100,13 +106,18 @@ struct HostilePeerTests {
     @Test func aMessageOfMoreThanAMebibyteIsDroppedAndOneBelowIsRead() throws {
         var peers = Peers()
         let topic = try peers.settle()
-        let big = "{\"id\":77,\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionPing\",\"params\":{\"x\":\"\(String(repeating: "y", count: 700_000))\"}}"
+        let big =
+            "{\"id\":77,\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionPing\",\"params\":{\"x\":\"\(String(repeating: "y", count: 700_000))\"}}"
         let readable = try peers.forged(big, on: topic)
         #expect(readable.message.utf8.count > 900_000 && readable.message.utf8.count <= RPCMessage.limitBytes)
         let before = peers.sent.count
         _ = peers.act(dapp: false) { $0.receive(readable) }
         #expect(peers.sent.count == before + 1)
-        let tooBig = RelayMessage(topic: topic, message: String(repeating: "A", count: RPCMessage.limitBytes + 1), tag: 0)
+        let tooBig = RelayMessage(
+            topic: topic,
+            message: String(repeating: "A", count: RPCMessage.limitBytes + 1),
+            tag: 0
+        )
         let isHandled = peers.act(dapp: false) { $0.receive(tooBig) }
         #expect(isHandled && peers.sent.count == before + 1)
     }
@@ -115,16 +126,28 @@ struct HostilePeerTests {
         var peers = Peers()
         let topic = try peers.settle()
         for (index, id) in ["\"1795235674605190614\"", "1795235674605190615", "\"abc\""].enumerated() {
-            let forged = try peers.forged("{\"id\":\(id),\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionPing\",\"params\":{}}", on: topic, nonce: UInt8(index))
+            let forged = try peers.forged(
+                "{\"id\":\(id),\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionPing\",\"params\":{}}",
+                on: topic,
+                nonce: UInt8(index)
+            )
             _ = peers.act(dapp: false) { $0.receive(forged) }
             #expect(try peers.last(byDapp: false).text == "{\"id\":\(id),\"jsonrpc\":\"2.0\",\"result\":true}")
         }
         for suffix in ["", "n"] {
             let id = try peers.ask(topic)
-            let answer = try peers.forged("{\"id\":\"\(id)\(suffix)\",\"jsonrpc\":\"2.0\",\"result\":\"0xab\"}", on: topic, nonce: UInt8(90 + suffix.utf8.count))
+            let answer = try peers.forged(
+                "{\"id\":\"\(id)\(suffix)\",\"jsonrpc\":\"2.0\",\"result\":\"0xab\"}",
+                on: topic,
+                nonce: UInt8(90 + suffix.utf8.count)
+            )
             _ = peers.takeEvents()
             _ = peers.act(dapp: true) { $0.receive(answer) }
-            #expect(peers.takeEvents().contains { if case .responded(let response) = $0 { response.id == id } else { false } })
+            #expect(
+                peers.takeEvents().contains {
+                    if case .responded(let response) = $0 { response.id == id } else { false }
+                }
+            )
         }
     }
 
@@ -133,36 +156,64 @@ struct HostilePeerTests {
         let topic = try peers.settle()
         for tag in [0, 1, 1000, 1103, 9999] {
             let id = try peers.ask(topic)
-            let message = try peers.forged("{\"id\":\(id),\"jsonrpc\":\"2.0\",\"result\":1}", on: topic, nonce: UInt8(tag & 127))
+            let message = try peers.forged(
+                "{\"id\":\(id),\"jsonrpc\":\"2.0\",\"result\":1}",
+                on: topic,
+                nonce: UInt8(tag & 127)
+            )
             _ = peers.takeEvents()
-            _ = peers.act(dapp: true) { $0.receive(RelayMessage(topic: message.topic, message: message.message, tag: tag)) }
-            #expect(peers.takeEvents().contains { if case .responded(let response) = $0 { response.id == id } else { false } })
+            _ = peers.act(dapp: true) {
+                $0.receive(RelayMessage(topic: message.topic, message: message.message, tag: tag))
+            }
+            #expect(
+                peers.takeEvents().contains {
+                    if case .responded(let response) = $0 { response.id == id } else { false }
+                }
+            )
         }
     }
 
     @Test func aSettlementByAnotherThanWhoAnsweredIsRefused() throws {
         var peers = Peers()
         let (_, proposal) = try peers.propose()
-        let session = try peers.act(dapp: false) { try $0.approve(proposal.id, Example.grant(), sessionProperties: nil) }
-        guard case .request(let settle) = try peers.opened(peers.post[0].message.publication) else { throw ExactJSON.Missing(name: "settle") }
+        let session = try peers.act(dapp: false) {
+            try $0.approve(proposal.id, Example.grant(), sessionProperties: nil)
+        }
+        guard case .request(let settle) = try peers.opened(peers.post[0].message.publication) else {
+            throw ExactJSON.Missing(name: "settle")
+        }
         peers.post.removeFirst()
         let key = AgreementKey(using: TestRandom(seed: 8)).publicKey.text
-        for (number, change) in ([
-            ("controller", ExactJSON.of(["publicKey": .string(key), "metadata": AppMetadata.wallet.json])),
-            ("controller", .object([])), ("expiry", .number(1)), ("namespaces", .array([])),
-            ("namespaces", .of(["eip155": .of(["accounts": .strings(["eip155:1"]), "methods": .array([]), "events": .array([])])])),
-        ] as [(String, ExactJSON)]).enumerated() {
+        for (number, change)
+            in ([
+                ("controller", ExactJSON.of(["publicKey": .string(key), "metadata": AppMetadata.wallet.json])),
+                ("controller", .object([])), ("expiry", .number(1)), ("namespaces", .array([])),
+                (
+                    "namespaces",
+                    .of([
+                        "eip155": .of(["accounts": .strings(["eip155:1"]), "methods": .array([]), "events": .array([])])
+                    ])
+                ),
+            ] as [(String, ExactJSON)]).enumerated()
+        {
             var other = peers
             other.deliver()
             let members = settle.params.members?.map { $0.name == change.0 ? .init($0.name, change.1) : $0 } ?? []
-            let text = RPCMessage.request(RPCRequest(id: settle.id, method: settle.method, params: .object(members))).text
+            let text = RPCMessage.request(RPCRequest(id: settle.id, method: settle.method, params: .object(members)))
+                .text
             let forged = try other.forged(text, on: session.topic, nonce: UInt8(number))
             _ = other.takeEvents()
             _ = other.act(dapp: true) { $0.receive(forged) }
             #expect(other.dapp.book.sessions.isEmpty)
-            #expect(other.takeEvents().contains {
-                if case .proposalFailed(let failure) = $0, case .unusable(let reason) = failure.cause { !reason.isEmpty } else { false }
-            })
+            #expect(
+                other.takeEvents().contains {
+                    if case .proposalFailed(let failure) = $0, case .unusable(let reason) = failure.cause {
+                        !reason.isEmpty
+                    } else {
+                        false
+                    }
+                }
+            )
             other.deliver()
             #expect(other.wallet.book.sessions.isEmpty)
         }
@@ -173,7 +224,11 @@ struct HostilePeerTests {
         let (_, proposal) = try peers.propose(try Example.wish(["eip155:8453"]))
         var grant = try Example.grant(["eip155:137"])
         grant["solana"] = SessionNamespace(
-            accounts: [try #require(Account("solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp:7S3P4HxJpyyigGzodYwHtCxZyUQe9JiBMHyRWXArAaKv"))],
+            accounts: [
+                try #require(
+                    Account("solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp:7S3P4HxJpyyigGzodYwHtCxZyUQe9JiBMHyRWXArAaKv")
+                )
+            ],
             methods: ["solana_signTransaction"],
             events: []
         )
@@ -186,7 +241,14 @@ struct HostilePeerTests {
         #expect(error?.code == 5100)
         #expect(throws: SignError.self) {
             try peers.act(dapp: true) {
-                try $0.request(Request(topic: ours.topic, method: "personal_sign", params: .array([]), chainId: .example("eip155:8453")))
+                try $0.request(
+                    Request(
+                        topic: ours.topic,
+                        method: "personal_sign",
+                        params: .array([]),
+                        chainId: .example("eip155:8453")
+                    )
+                )
             }
         }
         let reason = try #require(error?.reason)
@@ -227,13 +289,26 @@ struct HostilePeerTests {
                     let index = Int.random(in: 0..<bytes.count, using: &generator)
                     switch Int.random(in: 0..<3, using: &generator) {
                     case 0: bytes[index] = UInt8.random(in: 32...126, using: &generator)
-                    case 1: bytes.removeSubrange(index..<min(bytes.count, index + Int.random(in: 1...20, using: &generator)))
-                    default: bytes.insert(contentsOf: Array("{}[]\",:0null".utf8).shuffled(using: &generator).prefix(3), at: index)
+                    case 1:
+                        bytes.removeSubrange(
+                            index..<min(bytes.count, index + Int.random(in: 1...20, using: &generator))
+                        )
+                    default:
+                        bytes.insert(
+                            contentsOf: Array("{}[]\",:0null".utf8).shuffled(using: &generator).prefix(3),
+                            at: index
+                        )
                     }
                     if bytes.isEmpty { bytes = [0x7B] }
                 }
                 let place = Bool.random(using: &generator) ? topic : peers.dapp.book.pairings.keys.first ?? topic
-                guard let forged = try? peers.forged(String(decoding: bytes, as: UTF8.self), on: place, nonce: UInt8(number)) else { continue }
+                guard
+                    let forged = try? peers.forged(
+                        String(decoding: bytes, as: UTF8.self),
+                        on: place,
+                        nonce: UInt8(number)
+                    )
+                else { continue }
                 _ = peers.act(dapp: Bool.random(using: &generator)) { $0.receive(forged) }
                 if number.isMultiple(of: 10) { peers.deliver() }
             }

@@ -16,8 +16,13 @@ struct LinkTests {
             let link = try #require(DappLink.connect(uri, wallet: try entry.text("wallet"), place: place))
             var ours = PercentCoding.encode(uri.absoluteString)
             var theirs = PercentCoding.encode(try entry.text("uri"))
-            if place == .telegramOnAndroid { (ours, theirs) = (PercentCoding.encode(ours), PercentCoding.encode(theirs)) }
-            #expect(try link.replacing(ours, with: theirs) == entry.text("link"), "\(entry.value(named: "name")?.string ?? "")")
+            if place == .telegramOnAndroid {
+                (ours, theirs) = (PercentCoding.encode(ours), PercentCoding.encode(theirs))
+            }
+            #expect(
+                try link.replacing(ours, with: theirs) == entry.text("link"),
+                "\(entry.value(named: "name")?.string ?? "")"
+            )
             #expect(WalletLink(link) == .pair(uri))
             #expect(try WalletConnectURI(deeplinkUri: link) == uri)
         }
@@ -99,7 +104,8 @@ struct LinkTests {
     @Test func metadataIsCutToWhatAScreenCanTakeAndWrittenForEveryWallet() throws {
         let huge = ExactJSON.string(String(repeating: "é", count: 10000))
         let json = ExactJSON.of([
-            "name": huge, "description": huge, "url": huge, "icons": .array([huge] + [ExactJSON](repeating: .string("i"), count: 20)),
+            "name": huge, "description": huge, "url": huge,
+            "icons": .array([huge] + [ExactJSON](repeating: .string("i"), count: 20)),
             "redirect": .of(["native": .string("dapp://")]),
         ])
         let metadata = try #require(AppMetadata(json: json))

@@ -77,19 +77,25 @@ struct NamespaceTests {
     }
 
     @Test func namesOfChainsAndAccountsAreReadStrictly() {
-        for text in ["eip155:1", "cosmos:cosmoshub-4", "hedera:testnet", "-ab:_"] { #expect(Blockchain(text)?.absoluteString == text) }
+        for text in ["eip155:1", "cosmos:cosmoshub-4", "hedera:testnet", "-ab:_"] {
+            #expect(Blockchain(text)?.absoluteString == text)
+        }
         for text in ["", "eip155", "eip155:", ":1", "ei:1", "EIP155:1", "eip155:1:2", "eip155:a b", "toolongns9:1"] {
             #expect(Blockchain(text) == nil)
         }
         #expect(Account("eip155:1:0xab")?.blockchain.reference == "1")
         #expect(Account("hedera:testnet:0.0.1-abc")?.address == "0.0.1-abc")
-        for text in ["eip155:1", "eip155:1:", "eip155:1:a b", "eip155:1:a:b", "x:1:a", "eip155:1:" + String(repeating: "a", count: 129)] {
+        for text in [
+            "eip155:1", "eip155:1:", "eip155:1:a b", "eip155:1:a:b", "x:1:a",
+            "eip155:1:" + String(repeating: "a", count: 129),
+        ] {
             #expect(Account(text) == nil)
         }
     }
 
     @Test func aTerminalLearnsInWordsWhatASessionCannotDo() throws {
-        let session = SessionRecord.example(namespaces: try Example.grant(["eip155:1"], methods: ["personal_sign"])).value
+        let session = SessionRecord.example(namespaces: try Example.grant(["eip155:1"], methods: ["personal_sign"]))
+            .value
         try session.check(chain: .example("eip155:1"), method: "personal_sign")
         let chain = #expect(throws: NamespaceError.self) {
             try session.check(chain: .example("eip155:8453"), method: "personal_sign")
@@ -106,9 +112,13 @@ struct NamespaceTests {
     @Test func aFloodOfNamespacesIsRefused() throws {
         let many = (0..<600).map { ExactJSON.string("eip155:\($0)") }
         #expect(throws: NamespaceError.self) {
-            try ProposalNamespace.read(.of(["eip155": .of(["chains": .array(many), "methods": .array([]), "events": .array([])])]))
+            try ProposalNamespace.read(
+                .of(["eip155": .of(["chains": .array(many), "methods": .array([]), "events": .array([])])])
+            )
         }
-        let keys = ExactJSON.object((0..<65).map { .init("eip155:\($0)", .of(["methods": .array([]), "events": .array([])])) })
+        let keys = ExactJSON.object(
+            (0..<65).map { .init("eip155:\($0)", .of(["methods": .array([]), "events": .array([])])) }
+        )
         #expect(throws: NamespaceError.self) { try ProposalNamespace.read(keys) }
     }
 }

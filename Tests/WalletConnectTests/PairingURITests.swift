@@ -65,7 +65,10 @@ struct PairingURITests {
     }
 
     @Test func listsOfMethodsAreReadFlatAndInBrackets() throws {
-        for text in ["[wc_sessionPropose],[wc_authRequest,wc_authBatchRequest]", "wc_sessionPropose,wc_authRequest,wc_authBatchRequest"] {
+        for text in [
+            "[wc_sessionPropose],[wc_authRequest,wc_authBatchRequest]",
+            "wc_sessionPropose,wc_authRequest,wc_authBatchRequest",
+        ] {
             let uri = try WalletConnectURI(parsing: Self.good + "&methods=\(text)")
             #expect(uri.methods == ["wc_sessionPropose", "wc_authRequest", "wc_authBatchRequest"])
         }
@@ -76,7 +79,9 @@ struct PairingURITests {
         var dumped = ""
         dump(uri, to: &dumped)
         dump(uri.symKey, to: &dumped)
-        let texts = ["\(uri)", String(reflecting: uri), dumped, "\(uri.symKey)", "\([uri])", "\(WalletLink(Self.good))"]
+        let texts = [
+            "\(uri)", String(reflecting: uri), dumped, "\(uri.symKey)", "\([uri])", "\(WalletLink(Self.good))",
+        ]
         for text in texts { #expect(!text.contains("0653ca62")) }
         let record = PairingRecord(topic: uri.topic, key: StoredSecret(uri.symKey), isProposer: false, expiry: 0)
         #expect(!"\(record)".contains("0653ca62"))
@@ -94,7 +99,8 @@ struct PairingURITests {
                 switch Int.random(in: 0..<3, using: &generator) {
                 case 0: bytes[index] = UInt8.random(in: 0...255, using: &generator)
                 case 1: bytes.remove(at: index)
-                default: bytes.insert(contentsOf: Array("%=&@?:wc".utf8).shuffled(using: &generator).prefix(2), at: index)
+                default:
+                    bytes.insert(contentsOf: Array("%=&@?:wc".utf8).shuffled(using: &generator).prefix(2), at: index)
                 }
             }
             let text = String(decoding: bytes, as: UTF8.self)

@@ -100,7 +100,9 @@ struct Peers {
 
     /// A message under the session's key that one side would never send.
     func forged(_ text: String, on topic: Topic, nonce: UInt8 = 9) throws -> RelayMessage {
-        let key = try #require(wallet.book.sessions[topic]?.key ?? dapp.book.sessions[topic]?.key ?? dapp.book.pairings[topic]?.key)
+        let key = try #require(
+            wallet.book.sessions[topic]?.key ?? dapp.book.sessions[topic]?.key ?? dapp.book.pairings[topic]?.key
+        )
         let envelope = Envelope.seal(text, with: key.secret, nonce: [UInt8](repeating: nonce, count: 12))
         return RelayMessage(topic: topic, message: envelope.text(for: .relay), tag: 0)
     }
@@ -124,7 +126,9 @@ struct Peers {
     }
 
     func lastError(byDapp: Bool) throws -> JSONRPCError? {
-        guard case .response(let response) = try last(byDapp: byDapp), case .error(let error) = response.result else { return nil }
+        guard case .response(let response) = try last(byDapp: byDapp), case .error(let error) = response.result else {
+            return nil
+        }
         return error
     }
 }

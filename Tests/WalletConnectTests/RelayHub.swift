@@ -81,7 +81,9 @@ final class RelayHub: Sendable {
     func inject(_ message: String, topic: Topic, tag: Int = 0, to number: Int) {
         state.withLock { state in
             state.last += 1
-            state.ports[number]?.continuation.yield(RelayMessage(topic: topic, message: message, tag: tag, receipt: state.last))
+            state.ports[number]?.continuation.yield(
+                RelayMessage(topic: topic, message: message, tag: tag, receipt: state.last)
+            )
         }
     }
 
@@ -156,7 +158,9 @@ final class RelayHub: Sendable {
 
         func subscribe(topic: Topic) async throws(RelayFailure) { try hub.subscribe(topic, number) }
         func unsubscribe(topic: Topic) async throws(RelayFailure) { hub.unsubscribe(topic, number) }
-        func publish(_ publication: RelayPublication) async throws(RelayFailure) { try hub.publish(publication, number) }
+        func publish(_ publication: RelayPublication) async throws(RelayFailure) {
+            try hub.publish(publication, number)
+        }
         func acknowledge(_ message: RelayMessage) async { hub.acknowledge(message, number) }
     }
 }

@@ -12,12 +12,17 @@ struct SignEngineTests {
         #expect(publication.topic == uri.topic && publication.tag == 1100 && publication.ttlSeconds == 300)
         #expect(publication.prompt)
         #expect(publication.message.hasPrefix("A") && publication.message.utf8.count.isMultiple(of: 4))
-        guard case .request(let request) = try peers.opened(publication) else { throw ExactJSON.Missing(name: "request") }
+        guard case .request(let request) = try peers.opened(publication) else {
+            throw ExactJSON.Missing(name: "request")
+        }
         let params = request.params
         #expect(RPCMessage.request(request).text.hasPrefix("{\""))
         #expect(params.value(named: "requiredNamespaces") == .object([]))
         #expect(params.value(named: "sessionProperties") == nil)
-        #expect(params.value(named: "optionalNamespaces")?.value(named: "eip155")?.value(named: "chains") == .strings(["eip155:1"]))
+        #expect(
+            params.value(named: "optionalNamespaces")?.value(named: "eip155")?.value(named: "chains")
+                == .strings(["eip155:1"])
+        )
         #expect(params.value(named: "expiryTimestamp")?.integer == 1_800_000_300)
         #expect(params.value(named: "proposer")?.value(named: "metadata")?.value(named: "redirect") == nil)
         #expect(proposal.proposer.name == "Terminal" && proposal.id.utf8.count == 64)
@@ -26,7 +31,9 @@ struct SignEngineTests {
     @Test func anApprovalMakesOneSessionThatBothSidesDescribeAlike() throws {
         var peers = Peers()
         let topic = try peers.settle()
-        let (theirs, ours) = (try #require(peers.wallet.book.sessions[topic]), try #require(peers.dapp.book.sessions[topic]))
+        let (theirs, ours) = (
+            try #require(peers.wallet.book.sessions[topic]), try #require(peers.dapp.book.sessions[topic])
+        )
         #expect(theirs.namespaces == ours.namespaces && theirs.expiry == ours.expiry)
         #expect(theirs.acknowledged && ours.acknowledged && theirs.isController && !ours.isController)
         #expect(ours.peer.name == "Wallet" && theirs.peer.name == "Terminal")
@@ -41,7 +48,9 @@ struct SignEngineTests {
         for order in [[0, 1], [1, 0]] {
             var peers = Peers()
             let (_, proposal) = try peers.propose()
-            let session = try peers.act(dapp: false) { try $0.approve(proposal.id, Example.grant(), sessionProperties: nil) }
+            let session = try peers.act(dapp: false) {
+                try $0.approve(proposal.id, Example.grant(), sessionProperties: nil)
+            }
             // The settlement first means: before the dapp has the key. It waits, unacknowledged, until it can be read.
             peers.post = order.map { peers.post[$0] }
             let first = peers.post.removeFirst()
@@ -59,7 +68,9 @@ struct SignEngineTests {
         try peers.act(dapp: false) { try $0.reject(proposal.id, .userRejected) }
         #expect(peers.sent.last?.publication.tag == 1120)
         peers.deliver()
-        let failures = peers.takeEvents().compactMap { if case .proposalFailed(let failure) = $0 { failure.cause } else { nil } }
+        let failures = peers.takeEvents().compactMap {
+            if case .proposalFailed(let failure) = $0 { failure.cause } else { nil }
+        }
         #expect(failures == [.rejected(.userRejected)])
         #expect(peers.dapp.book.offers.isEmpty)
     }
@@ -87,7 +98,9 @@ struct SignEngineTests {
         #expect(again == .again(uri.topic))
         #expect(peers.takeEvents() == [.proposalReceived(proposal)])
         _ = try peers.act(dapp: false) { try $0.approve(proposal.id, Example.grant(), sessionProperties: nil) }
-        #expect(throws: PairingError.alreadyPaired(uri.topic)) { try peers.act(dapp: false) { try $0.pair(uri, by: .scan) } }
+        #expect(throws: PairingError.alreadyPaired(uri.topic)) {
+            try peers.act(dapp: false) { try $0.pair(uri, by: .scan) }
+        }
         peers.now += 300_000
         #expect(throws: PairingError.expired) { try peers.act(dapp: false) { try $0.pair(uri, by: .scan) } }
     }
@@ -95,7 +108,13 @@ struct SignEngineTests {
     @Test func awaitingAProposalIsTrueFromTheScanToItsArrival() throws {
         var peers = Peers()
         let uri = try peers.act(dapp: true) {
-            try $0.connect(required: [:], optional: Example.wish(), sessionProperties: nil, scopedProperties: nil, authentication: nil)
+            try $0.connect(
+                required: [:],
+                optional: Example.wish(),
+                sessionProperties: nil,
+                scopedProperties: nil,
+                authentication: nil
+            )
         }
         #expect(!peers.wallet.isPairing)
         _ = try peers.act(dapp: false) { try $0.pair(uri, by: .scan) }
@@ -111,12 +130,16 @@ struct SignEngineTests {
         let id = try peers.ask(topic, seconds: 400)
         #expect(peers.sent.last?.publication.tag == 1108 && peers.sent.last?.publication.ttlSeconds == 400)
         peers.deliver()
-        let received = peers.takeEvents().compactMap { if case .requestReceived(let request, _) = $0 { request } else { nil } }
+        let received = peers.takeEvents().compactMap {
+            if case .requestReceived(let request, _) = $0 { request } else { nil }
+        }
         #expect(received.map(\.id) == [id] && received.first?.expiryTimestamp == 1_800_000_400)
         let result = try peers.act(dapp: false) { try $0.respond(topic, id, .response(.string("0xab"))) }
         #expect(result == .sent && peers.sent.last?.publication.tag == 1109)
         peers.deliver()
-        let responses = peers.takeEvents().compactMap { if case .responded(let response) = $0 { response } else { nil } }
+        let responses = peers.takeEvents().compactMap {
+            if case .responded(let response) = $0 { response } else { nil }
+        }
         #expect(responses.map(\.result) == [.response(.string("0xab"))])
         #expect(responses.map(\.timing) == [.inTime])
         #expect(throws: SignError.unknown(what: "open request")) {
@@ -162,7 +185,9 @@ struct SignEngineTests {
         }
         #expect(throws: SignError.self) {
             try peers.act(dapp: false) {
-                try $0.request(Request(topic: topic, method: "personal_sign", params: .array([]), chainId: .example("eip155:1")))
+                try $0.request(
+                    Request(topic: topic, method: "personal_sign", params: .array([]), chainId: .example("eip155:1"))
+                )
             }
         }
     }
@@ -185,7 +210,9 @@ struct SignEngineTests {
         #expect(events.contains(.sessionExtended(topic, expiry: 1_800_604_860)))
         #expect(events.contains(.sessionEvent(topic, event, try .example("eip155:1"))))
         #expect(peers.dapp.book.sessions[topic]?.namespaces == wider)
-        for change in [{ _ = try $0.update(topic, wider) }, { _ = try $0.extend(topic) }] as [(inout SignEngine) throws -> Void] {
+        for change in [{ _ = try $0.update(topic, wider) }, { _ = try $0.extend(topic) }]
+            as [(inout SignEngine) throws -> Void]
+        {
             #expect(throws: SignError.self) { try peers.act(dapp: true, change) }
         }
         #expect(throws: SignError.self) {
@@ -203,17 +230,29 @@ struct SignEngineTests {
             ("\"wc_sessionEvent\",\"params\":{\"event\":{\"name\":\"foo\",\"data\":1},\"chainId\":\"eip155:1\"}", 3002),
             ("\"wc_sessionEvent\",\"params\":{}", 1002), ("\"wc_nothing\",\"params\":{}", 10001),
         ] {
-            let forged = try peers.forged("{\"id\":\(code),\"jsonrpc\":\"2.0\",\"method\":\(text)}", on: topic, nonce: UInt8(code & 255))
+            let forged = try peers.forged(
+                "{\"id\":\(code),\"jsonrpc\":\"2.0\",\"method\":\(text)}",
+                on: topic,
+                nonce: UInt8(code & 255)
+            )
             _ = peers.act(dapp: false) { $0.receive(forged) }
             #expect(try peers.lastError(byDapp: false)?.code == code)
         }
         for (text, code) in [
             ("\"wc_sessionUpdate\",\"params\":{\"namespaces\":{}}", 0), ("\"wc_sessionUpdate\",\"params\":{}", 1003),
-            ("\"wc_sessionExtend\",\"params\":{\"expiry\":1}", 1004), ("\"wc_sessionExtend\",\"params\":{\"expiry\":\"x\"}", 1004),
-            ("\"wc_sessionRequest\",\"params\":{\"request\":{\"method\":\"personal_sign\",\"params\":[]},\"chainId\":\"eip155:1\"}", 3001),
+            ("\"wc_sessionExtend\",\"params\":{\"expiry\":1}", 1004),
+            ("\"wc_sessionExtend\",\"params\":{\"expiry\":\"x\"}", 1004),
+            (
+                "\"wc_sessionRequest\",\"params\":{\"request\":{\"method\":\"personal_sign\",\"params\":[]},\"chainId\":\"eip155:1\"}",
+                3001
+            ),
         ] where code != 0 {
             let id = 1_900_000_000_000_000 + code
-            let forged = try peers.forged("{\"id\":\(id),\"jsonrpc\":\"2.0\",\"method\":\(text)}", on: topic, nonce: UInt8(text.utf8.count & 127))
+            let forged = try peers.forged(
+                "{\"id\":\(id),\"jsonrpc\":\"2.0\",\"method\":\(text)}",
+                on: topic,
+                nonce: UInt8(text.utf8.count & 127)
+            )
             _ = peers.act(dapp: true) { $0.receive(forged) }
             #expect(try peers.lastError(byDapp: true)?.code == code)
         }
@@ -222,7 +261,9 @@ struct SignEngineTests {
     @Test func anOlderUpdateThatComesLateChangesNothing() throws {
         var peers = Peers()
         let topic = try peers.settle()
-        let (first, second) = (try Example.grant(methods: ["personal_sign"]), try Example.grant(["eip155:1", "eip155:10"]))
+        let (first, second) = (
+            try Example.grant(methods: ["personal_sign"]), try Example.grant(["eip155:1", "eip155:10"])
+        )
         _ = try peers.act(dapp: false) { try $0.update(topic, first) }
         _ = try peers.act(dapp: false) { try $0.update(topic, second) }
         peers.post.swapAt(0, 1)
@@ -233,13 +274,21 @@ struct SignEngineTests {
     @Test func anUpdateThatTakesAwayWhatWasRequiredIsRefused() throws {
         var peers = Peers()
         let uri = try peers.act(dapp: true) {
-            try $0.connect(required: Example.wish(), optional: [:], sessionProperties: nil, scopedProperties: nil, authentication: nil)
+            try $0.connect(
+                required: Example.wish(),
+                optional: [:],
+                sessionProperties: nil,
+                scopedProperties: nil,
+                authentication: nil
+            )
         }
         _ = try peers.act(dapp: false) { try $0.pair(uri, by: .scan) }
         peers.deliver()
         let id = try #require(peers.wallet.book.proposals.keys.first)
         let less = try Example.grant(methods: ["personal_sign"])
-        #expect(throws: SignError.self) { try peers.act(dapp: false) { try $0.approve(id, less, sessionProperties: nil) } }
+        #expect(throws: SignError.self) {
+            try peers.act(dapp: false) { try $0.approve(id, less, sessionProperties: nil) }
+        }
         let session = try peers.act(dapp: false) { try $0.approve(id, Example.grant(), sessionProperties: ["a": "b"]) }
         peers.deliver()
         #expect(peers.dapp.book.sessions[session.topic]?.sessionProperties == ["a": "b"])
@@ -263,8 +312,10 @@ struct SignEngineTests {
         peers.deliver()
         peers.post = copy
         peers.deliver()
-        #expect(peers.takeEvents().filter { if case .sessionEnded = $0 { true } else { false } }
-            == [.sessionEnded(SessionEnd(topic: topic, cause: .peer(.userDisconnected)))])
+        #expect(
+            peers.takeEvents().filter { if case .sessionEnded = $0 { true } else { false } }
+                == [.sessionEnded(SessionEnd(topic: topic, cause: .peer(.userDisconnected)))]
+        )
         #expect(peers.dapp.book.sessions.isEmpty && peers.wallet.book.sessions.isEmpty)
         #expect(throws: SignError.self) { try peers.ask(topic) }
     }
@@ -309,7 +360,9 @@ struct SignEngineTests {
             let read = try Book(stored: stored)
             #expect(read.pairings == engine.book.pairings && read.proposals == engine.book.proposals)
             #expect(read.offers == engine.book.offers && read.sessions == engine.book.sessions)
-            #expect(read.sent == engine.book.sent && read.received == engine.book.received && read.seen == engine.book.seen)
+            #expect(
+                read.sent == engine.book.sent && read.received == engine.book.received && read.seen == engine.book.seen
+            )
         }
         #expect(peers.wallet.book.received.values.contains { $0.id == id })
         #expect(throws: StorageFailure.self) { try Book(stored: ["wc2/session/x": StoredValue([1, 2])]) }

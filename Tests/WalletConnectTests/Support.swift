@@ -179,7 +179,13 @@ enum Example {
         _ chains: [String] = ["eip155:1"],
         methods: [String] = ["eth_sendTransaction", "personal_sign"]
     ) throws -> [String: ProposalNamespace] {
-        ["eip155": ProposalNamespace(chains: try chains.map(Blockchain.example), methods: methods, events: ["chainChanged"])]
+        [
+            "eip155": ProposalNamespace(
+                chains: try chains.map(Blockchain.example),
+                methods: methods,
+                events: ["chainChanged"]
+            )
+        ]
     }
 
     static func grant(

@@ -31,7 +31,9 @@ struct TranscriptTests {
             let topic = try #require(Topic(try params.text("topic")))
             let text = try params.text("message")
             let key = try #require(keys[topic])
-            guard case .sealed(let sealed) = try Envelope(text: text, from: .relay) else { throw ExactJSON.Missing(name: text) }
+            guard case .sealed(let sealed) = try Envelope(text: text, from: .relay) else {
+                throw ExactJSON.Missing(name: text)
+            }
             let plain = try sealed.open(with: key)
             frames.append(
                 Frame(
@@ -87,7 +89,11 @@ struct TranscriptTests {
     }
 
     private func deliver(_ frame: Frame, to engine: inout SignEngine) {
-        let message = RelayMessage(topic: frame.publication.topic, message: frame.publication.message, tag: frame.publication.tag)
+        let message = RelayMessage(
+            topic: frame.publication.topic,
+            message: frame.publication.message,
+            tag: frame.publication.tag
+        )
         let isHandled = engine.receive(message)
         #expect(isHandled)
     }
@@ -151,7 +157,11 @@ struct TranscriptTests {
             }
         }
         let answers = take(&engine).events
-        #expect(answers.contains { if case .sessionEnded(let end) = $0 { end.cause == .peer(.userDisconnected) } else { false } })
+        #expect(
+            answers.contains {
+                if case .sessionEnded(let end) = $0 { end.cause == .peer(.userDisconnected) } else { false }
+            }
+        )
         #expect(engine.book.sessions.isEmpty)
     }
 
