@@ -91,6 +91,9 @@ struct LinkTests {
         #expect(await opened.links == ["dapp://", "dapp://"])
         let refusing = WalletConnectRouter { !$0.hasPrefix("dapp:") }
         #expect(await refusing.goBack(to: redirect, by: .link) == .opened("https://dapp.example"))
+        // A page in a browser has no app to open.
+        let appsOnly = WalletConnectRouter { _ in false }
+        #expect(await appsOnly.goBack(to: redirect, by: .link) == .returnByHand)
     }
 
     private actor Opened {

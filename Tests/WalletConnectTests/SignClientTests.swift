@@ -64,6 +64,27 @@ struct SignClientTests {
         }
     }
 
+    @Test func aWalletOpenedByALinkWaitsForItsFirstConnection() async throws {
+        let uri = try WalletConnectURI(parsing: PairingURITests.good)
+        for comes in [true, false] {
+            let hub = RelayHub()
+            hub.setDown(true)
+            try await Duo.run(hub: hub) { duo in
+                async let paired: Void = duo.wallet.pair(uri: uri)
+                for _ in 0..<9 { await duo.beat() }
+                if comes {
+                    hub.setDown(false)
+                    try await paired
+                } else {
+                    await duo.beat()
+                    await #expect(throws: PairingError.notConnected) { try await duo.wallet.pair(uri: uri) }
+                    _ = try? await paired
+                }
+                #expect(await duo.wallet.getPairings().map(\.topic) == [uri.topic])
+            }
+        }
+    }
+
     @Test func everythingIsThereAfterARestartAndWhatWasNotSentIsSentUnchanged() async throws {
         let (hub, clock) = (RelayHub(), TestClock())
         let stores = (MemoryStore(), MemoryStore())

@@ -3,7 +3,8 @@
 /// Prefer the custom scheme of the dapp's `redirect.native`. From iOS 17 on a dapp in a browser cannot be returned to: then,
 /// and where the proposal came by QR code from another device, ask the user to go back by hand.
 public struct WalletConnectRouter: Sendable {
-    /// Opens a link with whatever the system has for it, and says whether something took it.
+    /// Opens a link with whatever the system has for it, and says whether an app took it. On iOS open `https` links with
+    /// `universalLinksOnly`, so that no browser opens in the dapp's place.
     public typealias Opener = @Sendable (String) async -> Bool
     private let open: Opener
 
