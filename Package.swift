@@ -25,6 +25,7 @@ let package = Package(
         // What a wallet compares before it signs.
         .library(name: "Ethereum", targets: ["Ethereum"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
+        .library(name: "WalletConnect", targets: ["WalletConnect"]),
         .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
         // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
         .library(name: "WalletConnectPayNet", targets: ["WalletConnectPay", "Net"]),
@@ -59,6 +60,11 @@ let package = Package(
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(
             name: "TapProtocol",
+            dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: swift6
+        ),
+        .target(
+            name: "WalletConnect",
             dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swift6
         ),
@@ -224,6 +230,14 @@ let package = Package(
             name: "TapProtocolTests",
             dependencies: [
                 "TapProtocol", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "WalletConnectTests",
+            dependencies: [
+                "WalletConnect", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Vectors"],
             swiftSettings: swift6
