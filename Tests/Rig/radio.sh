@@ -1,0 +1,59 @@
+# Bluetooth in the guest: a system bus, linked virtual controllers and the real bluetoothd. hci0 is the terminal.
+# Sourced by lib.sh.
+#
+#   radio_up N              N controllers, the daemon with the project's own settings
+#   daemon_start            the daemon alone, again
+#   known_devices [hciN]    the device objects that BlueZ keeps
+#   nothing_paired          no pairing message was ever on the air, and no key is stored
+
+bus() { dbus-send --system --print-reply --reply-timeout=10000 "$@"; }
+
+bus_start() {
+    mkdir -p /run/dbus
+    background dbus dbus-daemon --system --nofork --nopidfile
+    within 5 bus --dest=org.freedesktop.DBus / org.freedesktop.DBus.GetId
+}
+
+daemon_start() {
+    cp $rig/config/bluetooth/main.conf /etc/bluetooth/main.conf
+    background bluetoothd /usr/libexec/bluetooth/bluetoothd -n
+    within 10 daemon_answers
+}
+daemon_answers() { bus --dest=org.bluez / org.freedesktop.DBus.ObjectManager.GetManagedObjects; }
+
+controllers() { daemon_answers | grep -oE 'object path "/org/bluez/hci[0-9]+"' | sort -u | wc -l; }
+has_controllers() { equal "$(controllers)" "$1"; }
+controller() { bus --dest=org.bluez "/org/bluez/$1" org.freedesktop.DBus.Properties.Get string:org.bluez.Adapter1 "string:$2"; }
+is_powered() { controller "$1" Powered | grep -q 'boolean true'; }
+set_powered() {
+    bus --dest=org.bluez "/org/bluez/$1" org.freedesktop.DBus.Properties.Set \
+        string:org.bluez.Adapter1 string:Powered "variant:boolean:$2" >/dev/null
+}
+
+radio_up() {
+    local index
+    bus_start || return 1
+    # Everything that goes over the air, to be read at the end.
+    background air btmon -w "$RIG_LOGS/air.btsnoop"
+    background btvirt btvirt "-l$1"
+    daemon_start && within 10 has_controllers "$1" || return 1
+    for ((index = 0; index < $1; index++)); do
+        within 5 set_powered "hci$index" true && within 5 is_powered "hci$index" || return 1
+    done
+}
+
+known_devices() { daemon_answers | grep -oE "object path \"/org/bluez/${1:-hci[0-9]+}/dev_[0-9A-F_]+\"" | sort -u; }
+knows_no_device() {
+    local known
+    daemon_answers >/dev/null || return 1
+    known=$(known_devices "$@" | tr '\n' ' ')
+    equal "$known" ""
+}
+
+nothing_paired() {
+    local keys
+    keys=$(grep -rlE '^\[(LinkKey|LongTermKey|SlaveLongTermKey|PeripheralLongTermKey|IdentityResolvingKey)\]' /var/lib/bluetooth)
+    equal "$keys" "" || return 1
+    # Source: Bluetooth Core 5.4, Vol 3, Part H, 3.3: pairing requests and responses, as btmon names them.
+    ! btmon -r "$RIG_LOGS/air.btsnoop" 2>/dev/null | grep -E 'SMP: (Pairing|Security) Request|SMP: Pairing'
+}
