@@ -30,12 +30,25 @@ set_powered() {
         string:org.bluez.Adapter1 string:Powered "variant:boolean:$2" >/dev/null
 }
 
+# The kernel gives a new controller two seconds to answer, which a busy host can miss: then the rig tries again.
+controllers_start() {
+    local try
+    for try in 1 2 3 4; do
+        background btvirt btvirt "-l$1"
+        ! within 5 kernel_knows "$1" || return 0
+        finish btvirt KILL
+    done
+    echo "the kernel does not take $1 virtual controllers"
+    return 1
+}
+kernel_knows() { equal "$(hciconfig | grep -c 'BD Address: 00:AA')" "$1"; }
+
 radio_up() {
     local index
     bus_start || return 1
     # Everything that goes over the air, to be read at the end.
-    background air btmon -w "$RIG_LOGS/air.btsnoop"
-    background btvirt btvirt "-l$1"
+    background air bash -c "exec btmon -w $RIG_LOGS/air.btsnoop >/dev/null"
+    controllers_start "$1" || return 1
     daemon_start && within 10 has_controllers "$1" || return 1
     for ((index = 0; index < $1; index++)); do
         within 5 set_powered "hci$index" true && within 5 is_powered "hci$index" || return 1
