@@ -9,6 +9,7 @@ The guest speaks first and in lines: `ready SECONDS`, `scenario NAME`, `ok SECON
     picture NAME      keeps the screen as NAME.png beside the scenario's logs
     keys CODE…        presses keys, by QEMU's names for them (1, kp_7, ret)
     page [PATH]       what the web page answers from outside: its status and the SHA-256 of its certificate (base64url)
+    pairing           how many packets of the Security Manager, which pairs, the scenario's air.btsnoop holds
     clock             the host's time, in seconds since 1970
 """
 
@@ -22,6 +23,7 @@ import pathlib
 import select
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -129,6 +131,22 @@ class Host:
             return f"{page.getresponse().status} {certificate}"
         finally:
             page.close()
+
+    def ask_pairing(self):
+        # Source: BlueZ 5.66 src/shared/btsnoop.h and doc/btsnoop.txt, the monitor's format; Bluetooth Core 5.4, Vol 3,
+        # Part A, 2.1: channel 6 on LE is the Security Manager's.
+        air = (self.results / self.scenario / "air.btsnoop").read_bytes()
+        packets, links, position = 0, 0, 16
+        while position + 24 <= len(air):
+            length, flags = struct.unpack_from(">II", air, position + 4)
+            packet = air[position + 24 : position + 24 + length]
+            position += 24 + length
+            if flags & 0xFFFF in (4, 5) and len(packet) >= 8:
+                links += 1
+                packets += struct.unpack_from("<H", packet, 6)[0] == 6
+        if links == 0:
+            raise Refused("nothing was recorded on the air")
+        return str(packets)
 
     def ask_clock(self):
         return str(int(time.time()))

@@ -19,6 +19,7 @@ promise() {
         return 0
     fi
     cat /tmp/said
+    busybox ps -o pid,stat,args >"$RIG_LOGS/processes-at-${sentence//[^A-Za-z]/-}.txt"
     detail=$(grep -v '^[[:space:]]*$' /tmp/said | tail -n 1 | cut -c 1-300)
     echo "FAILED $sentence: ${detail:-no more was said}" >&9
     return 1

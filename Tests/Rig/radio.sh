@@ -4,6 +4,8 @@
 #   radio_up N              N controllers, the daemon with the project's own settings
 #   daemon_start            the daemon alone, again
 #   known_devices [hciN]    the device objects that BlueZ keeps
+#   phone_serves NAME hciN  a phone that says everything back, under the service $echo_service; its log is NAME.log
+#   cut_link hciN hciM      hciN ends its link to hciM
 #   nothing_paired          no pairing message was ever on the air, and no key is stored
 
 bus() { dbus-send --system --print-reply --reply-timeout=10000 "$@"; }
@@ -55,6 +57,18 @@ radio_up() {
     done
 }
 
+echo_service=7469e100-0000-4a3b-9d5f-00112233a5a5
+phone_serves() {
+    background "$1" till-radio-check serve --adapter "$2" --service $echo_service
+    within 15 serving "$1" && runs "$1"
+}
+serving() { [[ $(grep -a 'serving$' "$RIG_LOGS/$1.log" | tail -n 1) == serving ]]; }
+address_of() { controller "$1" Address | sed -nE 's/.*string "(.*)"/\1/p'; }
+cut_link() {
+    gdbus call --system --timeout 60 --dest org.bluez --object-path "/org/bluez/$1/dev_$(address_of "$2" | tr : _)" \
+        --method org.bluez.Device1.Disconnect
+}
+
 known_devices() { daemon_answers | grep -oE "object path \"/org/bluez/${1:-hci[0-9]+}/dev_[0-9A-F_]+\"" | sort -u; }
 knows_no_device() {
     local known
@@ -67,6 +81,6 @@ nothing_paired() {
     local keys
     keys=$(grep -rlE '^\[(LinkKey|LongTermKey|SlaveLongTermKey|PeripheralLongTermKey|IdentityResolvingKey)\]' /var/lib/bluetooth)
     equal "$keys" "" || return 1
-    # Source: Bluetooth Core 5.4, Vol 3, Part H, 3.3: pairing requests and responses, as btmon names them.
-    ! btmon -r "$RIG_LOGS/air.btsnoop" 2>/dev/null | grep -E 'SMP: (Pairing|Security) Request|SMP: Pairing'
+    mkdir -p "/mnt/results/$RIG_SCENARIO" && cp "$RIG_LOGS/air.btsnoop" "/mnt/results/$RIG_SCENARIO/" &&
+        equal "$(host pairing) packets that pair" "0 packets that pair"
 }

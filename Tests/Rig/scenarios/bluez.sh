@@ -4,7 +4,6 @@
 service=6e400001-b5a3-f393-e0a9-e50e24dcca9e
 characteristic=6e400002-b5a3-f393-e0a9-e50e24dcca9e
 
-address_of() { controller "$1" Address | sed -nE 's/.*string "(.*)"/\1/p'; }
 # Types a line into a running bluetoothctl and waits for what it says to it.
 tell() {
     echo "$2" >"/tmp/$1.keys"
