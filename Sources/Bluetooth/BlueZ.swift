@@ -28,6 +28,7 @@ actor BlueZ {
     private(set) var epoch = 0
     private(set) var bus: BusConnection?
     private var owner: String?
+    private var snapshotEpoch = -1
     private var agentEpoch = -1
     private var sweptEpoch = -1
     private var refusal: RadioState.Reason?
@@ -35,6 +36,8 @@ actor BlueZ {
     /// Phones to remove that could not be removed yet.
     private var leftovers: Set<ObjectPath> = []
     private var inUse: [ObjectPath: Int] = [:]
+    /// The program ends: no phone is taken up any more.
+    private(set) var isLeaving = false
 
     init(setup: Setup, seen: @escaping @Sendable (BluetoothAddress, BlueZObjects.Properties) -> Void) {
         (self.setup, self.seen) = (setup, seen)
@@ -44,6 +47,7 @@ actor BlueZ {
 
     /// Works until the task is cancelled.
     func run() async {
+        isLeaving = false
         await withDiscardingTaskGroup { group in
             group.addTask { await self.stayConnected() }
             group.addTask { await self.maintain() }
@@ -65,7 +69,7 @@ actor BlueZ {
             guard let last = steps.last else { return }
             let delay = tries < steps.count ? steps[tries] : last
             tries += 1
-            try? await setup.clock.sleep(for: delay, tolerance: nil)  // Throws only when cancelled, which the loop sees.
+            try? await setup.clock.sleep(for: delay, tolerance: nil)  // Throws only when cancelled.
         }
     }
 
@@ -126,6 +130,7 @@ actor BlueZ {
                 throw .unreadable(reason: "bluetoothd's list of objects")
             }
             self.objects = objects
+            snapshotEpoch = epoch
         } catch {
             // It went while it was asked: the bus tells so next.
             guard case .refused = error else { throw error }
@@ -153,6 +158,7 @@ actor BlueZ {
     var state: RadioState {
         guard bus != nil else { return .unavailable(busFailure) }
         guard owner != nil else { return .unavailable(.noDaemon) }
+        guard snapshotEpoch == epoch else { return .unavailable(.starting) }
         guard let path = adapterPath else { return .unavailable(.noAdapter(setup.adapter)) }
         if adapterProperty("PowerState")?.text == "off-blocked" { return .unavailable(.blocked) }
         guard adapterProperty("Powered")?.boolean == true else { return .unavailable(refusal ?? .poweredOff) }
@@ -355,6 +361,20 @@ extension BlueZ {
         inUse[path, default: 1] -= 1
         if inUse[path] ?? 0 <= 0 { inUse[path] = nil }
         changes.bump()
+    }
+
+    /// Lets every phone go that is in use or was left, before the connection ends.
+    func leave() async {
+        isLeaving = true
+        let paths = leftovers.union(inUse.keys)
+        await withDiscardingTaskGroup { group in
+            for path in paths {
+                group.addTask {
+                    await self.disconnect(path)
+                    await self.remove(path)
+                }
+            }
+        }
     }
 
     /// Ends a connect that is still going on, too.

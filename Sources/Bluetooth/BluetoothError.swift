@@ -114,7 +114,7 @@ public struct BluetoothTimings: Sendable {
     /// Until a scan that was refused is asked for again.
     public var scanRetry = Duration.seconds(1)
     /// A scan that saw no wanted phone for so long is started anew: some controllers tell of a phone once a scan.
-    public var scanRestart = Duration.seconds(5)
+    public var scanRestart = Duration.seconds(2)
     /// Between tries to reach the bus, to switch the adapter on, and to remove phones that could not be removed.
     public var healing: [Duration] = [.milliseconds(200), .milliseconds(500), .seconds(1), .seconds(2), .seconds(5)]
 

@@ -31,7 +31,8 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible {
         return BluetoothUUID(bytes: head + bytes.dropFirst(4))
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    /// Of 16 bytes.
+    init(bytes: [UInt8]) { self.bytes = bytes }
 
     public var description: String {
         let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }

@@ -23,6 +23,7 @@ extension BluetoothCentral {
         var watch = stopwatch(clock)
         try await untilScanRests()
         times.stopScanning = watch()
+        if await bluez.isLeaving { throw .cancelled }
         guard let phone = await bluez.hold(address) else { throw .unknownPhone(address) }
         do throws(BluetoothError) {
             watch = stopwatch(clock)
@@ -118,11 +119,11 @@ extension BluetoothCentral {
     }
 
     private func open(_ phone: HeldPhone, _ paths: LinkPaths) async throws(BluetoothError) -> OpenedPipes {
-        let bluez = bluez
+        let (bluez, limit) = (bluez, valueLimit)
         return try await within(timings.open, clock: clock, stage: .open) { () throws(BluetoothError) in
             let (incoming, notifyBytes) = try await bluez.acquire("AcquireNotify", paths.notify)
             let (outgoing, writeBytes) = try await bluez.acquire("AcquireWrite", paths.write)
-            let bytes = min(notifyBytes, writeBytes)
+            let bytes = min(notifyBytes, writeBytes, limit)
             guard bytes >= 20 else { throw .valueTooShort(maximumBytes: bytes) }
             return OpenedPipes(incoming: incoming, outgoing: outgoing, maximumValueLength: bytes)
         }

@@ -9,6 +9,7 @@ public actor BluetoothCentral {
     let bluez: BlueZ
     nonisolated let scans = ScanHub()
     nonisolated let turn = Turnstile()
+    let valueLimit: Int
     /// Connects going on, during which nothing is scanned: with a scan a connect takes ten seconds and not a tenth.
     var connects = 0
     private(set) var isScanning = false
@@ -25,13 +26,16 @@ public actor BluetoothCentral {
     ///   - adapter: Such as `hci0`; `nil` takes the first there is. This program alone uses it: unpaired phones that
     ///     BlueZ knows on it are removed.
     ///   - busAddress: `nil` for the machine's own bus.
+    ///   - valueLimit: No value is longer, 20 to 512 bytes. A phone played by BlueZ takes no more than 510.
     public init(
         adapter: String? = nil,
         busAddress: String? = nil,
+        valueLimit: Int = 512,
         timings: BluetoothTimings = BluetoothTimings(),
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         let scans = scans
+        self.valueLimit = min(512, max(20, valueLimit))
         bluez = BlueZ(
             setup: BlueZ.Setup(
                 adapter: adapter,
@@ -43,8 +47,18 @@ public actor BluetoothCentral {
         ) { address, device in scans.publish(address, device) }
     }
 
-    /// Works until the task is cancelled.
+    /// Works until the task is cancelled; then lets go of every phone, for which bluetoothd may take some seconds.
     public func run() async {
+        // A task of its own, awaited: after the cancelling it is still needed, to let the phones go.
+        let work = Task { await self.work() }
+        await Changes().wait(after: 0)  // Nothing changes these: until cancelled.
+        let bluez = bluez
+        await Task { await bluez.leave() }.value
+        work.cancel()
+        await work.value
+    }
+
+    private func work() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.bluez.run() }
             group.addTask { await self.keepScanning() }

@@ -46,7 +46,7 @@ final class Changes: Sendable {
         guard let limit else { return await wait(after: version) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.wait(after: version) }
-            group.addTask { try? await clock.sleep(for: limit, tolerance: nil) }  // Cancelled when the change came first.
+            group.addTask { try? await clock.sleep(for: limit, tolerance: nil) }  // Throws only when cancelled.
             await group.next()
             group.cancelAll()
         }

@@ -86,9 +86,10 @@ enum Syntax {
 extension BusConnection {
     /// Where the machine's own bus listens.
     ///
-    /// Source: D-Bus specification 0.42, "System message bus": the variable first, then the well-known place.
+    /// Source: D-Bus specification 0.42, "System message bus": the variable first, then the well-known place,
+    /// without the way over /var, which a small image may not have.
     public static var systemAddress: String {
         unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS").map { unsafe String(cString: $0) }
-            ?? "unix:path=/var/run/dbus/system_bus_socket"
+            ?? "unix:path=/run/dbus/system_bus_socket"
     }
 }

@@ -8,12 +8,16 @@ struct EchoRun {
 
     init(_ options: RadioCheck.Options) {
         self.options = options
-        central = BluetoothCentral(adapter: options.adapter, busAddress: options.busAddress)
+        central = BluetoothCentral(
+            adapter: options.adapter,
+            busAddress: options.busAddress,
+            valueLimit: options.valueLimit
+        )
     }
 
     private final class Success: Sendable { let isSure = Atomic(false) }
 
-    private enum Failure: Error { case noPhone, wrongHello(Int), wrongEcho(Int), ended(Int) }
+    private enum Failure: Error { case noPhone, wrongHello(Int), wrongEcho(Int), linkEnded(Int), outOfTime(Int) }
 
     func run() async -> Int32 {
         let success = Success()
@@ -89,7 +93,9 @@ struct EchoRun {
             let value = head + (4..<size).map { UInt8(truncatingIfNeeded: $0) }
             let sent = clock.now
             try await link.send(value)
-            guard let back = try await fragments.next() else { throw Failure.ended(number) }
+            guard let back = try await fragments.next() else {
+                throw Task.isCancelled ? Failure.outOfTime(number) : Failure.linkEnded(number)
+            }
             guard back == value else { throw Failure.wrongEcho(number) }
             slowest = max(slowest, clock.now - sent)
         }

@@ -7,6 +7,7 @@ enum RadioCheck {
     static let usage = """
         till-radio-check scan  --adapter hci0 --service UUID [--seconds 10]
         till-radio-check echo  --adapter hci0 --service UUID [--count 10] [--size 100] [--links 1] [--seconds 30]
+                               [--value-limit 510]
         till-radio-check together --adapter hci0 --service UUID --links 2 [--count 10] [--size 100] [--seconds 60]
         till-radio-check serve --adapter hci1 --service UUID [--seconds 0]
 
@@ -47,6 +48,8 @@ enum RadioCheck {
         var count = 10
         var size = 100
         var links = 1
+        /// A phone played by BlueZ drops longer values.
+        var valueLimit = 510
         var seconds: Int?
         var busAddress: String?
 
@@ -62,6 +65,7 @@ enum RadioCheck {
             count = values["--count"].flatMap { Int($0) } ?? count
             size = values["--size"].flatMap { Int($0) } ?? size
             links = values["--links"].flatMap { Int($0) } ?? links
+            valueLimit = values["--value-limit"].flatMap { Int($0) } ?? valueLimit
             seconds = values["--seconds"].flatMap { Int($0) }
             guard size >= 4, size <= 512, count >= 0, links >= 1 else { return nil }
         }

@@ -27,7 +27,9 @@ struct UUIDTests {
         #expect((BluetoothUUID(text) != nil) == isShort)
     }
 
-    @Test(arguments: ["", "AA:BB:CC:DD:EE", "AA:BB:CC:DD:EE:GG", "+A:BB:CC:DD:EE:FF", "AABBCCDDEEFF", "AA:BB:CC:DD:EE:FF:00"])
+    @Test(arguments: [
+        "", "AA:BB:CC:DD:EE", "AA:BB:CC:DD:EE:GG", "+A:BB:CC:DD:EE:FF", "AABBCCDDEEFF", "AA:BB:CC:DD:EE:FF:00",
+    ])
     func onlyWellFormedAddressesAreTaken(text: String) {
         #expect(BluetoothAddress(text) == nil)
         #expect(BluetoothAddress("aa:bb:cc:dd:ee:0f")?.description == "AA:BB:CC:DD:EE:0F")
