@@ -155,9 +155,12 @@ public actor BluetoothPeripheral {
     }
 
     private func register() async throws(BluetoothError) {
-        guard case .ready = await bluez.state, let bus = await bluez.bus, let adapter = await bluez.adapterPath else {
+        guard let adapter = await bluez.adapterPath else {
+            // What was registered went with the adapter; the one that comes back knows nothing of it.
+            (applicationEpoch, advertisedEpoch, advertised) = (-1, -1, nil)
             return
         }
+        guard case .ready = await bluez.state, let bus = await bluez.bus else { return }
         let epoch = await bluez.epoch
         if exportedEpoch != epoch {
             do throws(BusError) { try export(on: bus) } catch { throw BluetoothError(error, at: .register) }

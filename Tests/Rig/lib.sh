@@ -97,3 +97,4 @@ contains() { [[ $1 == *"$2"* ]] || {
 
 . $rig/tests/radio.sh
 . $rig/tests/shop.sh
+. $rig/tests/tap.sh
