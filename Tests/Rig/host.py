@@ -7,6 +7,7 @@ The guest speaks first and in lines: `ready SECONDS`, `scenario NAME`, `ok SECON
     qr                what the QR codes on the screen say, separated by spaces
     text              the words on the screen, as tesseract reads them
     picture NAME      keeps the screen as NAME.png beside the scenario's logs
+    pixels            a fingerprint of all pixels of the screen
     keys CODE…        presses keys, by QEMU's names for them (1, kp_7, ret)
     page [PATH]       what the web page answers from outside: its status and the SHA-256 of its certificate (base64url)
     pairing           how many packets of the Security Manager, which pairs, the scenario's air.btsnoop holds
@@ -110,6 +111,11 @@ class Host:
         folder.mkdir(exist_ok=True)
         self.screen(folder / f"{pathlib.Path(name).name}.png")
         return "kept"
+
+    def ask_pixels(self):
+        with tempfile.TemporaryDirectory() as folder:
+            image = self.screen(pathlib.Path(folder, "screen.ppm"), "ppm")
+            return hashlib.sha256(image.read_bytes()).hexdigest()[:16]
 
     def ask_keys(self, *codes):
         for code in codes:

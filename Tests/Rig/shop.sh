@@ -49,10 +49,7 @@ YAML
     rm -f $state/terminal.json
     background terminal till run --config $state/till.yaml --announce $state/terminal.json
     terminal_url=https://localhost:$RIG_PORT
-    within 20 grep -q '"event":"listening"' $state/terminal.json || {
-        tail -n 1 "$RIG_LOGS/terminal.log"
-        return 1
-    }
+    within 20 eval "grep -q '\"event\":\"listening\"' $state/terminal.json || ! runs terminal" && runs terminal
 }
 announced() { jq -rn --arg event "$1" --arg field "$2" 'last(inputs | select(.event == $event)) | .[$field]' <$state/terminal.json; }
 

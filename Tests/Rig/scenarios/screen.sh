@@ -12,7 +12,15 @@ claim_is_shown() {
 }
 required "A terminal nobody owns shows a QR code, and a foreign reader finds the claim address in it" within 10 claim_is_shown
 host picture claim
-promise "It says in words what to do" screen_reads "Set up this terminal"
+promise "It says in words what to do" screen_reads "Scan the code or open"
+
+# The kernel's own console is on the same screen: cursor, and messages.
+console_draws_nothing() {
+    local before
+    before=$(host pixels)
+    printf '\033[?25h\033[Ha message of the kernel\n' >/dev/tty0 && never 3 eval '[ "$(host pixels)" != '"$before"' ]'
+}
+promise "The kernel's console draws neither cursor nor messages over it" console_draws_nothing
 
 page_is_the_one_on_the_screen() {
     local answer
