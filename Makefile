@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test bench fuzz sanitizers check format setup setup-test clean
+.PHONY: run demo test test-ble bench fuzz sanitizers check format setup setup-test clean
 
 SHELL = /bin/bash
 
@@ -11,6 +11,9 @@ demo: setup-test
 
 test: setup-test
 	@scripts/test
+
+test-ble: setup-test
+	@scripts/rig
 
 bench: setup-test
 	@scripts/bench

@@ -179,6 +179,7 @@ public actor BluetoothPeripheral {
             (applicationEpoch, advertisedEpoch, advertised) = (-1, -1, nil)
             return
         }
+        guard case .ready = await bluez.state, let bus = await bluez.bus else { return }
         let epoch = await bluez.epoch
         if exportedEpoch != epoch {
             do throws(BusError) { try export(on: bus) } catch { throw BluetoothError(error, at: .register) }

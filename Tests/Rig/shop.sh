@@ -1,0 +1,115 @@
+# A whole shop in the guest: gateway, terminal on the framebuffer, its owner, and customers. Sourced by lib.sh.
+#
+#   gateway_up [OPTIONS…]       the sandbox gateway; sets gateway_url
+#   terminal_up [YAML]          `till run` with more lines of configuration; sets terminal_url
+#   owner_claims                claims it with the code on the screen
+#   owner_sets_up [JSON]        sets the shop up; JSON is laid over the usual settings
+#   api METHOD PATH [JSON]      the web page's own API, with the owner's session
+#   charge AMOUNT               opens a charge; sets charge_id
+#   charge_is STATE…            the charge is in one of these states, says the page's API
+#   announced EVENT FIELD       what the screen showed last of that kind
+
+state=/tmp/shop
+merchant_id=mrch_rig
+gateway_key=wcp_0011223344556677
+control_token=rig-control
+owner_password='correct horse battery'
+
+gateway_up() {
+    mkdir -p $state
+    till-sandbox gateway --port 0 --merchant $merchant_id --api-key $gateway_key --control-token $control_token "$@" \
+        >$state/gateway.json 2>>"$RIG_LOGS/gateway.log" 9>&- &
+    process_of[gateway]=$!
+    within 20 grep -q '"ready":true' $state/gateway.json || {
+        tail -n 1 "$RIG_LOGS/gateway.log"
+        return 1
+    }
+    gateway_url=$(jq -r .url <$state/gateway.json)
+}
+gateway_control() { curl -sf --max-time 60 -H "Authorization: Bearer $control_token" "$gateway_url/control/$1" "${@:2}"; }
+
+terminal_up() {
+    mkdir -p $state
+    cat >$state/till.yaml <<YAML
+state: $state/terminal
+web:
+  address: 0.0.0.0
+  port: $RIG_PORT
+  names: [localhost, 127.0.0.1]
+  pages: $rig/Public
+screen:
+  sink: framebuffer
+gateway:
+  allowLoopbackHTTP: true
+log:
+  level: debug
+${1:-}
+YAML
+    cp $state/till.yaml "$RIG_LOGS/till.yaml"
+    rm -f $state/terminal.json
+    background terminal till run --config $state/till.yaml --announce $state/terminal.json
+    terminal_url=https://localhost:$RIG_PORT
+    within 20 eval "grep -q '\"event\":\"listening\"' $state/terminal.json || ! runs terminal" && runs terminal
+}
+announced() { jq -rn --arg event "$1" --arg field "$2" 'last(inputs | select(.event == $event)) | .[$field]' <$state/terminal.json; }
+
+api() {
+    local method=$1 path=$2 body=${3:-} answer status
+    answer=$(curl -sk --max-time 60 -b $state/cookies -c $state/cookies -X "$method" -w '\n%{http_code}' \
+        -H "Origin: $terminal_url" ${csrf:+-H "X-CSRF-Token: $csrf"} \
+        ${idempotency_key:+-H "Idempotency-Key: $idempotency_key"} \
+        ${body:+-H "Content-Type: application/json" -d "$body"} "$terminal_url/api/v1/$path") || {
+        echo "$method $path: no answer" >&2
+        return 1
+    }
+    status=${answer##*$'\n'}
+    [[ $status == 2* ]] || {
+        echo "$method $path: $answer" | tr '\n' ' ' >&2
+        return 1
+    }
+    echo "${answer%$'\n'*}"
+}
+
+owner_claims() {
+    local code session
+    within 20 grep -q '"event":"claim"' $state/terminal.json || return 1
+    code=$(announced claim code)
+    csrf=
+    session=$(api POST claim "$(jq -nc --arg code "$code" --arg password "$owner_password" '{code: $code, password: $password}')") ||
+        return 1
+    csrf=$(jq -r .csrfToken <<<"$session")
+}
+
+owner_sets_up() {
+    local settings
+    settings=$(jq -nc --arg merchant $merchant_id --arg url "$gateway_url" --arg key $gateway_key --argjson more "${1:-{\}}" '{
+        operatorID: "op-rig", merchantID: $merchant, merchantName: "Café Morgenrot", gatewayURL: $url, gatewayKey: $key,
+        currency: "USD", locale: "en-US" } + $more')
+    api POST settings/test-connection "$settings" | jq -e .ok >/dev/null || return 1
+    api PUT settings "$settings" >/dev/null
+}
+
+charge() {
+    local idempotency_key answer
+    idempotency_key=$(cat /proc/sys/kernel/random/uuid)
+    answer=$(api POST charges "{\"amount\":\"$1\"}") || return 1
+    charge_id=$(jq -r .id <<<"$answer")
+    [ "$charge_id" != null ] || {
+        echo "$answer"
+        return 1
+    }
+}
+charge_now() { api GET "charges?limit=20" | jq -c --arg id "$charge_id" '.charges[] | select(.id == $id)'; }
+charge_is() {
+    local now wanted
+    now=$(charge_now | jq -r .state) || return 1
+    for wanted in "$@"; do [ "$now" != "$wanted" ] || return 0; done
+    echo "it is ‘$now’"
+    return 1
+}
+code_is_readable() { jq -en --arg id "$charge_id" 'last(inputs | select(.event == "charge" and .id == $id)) | .readable' <$state/terminal.json; }
+customer_pays() { till-sandbox wallet pay --gateway "$gateway_url" --timeout 120 "$@"; }
+
+# What a person in front of the screen sees: the text as a foreign reader reads it, and what the QR code says.
+screen_reads() { contains "$(host text)" "$1"; }
+screen_code_is() { equal "$(host qr)" "$1"; }

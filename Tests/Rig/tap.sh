@@ -1,0 +1,65 @@
+# Tap to pay in the guest: an acquirer, the terminal's tap settings, and customers' phones on the other virtual
+# controllers. Sourced by lib.sh.
+#
+#   acquirer_up [OPTIONS…]         the sandbox acquirer; sets acquirer_url
+#   owner_sets_up_tap [JSON]       switches tap to pay on; JSON is laid over the usual settings
+#   tap_light_is STATE             what the page's light says: off, ready, hindered
+#   phone_taps NAME hciN [OPT…]    a customer's phone; its log is NAME.log. Returns when it is on the air
+#   phone_ends NAME STATUS…        it has ended with one of these statuses (0 paid, 1 not, 3 declined, 4 nobody asked)
+#   booked STATUS N                the acquirer's books hold N payments with that status
+#   gateway_booked STATUS N        the gateway's do
+
+acquirer_login=shop@example.com
+acquirer_password=shop-password
+
+acquirer_up() {
+    mkdir -p $state
+    till-sandbox acquirer --port 0 --merchant-login $acquirer_login:$acquirer_password --control-token $control_token "$@" \
+        >$state/acquirer.json 2>>"$RIG_LOGS/acquirer.log" 9>&- &
+    process_of[acquirer]=$!
+    within 20 grep -q '"ready":true' $state/acquirer.json || {
+        tail -n 1 "$RIG_LOGS/acquirer.log"
+        return 1
+    }
+    acquirer_url=$(jq -r .url <$state/acquirer.json)
+}
+acquirer_control() { curl -sf --max-time 60 -H "Authorization: Bearer $control_token" "$acquirer_url/control/$1" "${@:2}"; }
+
+# Virtual controllers know no signal strength, so the terminal takes phones from anywhere around.
+owner_sets_up_tap() {
+    local settings
+    settings=$(jq -nc --arg url "$acquirer_url" --arg login $acquirer_login --arg password $acquirer_password \
+        --argjson more "${1:-{\}}" '{ enabled: true, mode: "open", acceptUnknownSignal: true, acquirerURL: $url,
+        acquirerLogin: $login, acquirerPassword: $password, terminalID: "till-rig" } + $more')
+    api PUT taps "$settings" >/dev/null
+}
+tap_light_is() {
+    local light
+    light=$(api GET taps) || return 1
+    [ "$(jq -r .light.state <<<"$light")" = "$1" ] || {
+        jq -c .light <<<"$light"
+        return 1
+    }
+}
+
+phone_taps() {
+    background "$1" till-sandbox wallet tap --adapter "$2" --acquirer "$acquirer_url" --timeout $((40 * RIG_PATIENCE)) "${@:3}"
+    within 20 eval "grep -q '^Open' '$RIG_LOGS/$1.log' || ! runs $1" && runs "$1"
+}
+# The phone has a time limit of its own.
+phone_ends() {
+    local status=0 wanted
+    wait "$(pid "$1")" || status=$?
+    for wanted in "${@:2}"; do [ "$status" != "$wanted" ] || return 0; done
+    echo "it ended with $status; its last word: $(tail -n 1 "$RIG_LOGS/$1.log")"
+    return 1
+}
+
+booked() {
+    acquirer_control payments >"$RIG_LOGS/acquirer-payments.json" || return 1
+    equal "$(jq --arg status "$1" '[.payments[] | select(.status == $status)] | length' <"$RIG_LOGS/acquirer-payments.json")" "$2"
+}
+gateway_booked() {
+    gateway_control payments >"$RIG_LOGS/gateway-payments.json" || return 1
+    equal "$(jq --arg status "$1" '[.. | objects | select(.status? == $status)] | length' <"$RIG_LOGS/gateway-payments.json")" "$2"
+}
