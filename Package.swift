@@ -81,7 +81,7 @@ let package = Package(
         // Appliance: composes.
         .target(
             name: "Terminal",
-            dependencies: ["Payments", "WalletConnectPay", "Journal", "Screen", logging],
+            dependencies: ["Payments", "TapProtocol", "WalletConnectPay", "Journal", "Screen", logging],
             swiftSettings: swift6
         ),
         .target(
@@ -197,6 +197,13 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: ["Terminal", "Journal", "Payments", "Screen", "WalletConnectPay", logging],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "TapRailTests",
+            dependencies: [
+                "Terminal", "TapProtocol", "Journal", "Payments", "Screen", "WalletConnectPay", logging,
+            ],
             swiftSettings: swift6
         ),
         .testTarget(
