@@ -148,6 +148,11 @@ extension Charge.Event {
         case .refused: "refused"
         case .notFound: "notFound"
         case .reported: "reported"
+        case .claimWanted: "claimWanted"
+        case .claimed: "claimed"
+        case .claimDropped: "claimDropped"
+        case .promised: "promised"
+        case .givenBack: "givenBack"
         case .cancelRequested: "cancelRequested"
         case .deadlineReached: "deadlineReached"
         case .released: "released"
@@ -159,7 +164,8 @@ extension Charge.Event {
     var attempt: Attempt.ID? {
         switch self {
         case .attemptStarted(let id, _), .sending(let id), .notSent(let id, _), .silent(let id, _),
-            .offered(let id, _), .refused(let id, _), .notFound(let id), .reported(let id, _):
+            .offered(let id, _), .refused(let id, _), .notFound(let id), .reported(let id, _),
+            .claimWanted(let id, _), .claimed(let id), .claimDropped(let id), .promised(let id), .givenBack(let id):
             id
         case .cancelRequested, .deadlineReached, .released, .resumed, .seen: nil
         }

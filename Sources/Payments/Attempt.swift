@@ -21,7 +21,8 @@ public struct Attempt: Sendable, Hashable, Identifiable {
 
     /// What the authority last said of a payment that is not final.
     public struct Progress: Sendable, Hashable {
-        /// True from the authority's first "processing" on: money may be moving. Never goes back.
+        /// True from the authority's first "processing" on, or from a claim: money may be moving. Goes back only where the
+        /// authority refused the claim's own try.
         public internal(set) var isProcessing = false
         /// A status word that no document of ours knows, until a known one follows.
         public internal(set) var unrecognisedWord: String?
@@ -34,6 +35,29 @@ public struct Attempt: Sendable, Hashable, Identifiable {
     public internal(set) var phase = Phase.idle
     /// True while the last question to the authority has no usable answer.
     public internal(set) var isSilent = false
+    /// The customer's agreement, on rails where the terminal itself carries it to the authority.
+    public internal(set) var claim: Claim?
+    /// The customer's promise was taken without the authority, which hears of it later. The customer has gone.
+    public internal(set) var isPromised = false
+    /// The authority confirmed that the money of this attempt went back to the customer.
+    public internal(set) var isGivenBack = false
+
+    /// How far a customer's agreement has come. At most one attempt of a charge has one.
+    public enum Claim: Sendable, Hashable {
+        /// The other attempts are being taken back; nothing may be executed. → `made`, none
+        case wanted(tipMinorUnits: Int64)
+        /// Money may move on this attempt alone. → none, where the authority refused that try
+        case made(tipMinorUnits: Int64)
+
+        /// What the customer added, in minor units of the charge's currency.
+        public var tipMinorUnits: Int64 {
+            switch self {
+            case .wanted(let tip), .made(let tip): tip
+            }
+        }
+
+        var isMade: Bool { if case .made = self { true } else { false } }
+    }
 
     public var isOpen: Bool { if case .ended = phase { false } else { true } }
 

@@ -44,6 +44,16 @@ public struct Charge: Sendable, Hashable {
         /// The authority was asked for the payment by our reference and knows none.
         case notFound(attempt: Attempt.ID)
         case reported(attempt: Attempt.ID, report: Report)
+        /// The customer has agreed to pay on this attempt, with a tip in minor units. The others are taken back first.
+        case claimWanted(attempt: Attempt.ID, tipMinorUnits: Int64)
+        /// Every other attempt is known to be without money: this one may be executed.
+        case claimed(attempt: Attempt.ID)
+        /// The rail lets go of a wish, or the authority refused the claim's try for good: no money moved in it.
+        case claimDropped(attempt: Attempt.ID)
+        /// The customer's promise was taken while nobody could be asked.
+        case promised(attempt: Attempt.ID)
+        /// The authority confirmed that a payment which had succeeded went back to the customer.
+        case givenBack(attempt: Attempt.ID)
         case cancelRequested(by: Actor)
         /// The customer's time is over by the monotonic clock. Ends nothing.
         case deadlineReached
@@ -116,18 +126,52 @@ public struct Charge: Sendable, Hashable {
                 isProcessing = isProcessing || progress.isProcessing
             }
         }
+        if open.contains(where: \.isPromised) { return .processing }
         if isReleased, open.contains(where: \.isInTheDark) { return .unknown }
         return isProcessing ? .processing : isOffered ? .requiresAction : .created
     }
 
     /// True while the last question about an open payment has no usable answer. Show "not known yet", never "failed".
-    public var isUnresolved: Bool { !state.isFinal && attempts.contains { $0.isOpen && $0.isSilent } }
+    public var isUnresolved: Bool {
+        !state.isFinal && attempts.contains { $0.isOpen && $0.isSilent && !$0.isPromised }
+    }
+
+    /// True while the customer's promise waits for the authority: taken without it, and not booked yet.
+    public var isPromised: Bool { paidAttempt == nil && attempts.contains { $0.isOpen && $0.isPromised } }
+
+    /// True where everything that was paid for this charge went back to the customer.
+    public var isGivenBack: Bool {
+        let paid = attempts.filter { $0.ending?.evidence != nil }
+        return !paid.isEmpty && paid.allSatisfy(\.isGivenBack)
+    }
+
+    /// True while the customer's agreement holds back every other way to pay.
+    public var isClaimed: Bool { attempts.contains { $0.isOpen && $0.claim != nil } }
+
+    /// What the customer pays, with a tip that was added on the phone.
+    public var total: Money {
+        let attempt = paidAttempt.flatMap(attempt) ?? attempts.first { $0.isOpen && $0.claim != nil }
+        guard let tip = attempt?.claim?.tipMinorUnits else { return terms.amount }
+        let (sum, overflow) = terms.amount.minorUnits.addingReportingOverflow(tip)
+        return overflow ? terms.amount : Money(minorUnits: sum, currency: terms.amount.currency)
+    }
+
+    /// Whether a wish to claim can be granted: nothing else of this charge can be paid any more.
+    public func canClaim(_ id: Attempt.ID) -> Bool {
+        guard case .wanted? = attempt(id)?.claim else { return false }
+        return attempts.allSatisfy { $0.id == id || !$0.couldStillBePaid }
+    }
 
     /// True until the authority's last word, or until staff went on without it.
     public var holdsTerminal: Bool { !state.isFinal && !isReleased }
 
     /// Attempts whose payment succeeded although another one already had: money to give back.
-    public var surplusAttempts: [Attempt] { attempts.filter { $0.ending?.evidence != nil && $0.id != paidAttempt } }
+    public var surplusAttempts: [Attempt] {
+        let kept = attempts.filter { $0.ending?.evidence != nil && !$0.isGivenBack }
+        // Whichever of them was given back, the charge keeps one payment.
+        let counted = kept.contains { $0.id == paidAttempt } ? paidAttempt : kept.first?.id
+        return kept.filter { $0.id != counted }
+    }
 
     public var evidence: Evidence? { paidAttempt.flatMap(attempt)?.ending?.evidence }
 
@@ -136,6 +180,12 @@ public struct Charge: Sendable, Hashable {
 
     /// Whether staff can still ask to take the charge back.
     public var canCancel: Bool { !state.isFinal && !isCancelRequested && state != .processing && !isReleased }
+
+    /// Whether an attempt's wish to claim is heard now.
+    private func mayClaim(_ id: Attempt.ID) -> Bool {
+        guard holdsTerminal, !isCancelRequested, let attempt = attempt(id), attempt.claim == nil else { return false }
+        return attempt.waitsForCustomer && !attempts.contains { $0.id != id && ($0.isMovingMoney || $0.isClaiming) }
+    }
 
     /// Whether staff can go on without an answer: only where waiting is all that is left.
     public var canRelease: Bool { holdsTerminal && (isUnresolved || state == .processing || state == .unknown) }
@@ -155,6 +205,12 @@ public struct Charge: Sendable, Hashable {
         case .refused(let id, let refusal): change(id) { $0.end(refusal) }
         case .notFound(let id): change(id) { $0.endNotFound() }
         case .reported(let id, let report): change(id) { $0.take(report) }
+        case .claimWanted(let id, let tip):
+            if tip >= 0, mayClaim(id) { change(id) { $0.claim = .wanted(tipMinorUnits: tip) } }
+        case .claimed(let id): if canClaim(id) { change(id) { $0.makeClaim() } }
+        case .claimDropped(let id): change(id) { $0.dropClaim() }
+        case .promised(let id): promise(id)
+        case .givenBack(let id): change(id) { if $0.ending?.evidence != nil { $0.isGivenBack = true } }
         case .cancelRequested: if !state.isFinal { isCancelRequested = true }
         case .deadlineReached:
             guard !state.isFinal, !isPastDeadline else { break }
@@ -168,7 +224,8 @@ public struct Charge: Sendable, Hashable {
         letGo(after: event)
         // A charge that had ended and whose payment turns up after all is not the terminal's business of the moment.
         if before.state.isFinal, !state.isFinal { isReleased = true }
-        if isCancelRequested || isPastDeadline || isReleased { endWhatNeverLeft() }
+        dropHopelessWishes()
+        if isCancelRequested || isPastDeadline || isReleased || isClaimed { endWhatNeverLeft() }
         actions += withdrawals(since: before, because: event)
         flagLatePayment(since: before)
         if surplusAttempts.count > before.surplusAttempts.count {
@@ -210,6 +267,8 @@ extension Charge {
         var actions: [Action] = []
         for index in attempts.indices where attempts[index].isOpen {
             attempts[index].markInterrupted()
+            // Nothing was executed for a wish; the customer's phone says it again.
+            if attempts[index].claim?.isMade == false { attempts[index].claim = nil }
             let id = attempts[index].id
             actions.append(isReleased || isPastDeadline || isCancelRequested ? .ask(id) : .pursue(id))
         }
@@ -229,7 +288,9 @@ extension Charge {
     private func withdrawals(since before: Charge, because event: Event) -> [Action] {
         attempts.compactMap { attempt in
             guard attempt.waitsForCustomer else { return nil }
-            let isStillWaiting = event == .reported(attempt: attempt.id, report: .requiresAction)
+            let isStillWaiting =
+                event == .reported(attempt: attempt.id, report: .requiresAction)
+                || event == .claimDropped(attempt: attempt.id)
             let isNews = before.attempt(attempt.id)?.offer == nil || isStillWaiting
             let becameUnwanted = isUnwanted(attempt) && !before.isUnwanted(attempt)
             let isOverdue = isPastDeadline || isReleased || before.state.isFinal
@@ -241,7 +302,25 @@ extension Charge {
 
     /// True where staff or another attempt's payment speak against this one.
     private func isUnwanted(_ attempt: Attempt) -> Bool {
-        isCancelRequested || attempts.contains { $0.id != attempt.id && $0.isMovingMoney }
+        isCancelRequested || attempts.contains { $0.id != attempt.id && ($0.isMovingMoney || $0.isClaiming) }
+    }
+
+    /// The customer may go: what is promised is settled when the authority can be asked again.
+    private mutating func promise(_ id: Attempt.ID) {
+        guard let attempt = attempt(id), attempt.isOpen, attempt.claim?.isMade == true, !attempt.isPromised else {
+            return
+        }
+        change(id) { $0.isPromised = true }
+        isReleased = true
+    }
+
+    /// A wish that can never be granted any more is no wish: staff cancelled, or another way to pay was faster.
+    private mutating func dropHopelessWishes() {
+        for index in attempts.indices {
+            guard case .wanted? = attempts[index].claim else { continue }
+            let isBeaten = attempts.contains { $0.id != attempts[index].id && $0.isMovingMoney }
+            if isCancelRequested || isReleased || isBeaten || !attempts[index].isOpen { attempts[index].claim = nil }
+        }
     }
 
     /// Past the deadline, silence to the last question lets the terminal go on; the question stays open.
@@ -257,7 +336,8 @@ extension Charge {
 
     private mutating func flagLatePayment(since before: Charge) {
         guard state == .succeeded, before.state != .succeeded else { return }
-        isLate = before.state.isFinal || before.isCancelRequested || before.isReleased
+        // A promise that is kept is not late: the terminal did not go on without it.
+        isLate = before.state.isFinal || before.isCancelRequested || before.isReleased && !before.isPromised
         // Where the terminal still waits, staff see the result on the screen.
         if isLate, !before.holdsTerminal { unseen = .late }
     }
@@ -276,6 +356,32 @@ extension Attempt {
 
     fileprivate var waitsForCustomer: Bool {
         if case .offered(_, let progress) = phase { !progress.isProcessing } else { false }
+    }
+
+    /// Somebody may hold what it takes to pay this: it was shown, and the authority has not ended it.
+    fileprivate var couldStillBePaid: Bool {
+        switch phase {
+        // Without its link nobody can pay it, and a link that arrives now is not shown but taken back.
+        case .idle, .sending, .unanswered: false
+        case .offered: true
+        case .ended(let ending, _): ending.evidence != nil
+        }
+    }
+
+    fileprivate var isClaiming: Bool { isOpen && claim != nil }
+
+    fileprivate mutating func makeClaim() {
+        guard let claim, case .offered(let offer, var progress) = phase else { return }
+        self.claim = .made(tipMinorUnits: claim.tipMinorUnits)
+        progress.isProcessing = true
+        phase = .offered(offer, progress)
+    }
+
+    fileprivate mutating func dropClaim() {
+        guard claim != nil, !isPromised, case .offered(let offer, var progress) = phase else { return }
+        if claim?.isMade == true { (progress.isProcessing, isSilent) = (false, false) }
+        claim = nil
+        phase = .offered(offer, progress)
     }
 
     fileprivate var isMovingMoney: Bool {

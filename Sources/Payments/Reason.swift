@@ -32,7 +32,8 @@ extension Charge {
 
     /// The same with amounts written in the shop's way.
     public func reason(format: AmountFormat) -> Reason? {
-        switch state {
+        if isPromised, state == .processing { return Self.promise }
+        return switch state {
         case .created, .requiresAction, .processing: isUnresolved ? Self.silence(state) : nil
         case .unknown: unknownReason
         case .succeeded: successReason
@@ -51,6 +52,13 @@ extension Charge {
             )
         }
     }
+
+    private static let promise = Reason(
+        code: "accepted_offline",
+        message:
+            "Taken offline: the customer’s phone has promised the money. It is booked when the terminal is online again.",
+        action: "The customer may go. Keep the terminal switched on and connect it to the internet."
+    )
 
     private static func silence(_ state: State) -> Reason {
         switch state {
@@ -100,6 +108,13 @@ extension Charge {
                 code: "paid_twice",
                 message: "The customer paid more than once for this charge.",
                 action: "Give back the second payment."
+            )
+        }
+        if isGivenBack {
+            return Reason(
+                code: "given_back",
+                message: "The customer paid, and the money went back to the customer.",
+                action: "Charge again if the customer still wants to pay."
             )
         }
         guard isLate else { return nil }

@@ -177,6 +177,8 @@ extension ChargeDesk {
             id: id,
             read: { (try? await self.current(key.charge))?.attempt(id) },
             write: { event in await self.take(event, of: key.charge)?.attempt(id) },
+            charge: { try? await self.current(key.charge) },
+            claim: { tip in await self.claim(id, of: key.charge, tipMinorUnits: tip) },
             light: { await self.setGateway($0) }
         )
         return (driver, link)

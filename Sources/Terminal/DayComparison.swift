@@ -31,12 +31,14 @@ extension JournalPayment {
         amount = charge.terms.amount
         openedAt = charge.terms.openedAt
         payments = [:]
-        for attempt in charge.attempts {
+        // A tap's payment is its acquirer's, and no gateway lists it.
+        let attempts = charge.attempts.filter { $0.rail != .tap }
+        for attempt in attempts {
             // Evidence names its payment also where no offer did.
             let name = attempt.offer?.paymentID ?? attempt.paidPaymentID
             if let name { payments[name] = attempt.standing }
         }
-        let standings = charge.attempts.map(\.standing)
+        let standings = attempts.map(\.standing)
         standing =
             standings.contains(.paid) ? .paid : standings.contains(.open) ? .open : standings.first ?? .unpaid(nil)
     }

@@ -21,17 +21,25 @@ public struct AttemptLink: Sendable {
     public let id: Attempt.ID
     private let read: @Sendable () async -> Attempt?
     private let write: @Sendable (Charge.Event) async -> Attempt?
+    private let whole: @Sendable () async -> Charge?
+    private let ask: @Sendable (Int64) async -> ClaimAnswer
     private let light: @Sendable (GatewayLight) async -> Void
 
-    /// - Parameter light: Takes what an exchange said about the gateway itself.
+    /// - Parameters:
+    ///   - charge: Reads the whole charge.
+    ///   - claim: Asks that money may move on this attempt alone.
+    ///   - light: Takes what an exchange said about the gateway itself.
     public init(
         terms: ChargeTerms,
         id: Attempt.ID,
         read: @escaping @Sendable () async -> Attempt?,
         write: @escaping @Sendable (Charge.Event) async -> Attempt?,
+        charge: @escaping @Sendable () async -> Charge? = { nil },
+        claim: @escaping @Sendable (_ tipMinorUnits: Int64) async -> ClaimAnswer = { _ in .refused(.unrecorded) },
         light: @escaping @Sendable (GatewayLight) async -> Void = { _ in }
     ) {
         (self.terms, self.id, self.read, self.write, self.light) = (terms, id, read, write, light)
+        (whole, ask) = (charge, claim)
     }
 
     /// The attempt as it stands now. Nil when its charge is not at the desk any more.
@@ -42,6 +50,33 @@ public struct AttemptLink: Sendable {
     @discardableResult
     public func record(_ event: Charge.Event) async -> Attempt? { await write(event) }
 
+    /// The charge with its other attempts. Nil when it is not at the desk any more.
+    public func charge() async -> Charge? { await whole() }
+
+    /// Asks that money may move on this attempt alone, because its customer has agreed to pay.
+    ///
+    /// Every other attempt of the charge is taken back first and its authority's word awaited, so it can take as long as
+    /// that. Execute nothing before the answer. Asking again gives the same answer while it holds.
+    /// - Parameter tipMinorUnits: What the customer adds, in minor units of the charge's currency; 0 or more.
+    public func claim(tipMinorUnits: Int64) async -> ClaimAnswer { await ask(tipMinorUnits) }
+
     /// Says how the gateway answered, whatever it said of the payment.
     public func hear(_ light: GatewayLight) async { await self.light(light) }
+}
+
+/// The desk's answer to an attempt that wants to take the customer's money.
+public enum ClaimAnswer: Sendable, Equatable {
+    /// It is in the journal, and no other attempt of the charge can be paid any more.
+    case granted
+    /// Nothing may be executed.
+    case refused(ClaimRefusal)
+}
+
+public enum ClaimRefusal: Sendable, Equatable {
+    /// The charge was cancelled, let go or has ended.
+    case over
+    /// The customer is paying another way.
+    case beaten
+    /// The storage did not take it, or the terminal stops. Ask again while the charge stands.
+    case unrecorded
 }

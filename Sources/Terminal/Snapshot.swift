@@ -29,12 +29,19 @@ public struct ChargeSnapshot: Sendable, Equatable {
     }
 
     public var id: ChargeID { charge.id }
-    public var amountText: String { format.text(charge.terms.amount) }
-    public var tipText: String? { charge.terms.tip.map(format.text) }
+    /// What the customer pays in all.
+    public var amountText: String { format.text(charge.total) }
+    public var tipText: String? {
+        let added = charge.total.minorUnits - charge.terms.amount.minorUnits
+        let tip = Money(minorUnits: (charge.terms.tip?.minorUnits ?? 0) + added, currency: charge.total.currency)
+        return charge.terms.tip == nil && added == 0 ? nil : format.text(tip)
+    }
     /// What the QR carries while the customer can pay; nil at all other times, so that nothing stale is shown.
     public var link: String? {
-        guard charge.state == .requiresAction, !charge.isCancelRequested, !charge.isReleased else { return nil }
-        return charge.attempts.lazy.filter(\.isOpen).compactMap(\.offer?.link).first
+        guard charge.state == .requiresAction, !charge.isCancelRequested, !charge.isReleased, !charge.isClaimed else {
+            return nil
+        }
+        return charge.attempts.lazy.filter { $0.isOpen && $0.rail != .tap }.compactMap(\.offer?.link).first
     }
 }
 

@@ -121,7 +121,9 @@ extension Charge.Event {
             .reported(attempt: attempt, report: reports.randomElement() ?? .expired),
             .reported(attempt: attempt, report: reports.randomElement() ?? .expired),
             .cancelRequested(by: .till(token: "t")), .deadlineReached, .released(by: .terminal), .resumed,
-            .seen(by: .staff(name: "Ada")),
+            .seen(by: .staff(name: "Ada")), .claimWanted(attempt: attempt, tipMinorUnits: 150),
+            .claimed(attempt: attempt), .claimDropped(attempt: attempt), .promised(attempt: attempt),
+            .givenBack(attempt: attempt),
         ]
         return events.randomElement() ?? .resumed
     }

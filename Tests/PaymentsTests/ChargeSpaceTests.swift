@@ -11,14 +11,17 @@ struct ChargeSpaceTests {
         let actions: [Charge.Action]
     }
 
-    /// Every state that any sequence of events can reach, with every event tried in each.
-    static let steps: [Step] = {
+    /// Every state that any sequence of events can reach, with every event tried in each: once with all that authorities
+    /// say, and once with what customers agree to on a phone. Both in one would take minutes and show nothing more.
+    static let steps = walk(Charge.Event.everyExample) + walk(Charge.Event.everyAgreement)
+
+    private static func walk(_ events: [Charge.Event]) -> [Step] {
         var steps: [Step] = []
         var seen: Set<Charge> = []
         var frontier = [Charge.example()]
         while let charge = frontier.popLast() {
             guard seen.insert(charge).inserted else { continue }
-            for event in Charge.Event.everyExample {
+            for event in events {
                 var next = charge
                 let actions = next.handle(event)
                 steps.append(Step(before: charge, event: event, after: next, actions: actions))
@@ -26,7 +29,7 @@ struct ChargeSpaceTests {
             }
         }
         return steps
-    }()
+    }
 
     @Test func everyEventHasAMeaningInEveryState() {
         let reached = Set(Self.steps.map(\.before.state))
@@ -112,7 +115,9 @@ struct ChargeSpaceTests {
             for attempt in step.after.attempts {
                 guard case .offered(_, let progress) = attempt.phase, !progress.isProcessing else { continue }
                 // One that was beaten is being taken back already.
-                let isBeaten = step.before.attempts.contains { $0.id != attempt.id && $0.movesMoney }
+                let isBeaten = step.before.attempts.contains {
+                    $0.id != attempt.id && ($0.movesMoney || $0.isOpen && $0.claim != nil)
+                }
                 let wasCancelledNow = step.after.isCancelRequested && !step.before.isCancelRequested && !isBeaten
                 let stillWaits = step.event == .reported(attempt: attempt.id, report: .requiresAction)
                 let isUnwanted = step.after.isCancelRequested || step.after.isPastDeadline
@@ -130,10 +135,76 @@ struct ChargeSpaceTests {
             else { continue }
             for other in step.after.attempts where other.id != winner {
                 guard case .offered(_, let progress) = other.phase, !progress.isProcessing else { continue }
-                let wasUnwanted = step.before.isCancelRequested
+                let wasUnwanted = step.before.isCancelRequested || step.before.attempt(winner)?.claim != nil
                 #expect(wasUnwanted || step.actions.contains(.withdraw(other.id)))
             }
         }
+    }
+
+    @Test func aCustomersAgreementIsExecutedOnlyWhenNothingElseCanBePaid() {
+        var claims = 0
+        for step in Self.steps where step.after.hasMade(2) && !step.before.hasMade(2) {
+            claims += 1
+            #expect(step.event == .claimed(attempt: 2))
+            for other in step.after.attempts where other.id != 2 {
+                if case .offered = other.phase { Issue.record("\(other) could still be paid") }
+                #expect(!other.movesMoney)
+            }
+        }
+        #expect(claims > 0)
+    }
+
+    @Test func anAgreementTakesTheOtherWaysToPayBack() {
+        var withdrawals = 0
+        for step in Self.steps where step.after.isClaimed && !step.before.isClaimed {
+            for other in step.after.attempts where other.id != 2 {
+                #expect(other.phase != .idle, "what never left is over at once")
+                guard case .offered(_, let progress) = other.phase else { continue }
+                #expect(!progress.isProcessing, "an agreement that is too late is not heard")
+                #expect(step.actions.contains(.withdraw(other.id)) || step.before.isCancelRequested)
+                withdrawals += 1
+            }
+        }
+        #expect(withdrawals > 0)
+    }
+
+    @Test func aLinkThatArrivesAfterAnAgreementIsTakenBack() {
+        var links = 0
+        for step in Self.steps where step.before.isClaimed && step.after.isClaimed {
+            guard case .offered(1, _) = step.event, step.before != step.after else { continue }
+            links += 1
+            #expect(step.actions.contains(.withdraw(1)))
+        }
+        #expect(links > 0)
+    }
+
+    @Test func aCancelEndsAnAgreementThatWasNotExecutedAndNoOther() {
+        for step in Self.steps {
+            guard case .cancelRequested = step.event else { continue }
+            #expect(step.after.hasMade(2) == step.before.hasMade(2))
+            if step.after.isClaimed { #expect(step.after.hasMade(2)) }
+        }
+    }
+
+    @Test func aKeptPromiseIsNotLate() {
+        var kept = 0
+        for step in Self.steps where step.before.isPromised && step.event.isSuccess && step.after.paidAttempt == 2 {
+            guard !step.before.isCancelRequested, step.before.paidAttempt == nil else { continue }
+            kept += 1
+            #expect(!step.after.isLate && step.after.unseen == nil)
+            #expect(step.before.reason?.code == "accepted_offline" && !step.before.holdsTerminal)
+        }
+        #expect(kept > 0)
+    }
+
+    @Test func moneyThatWentBackIsNoSecondPayment() {
+        var given = 0
+        for step in Self.steps where step.event == .givenBack(attempt: 2) && step.after != step.before {
+            given += 1
+            #expect(!step.after.surplusAttempts.contains { $0.id == 2 })
+            #expect(step.after.state == .succeeded)
+        }
+        #expect(given > 0)
     }
 
     @Test func aSecondPaymentIsAlarmed() {
@@ -147,7 +218,8 @@ struct ChargeSpaceTests {
 
     @Test func aPaymentAfterTheChargeWasGivenUpIsFlaggedLate() {
         for step in Self.steps where step.before.state != .succeeded && step.after.state == .succeeded {
-            let givenUp = step.before.state.isFinal || step.before.isCancelRequested || step.before.isReleased
+            let wasLetGo = step.before.isReleased && !step.before.isPromised
+            let givenUp = step.before.state.isFinal || step.before.isCancelRequested || wasLetGo
             #expect(step.after.isLate == givenUp)
         }
     }
@@ -209,6 +281,10 @@ struct ChargeSpaceTests {
     }
 }
 
+extension Charge {
+    func hasMade(_ id: Attempt.ID) -> Bool { if case .made? = attempt(id)?.claim { true } else { false } }
+}
+
 extension Attempt {
     var movesMoney: Bool {
         switch phase {
@@ -224,9 +300,10 @@ extension Charge.Event {
 
     var isAuthoritysWord: Bool {
         switch self {
-        case .offered, .refused, .notFound, .reported: true
+        // A promise is the customer's bank's word, given beforehand; a claim is dropped on the authority's.
+        case .offered, .refused, .notFound, .reported, .claimDropped, .promised: true
         case .attemptStarted, .sending, .notSent, .silent, .cancelRequested, .deadlineReached, .released, .resumed,
-            .seen:
+            .seen, .claimWanted, .claimed, .givenBack:
             false
         }
     }
@@ -253,6 +330,24 @@ extension Charge.Event {
             ] + (reports + contradiction).map { .reported(attempt: id, report: $0) }
         } + [
             .cancelRequested(by: .customer), .deadlineReached, .released(by: .customer), .resumed, .seen(by: .customer),
+        ]
+
+    /// A code to scan and a phone on the air, for one charge.
+    static let everyAgreement: [Charge.Event] =
+        [1, 2].flatMap { id -> [Charge.Event] in
+            let evidence = Evidence(paymentID: "pay_\(id)", transactionID: "0x1", paid: nil)
+            let reports: [Report] = [
+                .requiresAction, .processing, .succeeded(evidence), .failed(code: nil), .cancelled,
+            ]
+            return [
+                .attemptStarted(attempt: id, rail: id == 1 ? .scan : .tap), .sending(attempt: id),
+                .silent(attempt: id, reason: "time-out"),
+                .offered(attempt: id, offer: Offer(paymentID: "pay_\(id)", link: nil, expiresAt: nil)),
+            ] + reports.map { .reported(attempt: id, report: $0) }
+        } + [
+            .cancelRequested(by: .customer), .deadlineReached, .released(by: .customer), .resumed,
+            .claimWanted(attempt: 2, tipMinorUnits: 50), .claimed(attempt: 2), .claimDropped(attempt: 2),
+            .promised(attempt: 2), .givenBack(attempt: 2),
         ]
 }
 

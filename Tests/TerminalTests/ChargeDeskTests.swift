@@ -514,6 +514,7 @@ extension TerminalSnapshot.Phase {
 func withDesk<Value: Sendable>(
     archive: MemoryArchive = MemoryArchive(),
     rail: ScriptedRail = ScriptedRail(),
+    others: [ScriptedRail] = [],
     settings: MerchantSettings? = .example,
     awaitReady: Bool = true,
     startingAt start: Duration = .zero,
@@ -523,7 +524,7 @@ func withDesk<Value: Sendable>(
     clock.advance(by: start)
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let desk = ChargeDesk(archive: archive, clock: clock.terminalClock, logger: logger)
-    await desk.use(settings, drivers: [rail])
+    await desk.use(settings, drivers: [rail] + others)
     let under = DeskUnderTest(desk: desk, archive: archive, rail: rail, clock: clock)
     return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await desk.run() }
