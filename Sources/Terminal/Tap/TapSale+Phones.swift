@@ -162,6 +162,7 @@ extension TapSale {
         await turn.enter()
         defer { turn.leave() }
         guard self.pending?.accept.hash == pending.accept.hash else { return }
+        guard machine.state == .open else { return self.pending = nil }
         switch answer {
         case .granted:
             guard await claim(pending) else {

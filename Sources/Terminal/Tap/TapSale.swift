@@ -52,6 +52,8 @@ actor TapSale: TapLink.Owner {
     }
 
     nonisolated let name: TapStory.Name
+    /// Minor units, without the tip.
+    nonisolated let amount: Int64
     let tools: Tools
     var story: TapStory
     var machine: TerminalPayment
@@ -78,6 +80,7 @@ actor TapSale: TapLink.Owner {
     init(story: TapStory, attempt: AttemptLink, tools: Tools) {
         (name, self.story, self.attempt, self.tools) = (story.name, story, attempt, tools)
         machine = story.machine
+        amount = Int64(story.request.payload.amount)
     }
 
     var clock: TerminalClock { tools.clock }
@@ -103,11 +106,10 @@ actor TapSale: TapLink.Owner {
         if isOver {
             await announce()
             jobs.continuation.yield(.linger)
-            return
+            return await tools.host.queueChanged()
         }
-        if machine.state != .open || story.accepted != nil || clock.wallTime() > attempt.terms.openedAt {
-            await handle(.restarted(nowMilliseconds: nowMilliseconds, mayResume: canResume))
-        }
+        // For one that has just been made this only begins the search.
+        await handle(.restarted(nowMilliseconds: nowMilliseconds, mayResume: canResume))
         jobs.continuation.yield(.expire)
         await tools.host.changed()
     }
@@ -159,17 +161,12 @@ actor TapSale: TapLink.Owner {
     // MARK: - What the desk wants
 
     /// Takes the payment back where no accept has won.
-    func withdraw() async {
+    /// - Parameter isBeaten: The charge is being paid another way.
+    func withdraw(isBeaten: Bool) async {
         await turn.enter()
         defer { turn.leave() }
-        if pending != nil { isCancelWanted = true } else { await handle(.cancelRequested) }
-    }
-
-    /// Another way to pay has won the charge.
-    func closeAsPaidElsewhere() async {
-        await turn.enter()
-        defer { turn.leave() }
-        if pending == nil { await handle(.closedByRail) }
+        // While the charge is being asked, its answer says what becomes of the accept.
+        if pending != nil { isCancelWanted = true } else { await handle(isBeaten ? .closedByRail : .cancelRequested) }
     }
 
     /// Says how the payment stands, and asks the acquirer where only that knows.
@@ -347,17 +344,17 @@ actor TapSale: TapLink.Owner {
     private var news: [Charge.Event] {
         let id = attempt.id
         switch machine.state {
-        case .open: return machine.attempt > 1 ? AttemptNews.claimDropped(id) : []
+        case .open: return machine.attempt > 1 ? [.claimDropped(attempt: id)] : []
         case .claimed, .executing: return [.reported(attempt: id, report: .processing)]
         case .unknown: return [.silent(attempt: id, reason: "nobody could say yet whether the phone's payment was made")]
         case .done(.completed): return [.reported(attempt: id, report: .succeeded(evidence))]
         case .done(.failed): return [.reported(attempt: id, report: .failed(code: failureCode))]
         case .done(.cancelled) where story.receipt?.payload.isMoneyThatCameBack == true:
-            return [.reported(attempt: id, report: .succeeded(evidence))] + AttemptNews.givenBack(id)
+            return [.reported(attempt: id, report: .succeeded(evidence)), .givenBack(attempt: id)]
         case .done(.cancelled):
             if let refusalCode { return [.reported(attempt: id, report: .failed(code: refusalCode))] }
             return [.reported(attempt: id, report: endsByExpiry ? .expired : .cancelled)]
-        case .done(.acceptedOffline): return AttemptNews.promised(id)
+        case .done(.acceptedOffline): return [.promised(attempt: id)]
         case .done(.paidElsewhere): return [.reported(attempt: id, report: .cancelled)]
         }
     }
@@ -386,6 +383,21 @@ extension TerminalPayment.Record {
         case .reopened(let attempt): [.reopened(attempt: attempt)]
         case .unknown: [.unknown]
         case .done(let outcome): [.done(outcome)]
+        }
+    }
+}
+
+extension AttemptLink {
+    /// Records an event. False where it must be said again, because the journal did not take it.
+    func takes(_ event: Charge.Event) async -> Bool {
+        guard let attempt = await record(event) else { return true }  // Not at the desk, and nobody waits for it.
+        switch event {
+        case .reported(_, .succeeded): if case .ended(.succeeded, _) = attempt.phase { return true } else { return false }
+        case .reported(_, .failed), .reported(_, .expired), .reported(_, .cancelled): return !attempt.isOpen
+        case .claimDropped: return attempt.claim == nil
+        case .promised: return attempt.isPromised || !attempt.isOpen
+        case .givenBack: return attempt.isGivenBack
+        default: return true
         }
     }
 }
