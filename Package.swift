@@ -60,6 +60,13 @@ let package = Package(
             swiftSettings: swift6
         ),
         .target(name: "WalletConnectPay", swiftSettings: swift6),
+        .target(
+            name: "Acquirer",
+            dependencies: [
+                "TapProtocol", "StrictJSON", "WalletConnectPay", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: swift6
+        ),
 
         // Adapters: each touches one outside thing and knows no other adapter.
         .target(
@@ -96,7 +103,10 @@ let package = Package(
         ),
         .target(
             name: "Sandbox",
-            dependencies: ["Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "WebServer", logging],
+            dependencies: [
+                "Acquirer", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WebServer", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: swift6
         ),
 
@@ -158,6 +168,14 @@ let package = Package(
             dependencies: [
                 "Journal", "Payments", "till-bench-journal", subprocess,
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "AcquirerTests",
+            dependencies: [
+                "Acquirer", "Net", "Payments", "Sandbox", "StrictJSON", "TapProtocol", "WalletConnectPay", subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: swift6
