@@ -88,7 +88,7 @@ let package = Package(
         // Appliance: composes.
         .target(
             name: "Terminal",
-            dependencies: ["Payments", "TapProtocol", "WalletConnectPay", "Journal", "Screen", logging],
+            dependencies: ["Acquirer", "Payments", "TapProtocol", "WalletConnectPay", "Journal", "Screen", logging],
             swiftSettings: swift6
         ),
         .target(
@@ -123,8 +123,8 @@ let package = Package(
         .executableTarget(
             name: "till-sandbox",
             dependencies: [
-                "Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "Net", "WebServer", "Sandbox", argumentParser,
-                logging, serviceLifecycle, unixSignals, "Yams",
+                "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "Net", "WebServer", "Sandbox",
+                argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
         ),
@@ -190,6 +190,11 @@ let package = Package(
             swiftSettings: swift6
         ),
         .testTarget(
+            name: "PhoneTests",
+            dependencies: ["Ethereum", "Payments", "Sandbox", "StrictJSON", "TapProtocol"],
+            swiftSettings: swift6
+        ),
+        .testTarget(
             name: "WalletConnectPayTests",
             dependencies: ["WalletConnectPay"],
             exclude: ["Vectors"],
@@ -220,7 +225,8 @@ let package = Package(
         .testTarget(
             name: "TapRailTests",
             dependencies: [
-                "Terminal", "TapProtocol", "Journal", "Payments", "Screen", "WalletConnectPay", logging,
+                "Acquirer", "Ethereum", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox", "Screen",
+                "WalletConnectPay", logging,
             ],
             swiftSettings: swift6
         ),

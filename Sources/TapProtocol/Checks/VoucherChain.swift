@@ -28,6 +28,18 @@ public struct VoucherChain: Sendable, Hashable {
         counter = pass.payload.voucher?.startCounter ?? 0
     }
 
+    /// A chain that was kept over a restart.
+    public init(
+        pass: Signed<PaymentPass>,
+        counter: Int,
+        spent: Int,
+        previousHash: ObjectHash,
+        outstanding: PaymentID?
+    ) {
+        (self.pass, self.counter, self.spent) = (pass, counter, spent)
+        (self.previousHash, self.outstanding) = (previousHash, outstanding)
+    }
+
     /// Commits the next place in the chain. Store the chain before signing and sending the accept.
     /// - Parameter total: Minor units, the tip included.
     public mutating func commit(total: Int, for request: PaymentRequest) throws(Refusal) -> VoucherSpend {

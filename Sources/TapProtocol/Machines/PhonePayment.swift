@@ -33,6 +33,20 @@ public struct PhonePayment: Sendable, Hashable {
 
     public init() {}
 
+    /// A value that was kept over a restart. Show it `.restarted` first.
+    public init(state: State, closed: [PaymentID: Closing], watched: [PaymentID: Offer]) {
+        (self.state, self.closed, self.watched) = (state, closed, watched)
+    }
+
+    /// Forgets payments that ended more than `age` ago, by the time in their names. A request that old is refused anyhow. A
+    /// voucher's spend stays until the gateway has settled it.
+    public mutating func forgetClosed(olderThan age: Duration = .seconds(86_400), nowMilliseconds: Int) {
+        let oldest = nowMilliseconds - Int(age.components.seconds) * 1000
+        closed = closed.filter { id, closing in
+            id.madeAtMilliseconds >= oldest || closing == .final(.acceptedOffline) || id == current?.paymentID
+        }
+    }
+
     public mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .payScreenOpened: return payScreenOpened()

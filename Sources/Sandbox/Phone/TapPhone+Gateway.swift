@@ -1,0 +1,179 @@
+import TapProtocol
+
+/// What a phone asks the gateway by itself.
+extension TapPhone {
+    func cameOnline() {
+        startAsking()
+        startSync()
+        begin(.refill)
+    }
+
+    /// Every payment whose end only the gateway can say.
+    private func needsAnswer(_ id: PaymentID) -> Bool {
+        memory.payment.watched[id] != nil
+            || (memory.payment.mayBeCharged && memory.payment.current?.paymentID == id)
+    }
+
+    /// Asks about each open payment, and goes on until there is an answer.
+    func startAsking() {
+        guard isOnline else { return }
+        for id in memory.dossiers.keys where needsAnswer(id) && asked.insert(id).inserted { begin(.ask(id)) }
+    }
+
+    func ask(_ id: PaymentID) async {
+        guard !isDead, isOnline, needsAnswer(id), let dossier = memory.dossiers[id] else {
+            asked.remove(id)
+            return
+        }
+        if dossier.isWallet {
+            await askAboutWallet(dossier)
+        } else if let acquirer {
+            do throws(PhoneAcquirerError) {
+                await apply(try await answer(about: dossier, acquirer), to: id)
+            } catch {
+                if !isDead { log(.gateway(error.description)) }
+            }
+        }
+        guard !isDead, isOnline, needsAnswer(id), acquirer != nil || dossier.isWallet && gateway != nil else {
+            asked.remove(id)
+            return
+        }
+        deadlines[.ask(id)] = now + configuration.timing.asking.wholeMilliseconds
+        arm()
+    }
+
+    private func answer(
+        about dossier: PaymentDossier,
+        _ acquirer: any PhoneAcquirer
+    ) async throws(PhoneAcquirerError) -> PhoneAnswer {
+        // Nothing is executed without a claim. The same bundle may be sent again: it is executed once.
+        guard case .won(_, let hash) = memory.payment.state, let bundle = dossier.bundle,
+            bundle.accept.hash == hash, bundle.claim.payload.mode == .online
+        else { return try await acquirer.payment(dossier.paymentID) }
+        do throws(PhoneAcquirerError) {
+            return try await acquirer.execute(bundle)
+        } catch {
+            guard case .refused = error else { throw error }
+            log(.gateway(error.description))
+            return try await acquirer.payment(dossier.paymentID)
+        }
+    }
+
+    private func apply(_ answer: PhoneAnswer, to id: PaymentID) async {
+        guard !isDead, let dossier = memory.dossiers[id] else { return }
+        switch answer {
+        case .inProgress: break
+        case .unknown: feed(.gatewayKnowsNoClaim(id, nowMilliseconds: now))
+        case .receipt(let receipt):
+            switch dossier.finding(of: receipt, status: nil, trusted: memory.trusted) {
+            case .mine(let status):
+                memory.dossiers[id]?.receipt = receipt
+                feed(.gatewayResult(id, status))
+            case .others:
+                // Another wallet's payment is the one; the gateway takes no second one.
+                if case .sent = memory.payment.state, memory.payment.current?.paymentID == id { feed(.otherPaid(id)) }
+                feed(.gatewayKnowsNoClaim(id, nowMilliseconds: now))
+            case .nothing: log(.gateway("a receipt that proves nothing about payment \(id)"))
+            }
+        }
+        arm()
+    }
+
+    private func askAboutWallet(_ dossier: PaymentDossier) async {
+        guard let gateway else { return }
+        for case .walletOverTap(let host, let name) in dossier.request.payload.offeredRails {
+            guard let status = await gateway.status(of: name, host: host), !isDead else { continue }
+            // The gateway's payment may have been made by another wallet, so only its failure ends this one.
+            feed(.gatewayResult(dossier.paymentID, status))
+        }
+    }
+
+    // MARK: Vouchers
+
+    private var unsettled: [Signed<PaymentAcceptance>] {
+        memory.dossiers.values.filter { memory.payment.closed[$0.paymentID] == .final(.acceptedOffline) }
+            .compactMap { $0.accepts.last }
+            .sorted { ($0.payload.spend?.counter ?? 0) < ($1.payload.spend?.counter ?? 0) }
+    }
+
+    func startSync() {
+        guard isOnline, acquirer != nil, !unsettled.isEmpty, deadlines[.sync] == nil else { return }
+        deadlines[.sync] = now
+        arm()
+    }
+
+    func sync() async {
+        let accepts = Array(unsettled.prefix(16))
+        guard !isDead, isOnline, let acquirer, !accepts.isEmpty else { return }
+        do throws(PhoneAcquirerError) {
+            let answers = try await acquirer.sync(accepts)
+            guard !isDead, answers.count == accepts.count else { return }
+            for (accept, answer) in zip(accepts, answers) { apply(answer, to: accept.payload.paymentID) }
+        } catch {
+            if !isDead { log(.gateway(error.description)) }
+        }
+        guard !isDead, !unsettled.isEmpty else { return begin(.refill) }
+        deadlines[.sync] = now + 5 * configuration.timing.asking.wholeMilliseconds
+        arm()
+    }
+
+    private func apply(_ answer: PhoneSyncAnswer, to id: PaymentID) {
+        guard let dossier = memory.dossiers[id] else { return }
+        switch answer {
+        case .pending: break
+        case .settled(let receipt):
+            guard case .mine(let status) = dossier.finding(of: receipt, status: nil, trusted: memory.trusted) else {
+                return log(.gateway("a receipt that proves nothing about payment \(id)"))
+            }
+            memory.dossiers[id]?.receipt = receipt
+            feed(.gatewayResult(id, status))
+        case .expired: feed(.gatewayResult(id, .failed))
+        case .cancelled: feed(.gatewayResult(id, .cancelled))
+        case .conflict:
+            log(.gateway("the voucher was spent twice: this device is blocked"))
+            memory.vouchers = []
+            feed(.gatewayResult(id, .failed))
+        }
+    }
+
+    // MARK: Keys and passes
+
+    /// Keys, the deny list, passes, and a voucher: everything that must be there before a terminal is.
+    func refill() async {
+        guard !isDead, isOnline, let acquirer else { return }
+        do throws(PhoneAcquirerError) {
+            let keys = try await acquirer.keys()
+            let denied = try await acquirer.denyList()
+            let missing = configuration.passCount - memory.passes.count
+            let passes = missing > 0 ? try await acquirer.passes(missing, for: deviceKey) : []
+            guard !isDead else { return }
+            for key in keys where !memory.keys.contains(key) { memory.keys.append(key) }
+            memory.denied = denied
+            memory.passes += passes.filter { isOurs($0) }
+            if let wish = configuration.voucherWish, usableVoucher(wish.currency, wish.exponent) == nil {
+                let pass = try await acquirer.preAuthorize(wish, for: deviceKey)
+                guard !isDead else { return }
+                if isOurs(pass), !memory.vouchers.contains(where: { $0.pass.payload.passID == pass.payload.passID }) {
+                    memory.vouchers.append(VoucherChain(pass: pass))
+                }
+            }
+            guard save() else { return }
+            log(.gateway("\(memory.passes.count) passes, \(memory.vouchers.count) vouchers in store"))
+        } catch {
+            guard !isDead else { return }
+            log(.gateway(error.description))
+            deadlines[.refill] = now + 5 * configuration.timing.asking.wholeMilliseconds
+            arm()
+        }
+    }
+
+    private var deviceKey: VerificationKey { deviceSigner.publicKey }
+
+    /// A pass for another device, or of a gateway that nobody trusts, pays nothing.
+    private func isOurs(_ pass: Signed<PaymentPass>) -> Bool {
+        guard pass.payload.deviceKey == deviceKey,
+            let key = memory.trusted.key(issuer: pass.payload.issuer, keyID: pass.envelope.keyID)
+        else { return false }
+        return (try? pass.verify(key)) != nil
+    }
+}
