@@ -83,3 +83,8 @@ extension TapStation {
         return try? await sale(for: attempt, makes: false)
     }
 }
+
+extension TapStation {
+    /// Takes what an exchange that was not about a payment said of the acquirer.
+    public func note(online isOnline: Bool) async { await note(isOnline ? .unknownPayment : .unreachable(reason: "")) }
+}
