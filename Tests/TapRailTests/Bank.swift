@@ -189,7 +189,9 @@ extension Bank: PhoneAcquirer {
             notAfterSeconds: seconds + 86_400,
             voucher: voucher
         )
-        do throws(SigningFailure) { return try Signed(signing: pass, with: signer) } catch { throw .refused(error.reason) }
+        do throws(SigningFailure) { return try Signed(signing: pass, with: signer) } catch {
+            throw .refused(error.reason)
+        }
     }
 
     func execute(_ bundle: PaymentBundle) throws(PhoneAcquirerError) -> PhoneAnswer {

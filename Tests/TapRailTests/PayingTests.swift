@@ -9,7 +9,7 @@ struct PayingTests {
     @Test func aPhonePaysWithAnInstrument() async throws {
         let stall = try Stall()
         try stall.phone("anna")
-        try await stall.open { shift in
+        try await stall.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             let charge = try await shift.snapshot(id)

@@ -22,7 +22,13 @@ struct ProximityGateTests {
         txPower: Int? = nil,
         service: ServiceUUID = .standard
     ) -> TapSighting {
-        TapSighting(address: address, services: [service], rssi: rssi, txPower: txPower, at: .milliseconds(milliseconds))
+        TapSighting(
+            address: address,
+            services: [service],
+            rssi: rssi,
+            txPower: txPower,
+            at: .milliseconds(milliseconds)
+        )
     }
 
     private func chosen(_ gate: inout ProximityGate, at milliseconds: Int) -> [TapSighting.PhoneAddress] {

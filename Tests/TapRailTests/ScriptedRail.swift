@@ -7,12 +7,19 @@ final class ScriptedRail: RailDriver {
     enum Call: Hashable { case pursue(ChargeID), withdraw(ChargeID), ask(ChargeID) }
 
     let rail: Rail
+    private let withdraws: Bool
     private let state = Mutex<(calls: [Call], links: [ChargeID: AttemptLink])>(([], [:]))
     private let answer: @Sendable (AttemptLink) async -> Void
 
     /// - Parameter answer: What the authority says when it is asked once.
-    init(_ rail: Rail = .scan, answer: @escaping @Sendable (AttemptLink) async -> Void = { _ in }) {
+    /// - Parameter withdraws: Its authority cancels what it is told to.
+    init(
+        _ rail: Rail = .scan,
+        withdraws: Bool = false,
+        answer: @escaping @Sendable (AttemptLink) async -> Void = { _ in }
+    ) {
         self.rail = rail
+        self.withdraws = withdraws
         self.answer = answer
     }
 
@@ -31,7 +38,10 @@ final class ScriptedRail: RailDriver {
         }
     }
 
-    func withdraw(_ attempt: AttemptLink) async { note(.withdraw(attempt.terms.id), attempt) }
+    func withdraw(_ attempt: AttemptLink) async {
+        note(.withdraw(attempt.terms.id), attempt)
+        if withdraws { await attempt.record(.reported(attempt: attempt.id, report: .cancelled)) }
+    }
 
     func ask(_ attempt: AttemptLink) async {
         note(.ask(attempt.terms.id), attempt)

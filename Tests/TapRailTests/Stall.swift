@@ -19,7 +19,7 @@ final class Stall: Sendable {
     let keys: TapTerminalKeys
     let tag: TerminalTag?
     private let events = Mutex<[String: [PhoneEvent]]>([:])
-    private let phones = Mutex<[String: TapPhone]>([:])
+    private let arrivals = AsyncStream.makeStream(of: (String, TapPhone).self)
     var settings: TapSettings { stored.withLock { $0 } }
     private let stored: Mutex<TapSettings>
 
@@ -55,18 +55,24 @@ final class Stall: Sendable {
     }
 
     /// Opens the journal, runs desk and station while `body` does, and closes everything: as often as one likes.
+    /// - Parameter fuse: Where the power goes out.
     func open(
         scan: ScriptedRail? = nil,
+        fuse: Fuse = Fuse(),
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
         let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
         let journal = try Journal.open(directory: folder, deviceKey: key)
         var logger = Logger(label: "tap")
         logger.logLevel = ProcessInfo.processInfo.environment["TAP_LOG"] == nil ? .critical : .trace
-        let desk = ChargeDesk(archive: journal, clock: clock.terminalClock, logger: logger)
+        let desk = ChargeDesk(
+            archive: FusedArchive(journal: journal, fuse: fuse),
+            clock: clock.terminalClock,
+            logger: logger
+        )
         let station = TapStation(
             radio: air,
-            journal: journal,
+            journal: FusedTapJournal(journal: journal, fuse: fuse),
             clock: clock.terminalClock,
             logger: logger
         )
@@ -95,10 +101,9 @@ final class Stall: Sendable {
         try await withThrowingTaskGroup { group in
             group.addTask { try await desk.run() }
             group.addTask { await station.run() }
-            for (name, phone) in self.phones.withLock({ $0 }) {
-                group.addTask { await self.live(name, phone) }
+            try await shift.until("the terminal is ready") {
+                if case .idle = await desk.snapshot.phase { true } else { await desk.snapshot.isCharging }
             }
-            try await shift.until("the terminal is ready") { if case .idle = await desk.snapshot.phase { true } else { await desk.snapshot.isCharging } }
             do { try await body(shift) } catch {
                 group.cancelAll()
                 throw error
@@ -128,9 +133,31 @@ final class Stall: Sendable {
             self.events.withLock { $0[name, default: []].append(event) }
         }
         let phone = try TapPhone(configuration, acquirer: bank, clock: wall, log: record)
-        phones.withLock { $0[name] = phone }
         air.add(name, phone, rssi: rssi)
+        arrivals.continuation.yield((name, phone))
         return phone
+    }
+
+    /// Phones live while `body` runs, also while the terminal is off.
+    func play(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                await withDiscardingTaskGroup { phones in
+                    for await (name, phone) in self.arrivals.stream { phones.addTask { await self.live(name, phone) } }
+                    phones.cancelAll()
+                }
+            }
+            defer { group.cancelAll() }
+            try await body()
+        }
+    }
+
+    /// One shift with its phones.
+    func run(
+        scan: ScriptedRail? = nil,
+        _ body: @escaping @Sendable (Shift) async throws -> Void
+    ) async throws {
+        try await play { try await self.open(scan: scan, body) }
     }
 
     private func live(_ name: String, _ phone: TapPhone) async {
@@ -142,6 +169,13 @@ final class Stall: Sendable {
     }
 
     func heard(_ name: String) -> [PhoneEvent] { events.withLock { $0[name] ?? [] } }
+    func timesAsked(_ name: String) -> Int {
+        heard(name).count { if case .asked = $0 { true } else { false } }
+    }
+    func wasAsked(_ name: String) -> Bool { timesAsked(name) > 0 }
+    func heardOtherPaid(_ name: String) -> Bool {
+        heard(name).contains { if case .heard(.otherPaid) = $0 { true } else { false } }
+    }
     func outcome(_ name: String) -> PhoneOutcome? {
         heard(name).reversed().lazy.compactMap { event -> PhoneOutcome? in
             if case .ended(_, let outcome) = event { outcome } else { nil }
@@ -169,10 +203,10 @@ struct Shift: Sendable {
         let description: String
     }
 
-    /// Lets time pass until something is so. Fails where it is not after ten minutes of the clock.
+    /// Lets time pass until something is so. Fails where it is not after that much of the clock.
     func until(
         _ what: String,
-        within limit: Duration = .seconds(600),
+        within limit: Duration = .seconds(200),
         _ isSo: @Sendable () async throws -> Bool
     ) async throws {
         let end = stall.clock.now + limit
@@ -186,7 +220,13 @@ struct Shift: Sendable {
         throw TooLong(description: "not within \(limit): \(what)")
     }
 
-    func until(_ id: ChargeID, is state: Charge.State, within limit: Duration = .seconds(600)) async throws {
+    /// Lets time pass.
+    func passes(_ duration: Duration) async throws {
+        let end = stall.clock.now + duration
+        try await until("time has passed") { stall.clock.now >= end }
+    }
+
+    func until(_ id: ChargeID, is state: Charge.State, within limit: Duration = .seconds(200)) async throws {
         try await until("the charge is \(state)", within: limit) { try await self.state(id) == state }
     }
 }

@@ -146,7 +146,9 @@ public struct ProximityGate: Sendable {
     }
 
     private mutating func decide(at now: Duration) {
-        for (address, phone) in phones where !phone.hasEntered && enters(phone, at: now) { phones[address]?.hasEntered = true }
+        for (address, phone) in phones where !phone.hasEntered && enters(phone, at: now) {
+            phones[address]?.hasEntered = true
+        }
         guard mode == .tap else { return }
         let strengths = phones.values.compactMap { Self.median($0.samples.compactMap(\.rssi)) }.sorted(by: >)
         let areEqual = strengths.count > 1 && strengths[0] >= thresholds.tap && !Self.leads(strengths[0], strengths[1])

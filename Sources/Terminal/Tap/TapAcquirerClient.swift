@@ -1,38 +1,45 @@
 public import Acquirer
 import Payments
 public import TapProtocol
+public import WalletConnectPay
 
 /// An acquirer over its HTTP interface, in the rail's words.
 public struct TapAcquirerClient: TapAcquirer {
     public let url: String
-    private let client: AcquirerClient
+    private let account: TapAccount
     private let terminalID: String
     private let nowSeconds: @Sendable () -> Int
 
     /// - Parameters:
-    ///   - client: Logged in as the merchant.
-    ///   - url: What `client` was made with; the journal keeps it with each payment.
+    ///   - account: The merchant's.
+    ///   - url: What the account's client was made with; the journal keeps it with each payment.
     public init(
-        client: AcquirerClient,
+        account: TapAccount,
         url: String,
         terminalID: String,
         nowSeconds: @escaping @Sendable () -> Int
     ) {
-        (self.client, self.url, self.terminalID, self.nowSeconds) = (client, url, terminalID, nowSeconds)
+        (self.account, self.url, self.terminalID, self.nowSeconds) = (account, url, terminalID, nowSeconds)
     }
 
     public func execute(_ bundle: TapBundle) async -> TapWord {
         do throws(AcquirerError) {
-            switch try await client.execute(bundle.handedIn) {
+            let answer = try await account.call { client throws(AcquirerError) in
+                try await client.execute(bundle.handedIn)
+            }
+            switch answer {
             case .ended(let receipt): return .receipt(receipt)
             case .inProgress(let pause): return .inProgress(askAgainAfter: pause)
             }
         } catch { return TapWord(error) }
     }
 
-    public func status(of payment: PaymentID) async -> TapWord {
+    public func status(of payment: TapProtocol.PaymentID) async -> TapWord {
         do throws(AcquirerError) {
-            guard let record = try await client.payment(payment) else { return .unknownPayment }
+            guard
+                let record = try await account.call({ client throws(AcquirerError) in try await client.payment(payment)
+                    })
+            else { return .unknownPayment }
             // Its receipt is of the last attempt that ended; one that runs says nothing yet.
             if record.word == .inProgress { return .inProgress(askAgainAfter: nil) }
             if let receipt = record.receipt { return .receipt(receipt) }
@@ -41,9 +48,9 @@ public struct TapAcquirerClient: TapAcquirer {
         } catch { return TapWord(error) }
     }
 
-    public func void(_ payment: PaymentID) async -> TapWord {
+    public func void(_ payment: TapProtocol.PaymentID) async -> TapWord {
         do throws(AcquirerError) {
-            let answer = try await client.void(payment)
+            let answer = try await account.call { client throws(AcquirerError) in try await client.void(payment) }
             return answer.receipt.map(TapWord.receipt) ?? .voided
         } catch { return TapWord(error) }
     }
@@ -51,7 +58,8 @@ public struct TapAcquirerClient: TapAcquirer {
     public func synchronise(_ bundles: [TapBundle], isClockSet: Bool) async -> [TapSyncAnswer]? {
         let items = bundles.map { SyncItem.bundle($0.handedIn, isClockSet: isClockSet) }
         do throws(AcquirerError) {
-            return try await client.sync(items).map { answer in
+            return try await account.call({ client throws(AcquirerError) in try await client.sync(items) }).map {
+                answer in
                 TapSyncAnswer(
                     paymentID: answer.paymentID,
                     acceptHash: answer.acceptHash,
@@ -64,7 +72,9 @@ public struct TapAcquirerClient: TapAcquirer {
     }
 
     public func keys(issuer: String) async -> GatewayKeys? {
-        do throws(AcquirerError) { return try await client.keys().trusted } catch { return nil }
+        do throws(AcquirerError) {
+            return try await account.call { client throws(AcquirerError) in try await client.keys() }.trusted
+        } catch { return nil }
     }
 
     public func certificate(for keys: TapTerminalKeys) async -> TapCertificateAnswer {
@@ -74,9 +84,12 @@ public struct TapAcquirerClient: TapAcquirer {
                 staticKey: keys.agreement.publicKey,
                 signer: keys.signer
             )
-            let certificate = try await client.certify(order, nowSeconds: nowSeconds())
-            let trusted = try await client.keys().trusted
-            let denied = try await client.denyList()
+            let now = nowSeconds()
+            let certificate = try await account.call { client throws(AcquirerError) in
+                try await client.certify(order, nowSeconds: now)
+            }
+            let trusted = try await account.call { client throws(AcquirerError) in try await client.keys() }.trusted
+            let denied = try await account.call { client throws(AcquirerError) in try await client.denyList() }
             guard !denied.terminalIDs.contains(certificate.payload.terminalID),
                 !denied.certificateHashes.contains(certificate.hash)
             else { return .refused(code: "terminal_denied") }
@@ -138,5 +151,31 @@ extension TapWord {
             self = .notNow(code: refusal.code.rawValue, retryAfter: .seconds(2))
         default: self = .refused(code: refusal.code.rawValue)
         }
+    }
+}
+
+/// The merchant's account at an acquirer: logs in when it has to.
+public actor TapAccount {
+    private var client: AcquirerClient
+    private let identifier: String
+    private let password: Secret
+
+    public init(client: AcquirerClient, identifier: String, password: Secret) {
+        (self.client, self.identifier, self.password) = (client, identifier, password)
+    }
+
+    /// One call as the merchant; once more after a fresh login where the session has ended.
+    func call<Value: Sendable>(
+        _ body: @Sendable (AcquirerClient) async throws(AcquirerError) -> Value
+    ) async throws(AcquirerError) -> Value {
+        if client.session == nil { try await logIn() }
+        do throws(AcquirerError) { return try await body(client) } catch .signedOut {
+            try await logIn()
+            return try await body(client)
+        }
+    }
+
+    private func logIn() async throws(AcquirerError) {
+        client.session = try await client.logIn(identifier: identifier, password: password).token
     }
 }

@@ -1,6 +1,18 @@
-import Journal
-import Payments
+public import Journal
+public import Payments
 import TapProtocol
+
+/// The durable memory that the Tap rail needs. `Journal` is one.
+public protocol TapJournal: Sendable {
+    /// Appends entries, all or none. Returns once they survive a power cut; act on them only then.
+    func append(_ entries: [TapEntry], vouchers: [TapVoucher]) async throws(JournalError)
+    func tapEntries(of charge: ChargeID, attempt: Attempt.ID) async throws(JournalError) -> [TapEntry]
+    func tapEntries(ofPayment payment: String) async throws(JournalError) -> [TapEntry]
+    func tapPayments(with kind: String, without other: String) async throws(JournalError) -> [String]
+    func tapVouchers() async throws(JournalError) -> [TapVoucher]
+}
+
+extension Journal: TapJournal {}
 
 /// One thing that happened to a payment over BLE, as the journal keeps it.
 enum TapRecord: Sendable, Hashable {
@@ -61,7 +73,9 @@ enum TapRecord: Sendable, Hashable {
 
     /// - Throws: ``JournalError``: the entry was written by a newer version, or by nobody.
     init(_ entry: TapEntry) throws(JournalError) {
-        let corrupt = JournalError.corrupt(detail: "an entry “\(entry.kind)” of payment \(entry.payment) cannot be read")
+        let corrupt = JournalError.corrupt(
+            detail: "an entry “\(entry.kind)” of payment \(entry.payment) cannot be read"
+        )
         do {
             guard case .map(let map) = try CBOR(decoding: entry.body) else { throw corrupt }
             guard let record = try Self.read(entry.kind, map) else {
@@ -132,7 +146,7 @@ extension TerminalPayment.Outcome {
 
 /// The durable memory of the Tap rail, over the journal.
 struct TapArchive: Sendable {
-    let journal: Journal
+    let journal: any TapJournal
     let clock: TerminalClock
 
     /// Keeps what happened to one payment, all of it or nothing, and what it means for vouchers.

@@ -62,7 +62,9 @@ public struct TapRail: RailDriver {
             }
             await sale.ask()
         } catch {
-            await attempt.record(.silent(attempt: attempt.id, reason: "the journal does not say how the payment stands"))
+            await attempt.record(
+                .silent(attempt: attempt.id, reason: "the journal does not say how the payment stands")
+            )
         }
     }
 

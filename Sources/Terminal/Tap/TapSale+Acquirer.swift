@@ -33,7 +33,10 @@ extension TapSale {
         guard let bundle = story.bundle, isSettling(number) else { return nil }
         guard let acquirer = tools.acquirer else {
             await attempt.record(
-                .silent(attempt: attempt.id, reason: "the payment was made at another acquirer than the one that is set now")
+                .silent(
+                    attempt: attempt.id,
+                    reason: "the payment was made at another acquirer than the one that is set now"
+                )
             )
             return .seconds(60)
         }

@@ -220,13 +220,17 @@ actor TapSale: TapLink.Owner {
     func keep(_ records: [TapRecord]) async -> Bool {
         guard !records.isEmpty else { return true }
         let spend = story.accepted?.accept.payload.spend
-        let isTaken = records.contains { if case .claimed = $0 { true } else if case .promised = $0 { true } else { false } }
+        let isTaken = records.contains {
+            if case .claimed = $0 { true } else if case .promised = $0 { true } else { false }
+        }
         let accept = story.accepted?.accept
-        let entry = isTaken ? spend.flatMap { spend in
-            accept.map {
-                VoucherBook.Entry(counter: spend.counter, spentAfter: spend.spentAfter, acceptHash: $0.hash)
-            }
-        } : nil
+        let entry =
+            isTaken
+            ? spend.flatMap { spend in
+                accept.map {
+                    VoucherBook.Entry(counter: spend.counter, spentAfter: spend.spentAfter, acceptHash: $0.hash)
+                }
+            } : nil
         do throws(JournalError) {
             try await tools.archive.keep(records, of: name, spend: entry, passID: spend?.passID)
         } catch {
@@ -346,7 +350,8 @@ actor TapSale: TapLink.Owner {
         switch machine.state {
         case .open: return machine.attempt > 1 ? [.claimDropped(attempt: id)] : []
         case .claimed, .executing: return [.reported(attempt: id, report: .processing)]
-        case .unknown: return [.silent(attempt: id, reason: "nobody could say yet whether the phone's payment was made")]
+        case .unknown:
+            return [.silent(attempt: id, reason: "nobody could say yet whether the phone's payment was made")]
         case .done(.completed): return [.reported(attempt: id, report: .succeeded(evidence))]
         case .done(.failed): return [.reported(attempt: id, report: .failed(code: failureCode))]
         case .done(.cancelled) where story.receipt?.payload.isMoneyThatCameBack == true:
@@ -392,7 +397,9 @@ extension AttemptLink {
     func takes(_ event: Charge.Event) async -> Bool {
         guard let attempt = await record(event) else { return true }  // Not at the desk, and nobody waits for it.
         switch event {
-        case .reported(_, .succeeded): if case .ended(.succeeded, _) = attempt.phase { return true } else { return false }
+        case .reported(_, .succeeded):
+            guard case .ended(.succeeded, _) = attempt.phase else { return false }
+            return true
         case .reported(_, .failed), .reported(_, .expired), .reported(_, .cancelled): return !attempt.isOpen
         case .claimDropped: return attempt.claim == nil
         case .promised: return attempt.isPromised || !attempt.isOpen

@@ -42,6 +42,8 @@ public struct TapSettings: Sendable, Hashable, Codable {
     public var acquirerURL = ""
     /// The terminal's name at the acquirer.
     public var terminalID = ""
+    /// Who logs in there for the merchant. The password is kept apart, sealed.
+    public var acquirerLogin = ""
     public var characteristics = TapCharacteristics()
     /// From this amount on both screens show four digits to compare. Nil: never. Minor units.
     public var shortCodeAboveMinorUnits: Int64?

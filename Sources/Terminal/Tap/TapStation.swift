@@ -1,4 +1,4 @@
-public import Journal
+import Journal
 public import Logging
 public import Payments
 public import TapProtocol
@@ -71,7 +71,7 @@ public actor TapStation {
 
     public init(
         radio: any TapRadio,
-        journal: Journal,
+        journal: any TapJournal,
         clock: TerminalClock,
         logger: Logger,
         timers: TapTimers = TapTimers()
@@ -124,7 +124,8 @@ public actor TapStation {
     func sale(for attempt: AttemptLink, makes: Bool) async throws(JournalError) -> TapSale? {
         await making.enter()
         defer { making.leave() }
-        if let known = sales.values.first(where: { $0.name.charge == attempt.terms.id && $0.name.attempt == attempt.id }) {
+        if let known = sales.values.first(where: { $0.name.charge == attempt.terms.id && $0.name.attempt == attempt.id }
+        ) {
             await known.follow(attempt)
             return known
         }
