@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test bench sanitizers check format setup setup-test clean
+.PHONY: run demo test bench fuzz sanitizers check format setup setup-test clean
 
 SHELL = /bin/bash
 
@@ -17,6 +17,9 @@ bench: setup-test
 
 sanitizers: setup-test
 	@scripts/sanitizers
+
+fuzz: setup
+	@scripts/fuzz
 
 check: setup
 	@scripts/check

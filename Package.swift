@@ -20,6 +20,8 @@ let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-s
 let package = Package(
     name: "till",
     products: [
+        // BlueZ as central and as peripheral.
+        .library(name: "Bluetooth", targets: ["Bluetooth"]),
         // What a wallet compares before it signs.
         .library(name: "Ethereum", targets: ["Ethereum"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
@@ -48,6 +50,7 @@ let package = Package(
         .systemLibrary(name: "CLinuxFramebuffer"),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
+        .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
         // Core: decides. No I/O, no clock of its own.
@@ -78,6 +81,8 @@ let package = Package(
             swiftSettings: swift6
         ),
         .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
+        .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
+        .target(name: "Bluetooth", dependencies: ["DBus"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
             name: "Screen",
@@ -114,7 +119,7 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal",
+                "CMalloc", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal",
                 "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -134,6 +139,8 @@ let package = Package(
             dependencies: ["Ethereum", "Net", "WalletConnectPay"],
             swiftSettings: swift6
         ),
+
+        .executableTarget(name: "till-radio-check", dependencies: ["Bluetooth"], swiftSettings: swift6),
 
         .executableTarget(
             name: "till-bench-journal",
@@ -163,6 +170,8 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
+        .testTarget(name: "DBusTests", dependencies: ["DBus", subprocess], swiftSettings: swift6),
+        .testTarget(name: "BluetoothTests", dependencies: ["Bluetooth", "DBus", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "JournalTests",
             dependencies: [
@@ -233,7 +242,7 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "till", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Terminal",
+                "till", "Bluetooth", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Terminal",
                 "WalletConnectPay", asyncHTTPClient,
                 logging, subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),

@@ -11,6 +11,8 @@ const LOOKS = {
   requiresAction: { tone: "calm", icon: "wallet" },
   processing: { tone: "processing", icon: "arrows" },
   succeeded: { tone: "paid", icon: "check" },
+  promised: { tone: "promised", icon: "clock" },
+  givenBack: { tone: "cancelled", icon: "arrows" },
   failed: { tone: "failed", icon: "cross" },
   expired: { tone: "expired", icon: "clock" },
   cancelled: { tone: "cancelled", icon: "ban" },
@@ -23,7 +25,11 @@ const FINAL = new Set(["succeeded", "failed", "expired", "cancelled"]);
 export function isFinal(charge) { return FINAL.has(charge.state); }
 
 /** The state's name for words and looks. A state this page has never heard of is not known, and is shown so. */
-function known(charge) { return Object.hasOwn(LOOKS, charge.state) ? charge.state : "unknown"; }
+function known(charge) {
+  if (charge.state === "processing" && charge.promised) return "promised";
+  if (charge.state === "succeeded" && charge.givenBack) return "givenBack";
+  return Object.hasOwn(LOOKS, charge.state) ? charge.state : "unknown";
+}
 
 /** `{ tone, icon, title, word, what, todo }` of a charge: its state, what that means for the money, what to do. */
 export function look(charge) {

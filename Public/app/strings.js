@@ -213,6 +213,8 @@ const english = {
     processing: { title: "Payment in progress", word: "In progress", what: "The customer approved. Please wait; do not charge again." },
     succeeded: { title: "Paid", word: "Paid", what: "The gateway has confirmed the payment." },
     late: { title: "Paid", word: "Paid late", what: "" },
+    promised: { title: "Accepted offline", word: "Accepted offline", what: "The customer’s phone has promised the money." },
+    givenBack: { title: "Paid and given back", word: "Given back", what: "The money went back to the customer." },
     failed: { title: "Not paid", word: "Not paid", what: "The payment failed. No money moved." },
     expired: { title: "Time is up", word: "Time is up", what: "Not paid: the time to pay ran out. No money moved." },
     cancelled: { title: "Cancelled", word: "Cancelled", what: "Not paid: the charge was cancelled. No money moved." },

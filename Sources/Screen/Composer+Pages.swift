@@ -215,6 +215,24 @@ extension Composer {
         }
     }
 
+    /// Nothing to scan: the phone is held near the terminal.
+    func chargeWithoutCode(_ charge: Scene.ChargeView, _ page: Page) -> [Drawing.Element] {
+        let palette = page.palette
+        let style = Style(9, atLeast: 5, palette.text, .bold, lines: 2)
+        var items: [Stack.Item] = [
+            .text(DisplayText.clean(charge.merchantName, limit: 80), Style(6.6, atLeast: 4.6, palette.quiet, lines: 2)),
+            amount(charge.amountText, page),
+        ]
+        for way in charge.waysToPay where way != .scan {
+            items += [.gap(1.5), .text(text.wayInstructions(way), style)]
+        }
+        if charge.note == .gatewaySilent {
+            let style = Style(4, atLeast: 3.2, Palette.noteText, .bold, lines: 5)
+            items += [.gap(2), .note(text.gatewaySilent, style, ground: Palette.noteGround)]
+        }
+        return outcome(.tap, items + [.gap(3), .facts(facts(charge, palette))], page)
+    }
+
     private func facts(_ charge: Scene.ChargeView, _ palette: Palette) -> [Stack.Fact] {
         let label = Style(4.2, atLeast: 3.2, palette.quiet)
         var facts: [Stack.Fact] = []
@@ -270,6 +288,23 @@ extension Composer {
             items += [.gap(3), .note(text.arrivedLate, style, ground: Palette.noteGround)]
         }
         return outcome(.check, items + [.gap(3), code(paid.chargeCode, page, merchant: paid.merchantName)], page)
+    }
+
+    func promised(_ promised: Scene.Promised, _ page: Page) -> [Drawing.Element] {
+        var items: [Stack.Item] = [
+            .text(text.promisedTitle, Style(12, atLeast: 6, page.palette.text, .bold, lines: 2)),
+            amount(promised.amountText, page),
+        ]
+        if let tip = promised.tipText {
+            let words = "\(text.tip) \(DisplayText.clean(tip, limit: 32))"
+            items += [.gap(0.5), .text(words, Style(6.5, atLeast: 4, page.palette.text))]
+        }
+        items += [.gap(1.5), .text(text.promisedDetail, Style(6, atLeast: 4, page.palette.text, lines: 3)), .gap(3)]
+        return outcome(
+            .clock,
+            items + [code(promised.chargeCode, page, merchant: promised.merchantName)],
+            page
+        )
     }
 
     func notPaid(_ notPaid: Scene.NotPaid, _ page: Page) -> [Drawing.Element] {

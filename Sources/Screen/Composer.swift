@@ -37,12 +37,14 @@ struct Composer {
             (elements, qr) = withCode(setup.claimAddress, page, withholding: withholdingQR) { room, _ in
                 self.setup(setup, page, room)
             }
+        case .charge(let charge) where charge.link == nil: elements = chargeWithoutCode(charge, page)
         case .charge(let charge):
-            (elements, qr) = withCode(charge.link, page, withholding: withholdingQR) { room, hasCode in
+            (elements, qr) = withCode(charge.link ?? "", page, withholding: withholdingQR) { room, hasCode in
                 self.charge(charge, page, room, hasCode: hasCode)
             }
         case .processing(let processing): elements = self.processing(processing, page)
         case .paid(let paid): elements = self.paid(paid, page)
+        case .promised(let promised): elements = self.promised(promised, page)
         case .notPaid(let notPaid): elements = self.notPaid(notPaid, page)
         case .unknown(let unknown): elements = self.unknown(unknown, page)
         case .offline(let offline): elements = self.offline(offline, page)
@@ -58,6 +60,7 @@ struct Composer {
         case .starting, .idle, .setup, .charge: .calm
         case .processing: .processing
         case .paid: .paid
+        case .promised: .promised
         case .notPaid(let notPaid):
             switch notPaid.kind {
             case .failed: .failed

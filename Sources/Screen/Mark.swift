@@ -115,7 +115,7 @@ enum Mark: Sendable, Hashable, CaseIterable {
             pen.line([(-0.2, 0), (0.2, 0)], width: 0.1)
         case .tap:
             pen.disc(radius: 0.085, centre: (-0.32, 0))
-            for radius in [0.26, 0.5, 0.74] {
+            for radius in [0.23, 0.43, 0.63] {
                 pen.arc(radius: radius, centre: (-0.36, 0), from: -.pi / 4, to: .pi / 4, width: 0.1)
             }
         case .connect:

@@ -9,6 +9,7 @@ public enum Scene: Sendable, Equatable {
     case charge(ChargeView)
     case processing(Processing)
     case paid(Paid)
+    case promised(Promised)
     case notPaid(NotPaid)
     case unknown(Unknown)
     case offline(Offline)
@@ -102,8 +103,9 @@ public enum Scene: Sendable, Equatable {
         public var merchantName: String
         /// Amount and currency, ready to read: `€12.50`.
         public var amountText: String
-        /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts.
-        public var link: String
+        /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts. Nil where only a
+        /// phone held near can pay.
+        public var link: String?
         public var waysToPay: [WayToPay]
         /// Shown as `M:SS`; nil when the authority set no deadline. Negative counts as 0.
         public var secondsLeft: Int?
@@ -119,7 +121,7 @@ public enum Scene: Sendable, Equatable {
         public init(
             merchantName: String,
             amountText: String,
-            link: String,
+            link: String?,
             waysToPay: [WayToPay] = [.scan],
             secondsLeft: Int? = nil,
             chargeCode: String,
@@ -170,6 +172,20 @@ public enum Scene: Sendable, Equatable {
             self.tipText = tipText
             self.chargeCode = chargeCode
             self.arrivedLate = arrivedLate
+        }
+    }
+
+    /// The customer's phone has promised the money while nobody could be asked. Not paid yet, and nothing to wait for.
+    public struct Promised: Sendable, Equatable {
+        public var merchantName: String
+        public var amountText: String
+        /// The tip that is part of the amount, ready to read; nil when there was none.
+        public var tipText: String?
+        public var chargeCode: String
+
+        public init(merchantName: String, amountText: String, tipText: String? = nil, chargeCode: String) {
+            (self.merchantName, self.amountText) = (merchantName, amountText)
+            (self.tipText, self.chargeCode) = (tipText, chargeCode)
         }
     }
 

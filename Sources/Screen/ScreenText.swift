@@ -40,6 +40,9 @@ public struct ScreenText: Sendable {
     public var tip: String
     public var arrivedLate: String
 
+    public var promisedTitle: String
+    public var promisedDetail: String
+
     public var notPaidTitles: Words<Scene.NotPaid.Kind>
     public var notPaidWhatHappened: Words<Scene.NotPaid.Kind>
     public var notPaidWhatToDo: Words<Scene.NotPaid.Kind>
@@ -131,6 +134,8 @@ extension ScreenText {
         paidTitle: "Paid",
         tip: "incl. tip",
         arrivedLate: "Arrived late",
+        promisedTitle: "Accepted offline",
+        promisedDetail: "Thank you. The money is booked when the terminal is online again.",
         notPaidTitles: { kind in
             switch kind {
             case .failed: "Not paid"

@@ -41,6 +41,8 @@ struct Palette: Sendable, Equatable {
     static let calm = Palette(0x0E1C26, quiet: 0xB3C3CD)
     static let processing = Palette(0x12458C, quiet: 0xD3E2F8)
     static let paid = Palette(0x0A6A3F, quiet: 0xD2F0DF)
+    /// Between "in progress" and "paid", and neither.
+    static let promised = Palette(0x0B5F6B, quiet: 0xCDEBEF)
     static let failed = Palette(0xA3211B, quiet: 0xFBDCD9)
     static let refused = Palette(0x7A1F52, quiet: 0xF4D5E5)
     static let expired = Palette(0x53408A, quiet: 0xE2DBF5)
@@ -48,7 +50,7 @@ struct Palette: Sendable, Equatable {
     static let unknown = Palette(0xFFBF2B, text: 0x211700, quiet: 0x4A3600)
     static let offline = Palette(0x23282D, quiet: 0xC3CAD0)
 
-    static let all = [calm, processing, paid, failed, refused, expired, cancelled, unknown, offline]
+    static let all = [calm, processing, paid, promised, failed, refused, expired, cancelled, unknown, offline]
 
     /// Behind each light of the calm page.
     static let chip = Colour(0x1A2C38)

@@ -80,13 +80,13 @@ public struct ScreenDirector: Sendable {
         let scene = scene(of: snapshot, at: now)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
-            if case .charge = scene, case .charging(let charge) = snapshot.phase {
+            if case .charge(let view) = scene, view.link != nil, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: shown.qrVerified || shown.linkIsText)
             }
             return true
         } catch {
             logger.error("the screen does not show what it should", metadata: ["error": "\(error)"])
-            if case .charge = scene, case .charging(let charge) = snapshot.phase {
+            if case .charge(let view) = scene, view.link != nil, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: false)
             }
             return false
@@ -95,7 +95,9 @@ public struct ScreenDirector: Sendable {
 
     /// When the number of seconds shown at `now` is another; nil where none is shown or it has reached zero.
     private func nextSecond(of snapshot: TerminalSnapshot, after now: Duration) -> Duration? {
-        guard case .charging(let charge) = snapshot.phase, let deadline = charge.deadline, charge.link != nil else {
+        guard case .charging(let charge) = snapshot.phase, let deadline = charge.deadline,
+            charge.link != nil || charge.charge.state == .requiresAction
+        else {
             return nil
         }
         let left = deadline - now
@@ -165,7 +167,7 @@ public struct ScreenDirector: Sendable {
                 ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
                 : .idle(Scene.Idle(merchantName: name))
         case .requiresAction:
-            guard let link = snapshot.link else {
+            guard snapshot.link != nil || charge.waitsForPhone else {
                 // Being taken back, or found without a link: nothing that could be paid is shown.
                 return .processing(Scene.Processing(merchantName: name, amountText: amount, chargeCode: code))
             }
@@ -174,10 +176,20 @@ public struct ScreenDirector: Sendable {
                 Scene.ChargeView(
                     merchantName: name,
                     amountText: amount,
-                    link: link,
+                    link: snapshot.link,
+                    waysToPay: charge.waysToPay,
                     secondsLeft: left,
                     chargeCode: code,
                     note: charge.isUnresolved ? .gatewaySilent : nil
+                )
+            )
+        case .processing where charge.isPromised:
+            return .promised(
+                Scene.Promised(
+                    merchantName: name,
+                    amountText: amount,
+                    tipText: snapshot.tipText,
+                    chargeCode: code
                 )
             )
         case .processing:
@@ -216,5 +228,23 @@ public struct ScreenDirector: Sendable {
             whatHappened: reason?.message,
             whatToDo: reason?.action
         )
+    }
+}
+
+extension Charge {
+    /// A phone held near can pay it now.
+    fileprivate var waitsForPhone: Bool { canCancel && !isClaimed && waysToPay.contains(.tap) }
+
+    /// The ways that are open to the customer, the one that needs no radio first.
+    fileprivate var waysToPay: [Scene.WayToPay] {
+        let offered = attempts.filter { attempt in if case .offered = attempt.phase { true } else { false } }
+        return Rail.allCases.compactMap { rail in
+            guard offered.contains(where: { $0.rail == rail }) else { return nil }
+            return switch rail {
+            case .scan: .scan
+            case .tap: .tap
+            case .connect: .connect
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ struct Till: AsyncParsableCommand {
         commandName: "till",
         abstract: "A payment terminal for the shop counter.",
         version: Version.text,
-        subcommands: [Run.self, CheckConfiguration.self, VerifyJournal.self, Link.self]
+        subcommands: [Run.self, CheckConfiguration.self, VerifyJournal.self, Link.self, Doctor.self]
     )
 }
 

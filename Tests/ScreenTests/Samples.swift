@@ -68,6 +68,17 @@ enum Sample {
         [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
+            .charge(
+                .init(
+                    merchantName: name,
+                    amountText: "€12.50",
+                    link: nil,
+                    waysToPay: [.tap],
+                    secondsLeft: 118,
+                    chargeCode: "K7QM"
+                )
+            ),
+            .promised(.init(merchantName: name, amountText: "€13.50", tipText: "€1.00", chargeCode: "K7QM")),
             .starting(checkingPayments: 0), .starting(checkingPayments: 3),
             .idle(.init(merchantName: name)),
             .idle(

@@ -1,0 +1,174 @@
+import DBus
+
+extension BluetoothCentral {
+    /// Connects to a phone that was seen, finds the characteristics of `profile`, and opens both pipes.
+    ///
+    /// One connect at a time: others wait for their turn. Scanning rests meanwhile. Each stage has its own time limit,
+    /// so a slow or hostile phone holds the radio for the sum of them at most. Whatever fails, and when the task is
+    /// cancelled, the phone is disconnected and removed before this throws.
+    public func connect(
+        to address: BluetoothAddress,
+        _ profile: LinkProfile
+    ) async throws(BluetoothError) -> Link {
+        try await turn.enter()
+        connects += 1
+        bluez.changes.bump()
+        defer {
+            connects -= 1
+            bluez.changes.bump()
+            turn.leave()
+        }
+        if case .unavailable(let reason) = await bluez.state { throw .unavailable(reason) }
+        var times = Link.Times()
+        var watch = stopwatch(clock)
+        try await untilScanRests()
+        times.stopScanning = watch()
+        guard let phone = await bluez.hold(address) else { throw .unknownPhone(address) }
+        do throws(BluetoothError) {
+            watch = stopwatch(clock)
+            try await connect(phone)
+            times.connect = watch()
+            watch = stopwatch(clock)
+            let paths = try await resolve(phone, profile)
+            times.resolve = watch()
+            watch = stopwatch(clock)
+            let pipes = try await open(phone, paths)
+            times.open = watch()
+            return Link(pipes, phone, read: paths.read, times: times, central: self)
+        } catch {
+            let bluez = bluez
+            // A task of its own, awaited: what undoes things must not be cancelled with what did them.
+            await Task {
+                await bluez.disconnect(phone.path)
+                await bluez.discard(phone.path, of: phone.epoch)
+            }.value
+            throw error
+        }
+    }
+
+    /// A link went without being closed.
+    nonisolated func abandon(_ phone: HeldPhone) {
+        let bluez = bluez
+        // The last reference is gone, so nobody is left to wait for it. It ends within the time limits of a removal.
+        Task { await bluez.discard(phone.path, of: phone.epoch) }
+    }
+
+    private func untilScanRests() async throws(BluetoothError) {
+        let changes = bluez.changes
+        try await within(timings.stopScanning * 2, clock: clock, stage: .stopScanning) { () throws(BluetoothError) in
+            while true {
+                let version = changes.version
+                guard await self.isScanBusy else { return }
+                await changes.wait(after: version)
+                if Task.isCancelled { throw .cancelled }
+            }
+        }
+    }
+
+    private func connect(_ phone: HeldPhone) async throws(BluetoothError) {
+        let (bluez, timings, clock) = (bluez, timings, clock)
+        try await within(timings.connect, clock: clock, stage: .connect) { () throws(BluetoothError) in
+            var tries = 0
+            while true {
+                do throws(BusError) {
+                    _ = try await bluez.call(phone.path, BlueZObjects.device, "Connect")
+                    return
+                } catch {
+                    guard Self.isPassing(error), tries < timings.connectRetries.count else {
+                        throw BluetoothError(error, at: .connect)
+                    }
+                }
+                try? await clock.sleep(for: timings.connectRetries[tries], tolerance: nil)
+                if Task.isCancelled { throw .cancelled }
+                tries += 1
+            }
+        }
+    }
+
+    /// Refusals that another try soon may not meet.
+    ///
+    /// Source: BlueZ 5.66 src/error.h, `ERR_LE_CONN_ABORT_BY_LOCAL` and its neighbours.
+    private static func isPassing(_ error: BusError) -> Bool {
+        guard case .refused(let name, let text) = error else { return false }
+        return name == "org.bluez.Error.InProgress" || text.contains("abort-by-local") || text.contains("in progress")
+            || text.contains("connection-busy") || text.contains("concurrent-connection")
+    }
+
+    /// Waits for the services and for the objects of the characteristics, which can come later.
+    ///
+    /// Source: BPP/1 section 5, step 2.
+    private func resolve(_ phone: HeldPhone, _ profile: LinkProfile) async throws(BluetoothError) -> LinkPaths {
+        let bluez = bluez
+        return try await within(timings.resolve, clock: clock, stage: .resolve) { () throws(BluetoothError) in
+            var wasConnected = false
+            while true {
+                let version = bluez.changes.version
+                let look = await bluez.look(at: phone, for: profile)
+                switch look {
+                case .found(let paths): return paths
+                case .gone(let error): throw error
+                case .notYet(let isConnected):
+                    if wasConnected, !isConnected { throw .disconnected }
+                    wasConnected = isConnected
+                }
+                await bluez.changes.wait(after: version)
+                if Task.isCancelled { throw .cancelled }
+            }
+        }
+    }
+
+    private func open(_ phone: HeldPhone, _ paths: LinkPaths) async throws(BluetoothError) -> OpenedPipes {
+        let bluez = bluez
+        return try await within(timings.open, clock: clock, stage: .open) { () throws(BluetoothError) in
+            let (incoming, notifyBytes) = try await bluez.acquire("AcquireNotify", paths.notify)
+            let (outgoing, writeBytes) = try await bluez.acquire("AcquireWrite", paths.write)
+            let bytes = min(notifyBytes, writeBytes)
+            guard bytes >= 20 else { throw .valueTooShort(maximumBytes: bytes) }
+            return OpenedPipes(incoming: incoming, outgoing: outgoing, maximumValueLength: bytes)
+        }
+    }
+}
+
+extension BlueZ {
+    enum Look: Sendable {
+        case found(LinkPaths)
+        case notYet(isConnected: Bool)
+        case gone(BluetoothError)
+    }
+
+    /// Finds a phone that was seen and keeps it from being removed as a leftover.
+    func hold(_ address: BluetoothAddress) -> HeldPhone? {
+        guard let adapter = adapterPath, let path = objects.devicePath(of: adapter, address: address) else {
+            return nil
+        }
+        hold(path)
+        return HeldPhone(address: address, path: path, epoch: epoch)
+    }
+
+    func look(at phone: HeldPhone, for profile: LinkProfile) -> Look {
+        guard epoch == phone.epoch else {
+            if case .unavailable(let reason) = state { return .gone(.unavailable(reason)) }
+            return .gone(.disconnected)
+        }
+        guard let device = objects[phone.path, BlueZObjects.device] else { return .gone(.disconnected) }
+        let isConnected = device["Connected"]?.boolean == true
+        guard isConnected, device["ServicesResolved"]?.boolean == true,
+            let paths = objects.characteristics(of: phone.path, in: profile)
+        else { return .notYet(isConnected: isConnected) }
+        return .found(paths)
+    }
+
+    /// - Returns: The pipe, and the bytes that one value may have.
+    ///
+    /// Source: BlueZ 5.66 doc/gatt-api.txt: the answer is a descriptor and the ATT MTU. BPP/1 section 5, step 4.
+    nonisolated func acquire(_ member: String, _ path: ObjectPath) async throws(BluetoothError) -> (PacketPipe, Int) {
+        let answer: [BusValue]
+        do throws(BusError) {
+            answer = try await call(path, BlueZObjects.characteristic, member, [.properties([:])])
+        } catch { throw BluetoothError(error, at: .open) }
+        guard answer.count == 2, let pipe = answer[0].descriptor.flatMap({ PacketPipe($0) }),
+            let mtu = answer[1].integer
+        else { throw .refused(.open, name: "", text: "\(member) gave no descriptor") }
+        return (pipe, min(mtu - 3, 512))
+    }
+}

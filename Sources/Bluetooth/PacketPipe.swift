@@ -1,0 +1,183 @@
+import DBus
+import Dispatch
+import Glibc
+import Synchronization
+
+/// One end of a socket that carries whole packets between this process and bluetoothd: one packet is one ATT value.
+///
+/// What comes is read at once, whoever waits for it: bluetoothd drops a notification when its socket is full.
+/// Source: BlueZ 5.66 src/gatt-client.c, `create_sock`, `notify_io_cb`.
+final class PacketPipe: Sendable {
+    /// Packets as they came. Ends when the other end is closed, with an error if too many were kept.
+    let packets: AsyncThrowingStream<[UInt8], any Error>
+
+    private struct State {
+        var number: Int32?
+        var source: (any DispatchSourceRead)?
+    }
+
+    /// Packets that nobody has read yet. A payment takes some tens.
+    private static let limit = 4_096
+    /// Longer than any ATT value. Source: Bluetooth Core 5.4, Vol 3, Part F, 3.2.9.
+    private static let packetBytes = 1_024
+
+    private let state: Mutex<State>
+    private let continuation: AsyncThrowingStream<[UInt8], any Error>.Continuation
+    private let order = Turnstile()
+
+    /// - Returns: `nil` if somebody took the descriptor before.
+    init?(_ descriptor: BusDescriptor, reads: Bool = true) {
+        guard let number = descriptor.take() else { return nil }
+        (packets, continuation) = AsyncThrowingStream.makeStream(
+            of: [UInt8].self,
+            bufferingPolicy: .bufferingOldest(Self.limit)
+        )
+        let continuation = continuation
+        let source = DispatchSource.makeReadSource(
+            fileDescriptor: number,
+            queue: DispatchQueue(label: "bluetooth pipe")
+        )
+        source.setEventHandler {
+            // A pipe for writing is read too: its end is the phone's leaving.
+            if Self.drain(number, into: continuation) { source.cancel() }
+        }
+        source.setCancelHandler {
+            Glibc.close(number)
+            continuation.finish()
+        }
+        source.activate()
+        state = Mutex(State(number: number, source: source))
+    }
+
+    deinit { close() }
+
+    /// Ends both directions. May be called twice.
+    func close() {
+        let source = state.withLock { state in
+            defer { state = State() }
+            return state.source
+        }
+        source?.cancel()
+        continuation.finish()
+    }
+
+    var isOpen: Bool { state.withLock { $0.source.map { !$0.isCancelled } ?? false } }
+
+    /// Sends one packet, after those before it. Waits while the other end is full; cancel it to stop waiting.
+    func send(_ packet: [UInt8]) async throws(BluetoothError) {
+        try await order.enter()
+        defer { order.leave() }
+        while true {
+            switch attempt(packet) {
+            case .sent: return
+            case .gone: throw .disconnected
+            case .full(let waiter):
+                await Self.untilWritable(waiter)
+                if Task.isCancelled { throw .cancelled }
+            }
+        }
+    }
+
+    private enum Attempt {
+        case sent, gone
+        /// With a duplicate of the socket to wait on.
+        case full(Int32)
+    }
+
+    private func attempt(_ packet: [UInt8]) -> Attempt {
+        // Under the lock, so that the number is still this socket's.
+        state.withLock { state in
+            guard let number = state.number, state.source?.isCancelled == false else { return .gone }
+            while true {
+                let sent = unsafe Glibc.send(number, packet, packet.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+                if sent >= 0 { return .sent }
+                switch errno {
+                case EINTR: continue
+                case EAGAIN:
+                    let waiter = fcntl(number, F_DUPFD_CLOEXEC, 0)
+                    return waiter >= 0 ? .full(waiter) : .gone
+                default: return .gone
+                }
+            }
+        }
+    }
+
+    private static func untilWritable(_ number: Int32) async {
+        let source = WriteWait(number)
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { source.start($0) }
+        } onCancel: {
+            source.cancel()
+        }
+    }
+
+    /// - Returns: Whether the other end is closed.
+    private static func drain(
+        _ number: Int32,
+        into continuation: AsyncThrowingStream<[UInt8], any Error>.Continuation
+    ) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: packetBytes)
+        while true {
+            let count = unsafe recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            if count < 0 {
+                if errno == EINTR { continue }
+                return errno != EAGAIN
+            }
+            if count == 0, isHungUp(number) { return true }
+            if case .dropped = continuation.yield(Array(buffer.prefix(count))) {
+                continuation.finish(throwing: BluetoothError.flooded)
+                return true
+            }
+        }
+    }
+
+    /// An empty packet and the end both read as nothing.
+    private static func isHungUp(_ number: Int32) -> Bool {
+        let readHangUp: Int16 = 0x2000  // POLLRDHUP, which Swift's Glibc leaves out.
+        var poller = pollfd(fd: number, events: readHangUp, revents: 0)
+        return unsafe poll(&poller, 1, 0) > 0 && poller.revents & (readHangUp | Int16(POLLHUP | POLLERR)) != 0
+    }
+}
+
+/// Waits once until a socket takes a packet. Owns its duplicate of the socket.
+private final class WriteWait: Sendable {
+    private enum State {
+        case idle(Int32)
+        case waiting(any DispatchSourceWrite)
+        case over
+    }
+
+    private let state: Mutex<State>
+
+    init(_ number: Int32) { state = Mutex(.idle(number)) }
+
+    func start(_ continuation: CheckedContinuation<Void, Never>) {
+        let isOver = state.withLock { state in
+            guard case .idle(let number) = state else { return true }
+            let source = DispatchSource.makeWriteSource(
+                fileDescriptor: number,
+                queue: DispatchQueue(label: "bluetooth pipe")
+            )
+            source.setEventHandler { source.cancel() }
+            source.setCancelHandler {
+                Glibc.close(number)
+                continuation.resume()
+            }
+            state = .waiting(source)
+            source.activate()
+            return false
+        }
+        if isOver { continuation.resume() }
+    }
+
+    func cancel() {
+        state.withLock { state in
+            switch state {
+            case .idle(let number): Glibc.close(number)
+            case .waiting(let source): source.cancel()
+            case .over: break
+            }
+            state = .over
+        }
+    }
+}

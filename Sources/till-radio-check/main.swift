@@ -1,0 +1,4 @@
+import Glibc
+
+let status = await RadioCheck.main(Array(CommandLine.arguments.dropFirst()))
+exit(status)

@@ -1,0 +1,259 @@
+import DBus
+import Synchronization
+import Testing
+
+@testable import Bluetooth
+
+@Suite(.timeLimit(.minutes(2)))
+struct CentralTests {
+    @Test func aPhoneIsFoundConnectedUsedAndForgotten() async throws {
+        try await Radio.with { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            let link = try await radio.connect()
+            #expect(link.maximumValueLength == 182)
+            #expect(try await link.read() == Array(repeating: 7, count: 45))
+            var fragments = link.fragments.makeAsyncIterator()
+            for number in 0..<50 {
+                let value = Array(repeating: UInt8(number), count: 1 + number * 3)
+                try await link.send(value)
+                #expect(try await fragments.next() == value)
+            }
+            await link.close()
+            #expect(try await fragments.next() == nil)
+            #expect(radio.known == [])
+        }
+    }
+
+    @Test func scanningStopsBeforeAConnectAndGoesOnAfterIt() async throws {
+        try await Radio.with { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            await radio.untilReady()
+            var sightings = radio.central.sightings(of: [testService]).makeAsyncIterator()
+            let first = try await sightings.next()
+            let link = try await radio.central.connect(to: #require(first?.address), testProfile)
+            await radio.bluez.until { $0.isDiscovering }
+            let calls = radio.calls
+            let connect = try #require(calls.firstIndex(of: "Connect"))
+            #expect(calls[..<connect].filter { $0.hasSuffix("Discovery") }.last == "StopDiscovery")
+            #expect(calls[connect...].filter { $0.hasSuffix("Discovery") } == ["StartDiscovery"])
+            await link.close()
+        }
+    }
+
+    @Test func theFilterAsksForTheServiceAndEveryAdvertisementOfIt() async throws {
+        try await Radio.with { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            await radio.untilReady()
+            for try await _ in radio.central.sightings(of: [testService], floorDBm: -80) { break }
+            let filter = radio.bluez.state.withLock { $0.filter }
+            #expect(filter["UUIDs"]?.strings == [testService.description])
+            #expect(filter["Transport"] == .string("le"))
+            #expect(filter["DuplicateData"] == .boolean(true))
+            #expect(filter["RSSI"] == .int16(-80))
+        }
+    }
+
+    @Test func onlyPhonesWithTheServiceAndTheStrengthAreReported() async throws {
+        try await Radio.with { radio in
+            var other = FakeBlueZ.Phone()
+            other.services = ["0000180f-0000-1000-8000-00805f9b34fb", "no uuid"]
+            try radio.bluez.add(other, at: "4F:12:00:AA:BB:02")
+            var weak = FakeBlueZ.Phone()
+            weak.rssi = -90
+            try radio.bluez.add(weak, at: "4F:12:00:AA:BB:03")
+            await radio.untilReady()
+            var sightings = radio.central.sightings(of: [testService], floorDBm: -70).makeAsyncIterator()
+            await radio.bluez.until { $0.known.count == 2 }
+            var near = FakeBlueZ.Phone()
+            near.rssi = -50
+            try radio.bluez.add(near, at: phoneAddress)
+            let first = try await sightings.next()
+            #expect(first?.address.description == phoneAddress)
+            #expect(first?.rssiDBm == -50)
+            try radio.bluez.setStrength(-44, of: phoneAddress)
+            #expect(try await sightings.next()?.rssiDBm == -44)
+            try radio.bluez.setStrength(127, of: phoneAddress)
+            let unknown = try await sightings.next()
+            #expect(unknown?.rssiDBm == nil)
+        }
+    }
+
+    @Test func aScanThatIsRefusedAsInProgressIsAskedForAgain() async throws {
+        try await Radio.with { radio in
+            radio.bluez.state.withLock { $0.inProgress = 3 }
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            await radio.untilReady()
+            _ = try await radio.find()
+            #expect(radio.calls.filter { $0 == "StartDiscovery" }.count >= 4)
+        }
+    }
+
+    @Test func aScanThatHearsNothingIsStartedAnew() async throws {
+        try await Radio.with { radio in
+            await radio.untilReady()
+            let sightings = radio.central.sightings(of: [testService])
+            await radio.bluez.until { $0.calls.filter { $0 == "StartDiscovery" }.count >= 3 }
+            withExtendedLifetime(sightings) {}
+        }
+    }
+
+    @Test func theScanEndsWithItsLastReader() async throws {
+        try await Radio.with { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            await radio.untilReady()
+            _ = try await radio.find()
+            await radio.bluez.until { !$0.isDiscovering }
+        }
+    }
+
+    @Test func aConnectThatIsAbortedByTheOwnControllerIsTriedAgain() async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.refusals = 2
+            try radio.bluez.add(phone, at: phoneAddress)
+            let link = try await radio.connect()
+            #expect(radio.calls.filter { $0 == "Connect" }.count == 3)
+            await link.close()
+        }
+    }
+
+    @Test func characteristicsThatComeLaterThanTheirServicesAreWaitedFor() async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.isLate = true
+            try radio.bluez.add(phone, at: phoneAddress)
+            let link = try await radio.connect()
+            #expect(try await link.read().count == 45)
+            await link.close()
+        }
+    }
+
+    @Test(arguments: [FakeBlueZ.Phone.Answer.silence, .no(name: "org.bluez.Error.Failed", text: "host is down")])
+    func aPhoneThatDoesNotConnectIsLetGoInTime(answer: FakeBlueZ.Phone.Answer) async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.connect = answer
+            try radio.bluez.add(phone, at: phoneAddress)
+            await radio.untilReady()
+            let address = try await radio.find()
+            let start = radio.clock.now
+            let error = await #expect(throws: BluetoothError.self) {
+                try await radio.central.connect(to: address, testProfile)
+            }
+            switch answer {
+            case .silence: #expect(error == .tooSlow(.connect, after: .seconds(5)))
+            default: #expect(error == .refused(.connect, name: "org.bluez.Error.Failed", text: "host is down"))
+            }
+            #expect(start.duration(to: radio.clock.now) < .seconds(60))
+            #expect(radio.known == [])
+        }
+    }
+
+    @Test func aPhoneThatNeverTellsItsServicesIsLetGo() async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.resolves = false
+            try radio.bluez.add(phone, at: phoneAddress)
+            await #expect(throws: BluetoothError.tooSlow(.resolve, after: .seconds(5))) {
+                try await radio.connect()
+            }
+            #expect(radio.known == [])
+        }
+    }
+
+    @Test func aPhoneThatTakesTooShortValuesIsLetGo() async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.mtu = 22
+            try radio.bluez.add(phone, at: phoneAddress)
+            await #expect(throws: BluetoothError.valueTooShort(maximumBytes: 19)) { try await radio.connect() }
+            #expect(radio.known == [])
+        }
+    }
+
+    @Test(arguments: [(23, 20), (247, 244), (517, 512), (65_535, 512)])
+    func aValueIsAsLongAsTheLinkAllows(mtu: UInt16, bytes: Int) async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.mtu = mtu
+            try radio.bluez.add(phone, at: phoneAddress)
+            let link = try await radio.connect()
+            #expect(link.maximumValueLength == bytes)
+            await #expect(throws: BluetoothError.self) { try await link.send(Array(repeating: 0, count: bytes + 1)) }
+            await link.close()
+        }
+    }
+
+    @Test func thePhoneHangingUpEndsTheFragmentsAndFailsTheNextValue() async throws {
+        try await Radio.with { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            let link = try await radio.connect()
+            radio.bluez.hangUp(phoneAddress)
+            for try await _ in link.fragments {}
+            await #expect(throws: BluetoothError.disconnected) {
+                while true { try await link.send([1]) }
+            }
+            await link.close()
+            #expect(radio.known == [])
+        }
+    }
+
+    @Test func oneConnectAtATime() async throws {
+        try await Radio.with { radio in
+            let addresses = (1...4).map { "4F:12:00:AA:BB:0\($0)" }
+            for address in addresses { try radio.bluez.add(FakeBlueZ.Phone(), at: address) }
+            await radio.untilReady()
+            var found: Set<BluetoothAddress> = []
+            for try await sighting in radio.central.sightings(of: [testService]) {
+                found.insert(sighting.address)
+                if found.count == addresses.count { break }
+            }
+            try await withThrowingTaskGroup(of: Link.self) { group in
+                for address in found {
+                    group.addTask { try await radio.central.connect(to: address, testProfile) }
+                }
+                for try await link in group { await link.close() }
+            }
+            #expect(radio.bluez.state.withLock { $0.mostConnecting } == 1)
+            #expect(radio.known == [])
+        }
+    }
+
+    @Test func aCancelledConnectLeavesNothingBehind() async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.connect = .silence
+            try radio.bluez.add(phone, at: phoneAddress)
+            await radio.untilReady()
+            let address = try await radio.find()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await #expect(throws: BluetoothError.cancelled) {
+                        try await radio.central.connect(to: address, testProfile)
+                    }
+                }
+                await radio.bluez.until { $0.calls.contains("Connect") }
+                group.cancelAll()
+            }
+            #expect(radio.known == [])
+        }
+    }
+
+    @Test func aLinkThatNobodyClosedIsForgottenAllTheSame() async throws {
+        try await Radio.with { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            _ = try await radio.connect()
+            await radio.bluez.until { $0.known.isEmpty }
+        }
+    }
+
+    @Test func aPhoneThatWasNotSeenIsUnknown() async throws {
+        try await Radio.with { radio in
+            await radio.untilReady()
+            let address = try #require(BluetoothAddress(phoneAddress))
+            await #expect(throws: BluetoothError.unknownPhone(address)) {
+                try await radio.central.connect(to: address, testProfile)
+            }
+        }
+    }
+}

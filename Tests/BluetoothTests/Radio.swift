@@ -1,0 +1,71 @@
+import DBus
+import Synchronization
+import Testing
+
+@testable import Bluetooth
+
+let testService = BluetoothUUID("7d2b0001-5c1e-4f0a-9b6d-3a8e41f7c2d9") ?? BluetoothUUID("180f")!
+let testProfile = LinkProfile(service: testService)
+let phoneAddress = "4F:12:00:AA:BB:01"
+
+/// A central on a private bus with a bluetoothd of its own, which has started unless a test wants it otherwise.
+struct Radio: Sendable {
+    let bluez: FakeBlueZ
+    let central: BluetoothCentral
+    let clock: FastClock
+    let busAddress: String
+
+    static func with(
+        starts: Bool = true,
+        timings: BluetoothTimings = BluetoothTimings(),
+        prepare: (FakeBlueZ) async throws -> Void = { _ in },
+        _ body: (Radio) async throws -> Void
+    ) async throws {
+        try await withPrivateBus { address, _ in
+            try await with(on: address, starts: starts, timings: timings, prepare: prepare, body)
+        }
+    }
+
+    /// The same, on a bus that the test has.
+    static func with(
+        on address: String,
+        starts: Bool = true,
+        timings: BluetoothTimings = BluetoothTimings(),
+        prepare: (FakeBlueZ) async throws -> Void = { _ in },
+        _ body: (Radio) async throws -> Void
+    ) async throws {
+        let bluez = FakeBlueZ(address: address)
+        try await prepare(bluez)
+        if starts { try await bluez.start() }
+        let clock = FastClock()
+        let central = BluetoothCentral(adapter: "hci0", busAddress: address, timings: timings, clock: clock)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await bluez.run() }
+            group.addTask { await central.run() }
+            try await body(Radio(bluez: bluez, central: central, clock: clock, busAddress: address))
+            group.cancelAll()
+        }
+    }
+
+    func until(_ isSo: @Sendable (RadioState) -> Bool) async {
+        for await state in central.states where isSo(state) { return }
+    }
+
+    func untilReady() async { await until(\.isReady) }
+
+    /// Scans until the phone is heard.
+    func find(_ address: String = phoneAddress) async throws -> BluetoothAddress {
+        for try await sighting in central.sightings(of: [testService]) where sighting.address.description == address {
+            return sighting.address
+        }
+        throw CancellationError()
+    }
+
+    func connect(_ address: String = phoneAddress) async throws -> Link {
+        await untilReady()
+        return try await central.connect(to: try await find(address), testProfile)
+    }
+
+    var known: [String] { bluez.state.withLock { $0.known.keys.sorted() } }
+    var calls: [String] { bluez.state.withLock { $0.calls } }
+}

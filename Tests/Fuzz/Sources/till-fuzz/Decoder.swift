@@ -1,0 +1,118 @@
+import Ethereum
+import Glibc
+import TapProtocol
+
+/// What reads bytes from outside, each by its name on the command line.
+enum Decoder: String, CaseIterable, Sendable {
+    case cbor
+    case cose
+    case certificate, request, pass, accept, claim, receipt
+    case fromTerminal = "from-terminal"
+    case fromPhone = "from-phone"
+    case offer, framing, hello, handshake, tag, order
+
+    /// The one that the environment names: the fuzzer starts itself again with arguments of its own. A global, because it
+    /// calls back through C.
+    static let chosen = getenv("TILL_FUZZ").flatMap { Decoder(rawValue: String(cString: $0)) }
+
+    func read(_ bytes: [UInt8]) {
+        switch self {
+        case .cbor:
+            guard let item = try? CBOR(decoding: bytes) else { return }
+            precondition(item.encoded == bytes, "one value has two encodings")
+        case .cose:
+            guard let signed = try? COSESign1(decoding: bytes) else { return }
+            precondition(signed.encoded == bytes)
+        case .certificate: again(TerminalCertificate.self, bytes)
+        case .request: again(PaymentRequest.self, bytes)
+        case .pass: again(PaymentPass.self, bytes)
+        case .accept: again(PaymentAcceptance.self, bytes)
+        case .claim: again(PaymentClaim.self, bytes)
+        case .receipt: again(PaymentReceipt.self, bytes)
+        case .fromTerminal: message(bytes, from: .terminal)
+        case .fromPhone: message(bytes, from: .phone)
+        case .offer: _ = try? TerminalOffer(decoding: bytes)
+        case .framing: frames(bytes)
+        case .hello: _ = try? Hello(decoding: bytes)
+        case .handshake: handshake(bytes)
+        case .tag: _ = TerminalTag(uri: String(decoding: bytes, as: UTF8.self))
+        case .order: order(bytes)
+        }
+    }
+
+    private func again<Payload: SignedPayload>(_ type: Payload.Type, _ bytes: [UInt8]) {
+        // Wrapped as the payload of a signed object, so that the fuzzer need not find the wrapping each time.
+        for candidate in [bytes, COSESign1.wrapping(bytes)] {
+            guard let signed = try? Signed<Payload>(decoding: candidate) else { continue }
+            precondition(signed.encoded == candidate, "an object changes when it is written back")
+            _ = "\(signed.payload)"
+        }
+    }
+
+    private func message(_ bytes: [UInt8], from sender: TapBody.Sender) {
+        guard let message = try? TapMessage(decoding: bytes, from: sender) else { return }
+        precondition(message.encoded == bytes, "a message changes when it is written back")
+    }
+
+    /// Each fragment after its length in one byte; the last bit of the first byte makes time pass.
+    private func frames(_ bytes: [UInt8]) {
+        var reassembler = Reassembler()
+        var rest = bytes[...]
+        var now = Duration.zero
+        while let length = rest.popFirst() {
+            if length & 1 == 1 { now += .seconds(1) }
+            let fragment = rest.prefix(Int(length) * 3)
+            rest = rest.dropFirst(fragment.count)
+            guard (try? reassembler.receive(fragment, at: now)) != nil else { return }
+        }
+    }
+
+    private func handshake(_ bytes: [UInt8]) {
+        let service = ServiceUUID("7d2b0001-5c1e-4f0a-9b6d-3a8e41f7c2d9")
+        guard let service, let hello = Hello(sessionID: Array(repeating: 7, count: 8)) else { preconditionFailure() }
+        let prologue = Prologue(service: service)
+        if let terminal = try? TerminalHandshake(reading: bytes, prologue: { _ in prologue }) {
+            _ = try? terminal.finish(payload: [0xA0], staticKey: Self.key, ephemeral: Self.key)
+        }
+        let phone = PhoneHandshake(hello: hello, prologue: prologue, ephemeral: Self.key)
+        _ = try? phone.finish(reading: bytes)
+    }
+
+    private static let key = AgreementKey()
+
+    /// What a wallet reads before it signs: JSON of a gateway that may be anybody.
+    private func order(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let payment = PaymentID("019ab697-e800-791a-b5fd-49dd46939c7d") else { preconditionFailure() }
+        let account = "eip155:8453:0x1111111111111111111111111111111111111111"
+        let option = WalletOption(
+            id: "o",
+            value: "1000000",
+            symbol: "USDC",
+            decimals: 6,
+            network: "Base",
+            account: account
+        )
+        let check = SigningOrderCheck(option: option, expiresAtSeconds: 1_764_000_120)
+        let order = SigningOrder(
+            paymentID: payment,
+            optionID: "o",
+            index: 0,
+            count: 1,
+            chainID: "eip155:8453",
+            method: "eth_signTypedData_v4",
+            parameters: text
+        )
+        _ = try? check.check(order)
+    }
+}
+
+extension COSESign1 {
+    /// The bytes as payload between a header and a signature that nobody has checked yet.
+    static func wrapping(_ payload: [UInt8]) -> [UInt8] {
+        CBOR.array([
+            .bytes([0xA2, 0x01, 0x27, 0x04, 0x44, 0x67, 0x77, 0x30, 0x31]), .map([:]), .bytes(payload),
+            .bytes(Array(repeating: 0, count: 64)),
+        ]).encoded
+    }
+}
