@@ -93,7 +93,9 @@ let package = Package(
         // Appliance: composes.
         .target(
             name: "Terminal",
-            dependencies: ["Acquirer", "Payments", "TapProtocol", "WalletConnectPay", "Journal", "Screen", logging],
+            dependencies: [
+                "Acquirer", "Bluetooth", "Payments", "TapProtocol", "WalletConnectPay", "Journal", "Screen", logging,
+            ],
             swiftSettings: swift6
         ),
         .target(
@@ -119,8 +121,8 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal",
-                "Console",
+                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen",
+                "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6

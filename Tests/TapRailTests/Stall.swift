@@ -120,7 +120,8 @@ final class Stall: Sendable {
         isOnline: Bool = true,
         rssi: Int? = -50,
         tag: TerminalTag? = nil,
-        voucher: Int? = nil
+        voucher: Int? = nil,
+        acquirer: (any PhoneAcquirer)? = nil
     ) throws -> TapPhone {
         var configuration = PhoneConfiguration(tag: tag, user: user, isOnline: isOnline)
         configuration.keys = [
@@ -132,7 +133,7 @@ final class Stall: Sendable {
         let record: @Sendable (PhoneEvent) -> Void = { event in
             self.events.withLock { $0[name, default: []].append(event) }
         }
-        let phone = try TapPhone(configuration, acquirer: bank, clock: wall, log: record)
+        let phone = try TapPhone(configuration, acquirer: acquirer ?? bank, clock: wall, log: record)
         air.add(name, phone, rssi: rssi)
         arrivals.continuation.yield((name, phone))
         return phone

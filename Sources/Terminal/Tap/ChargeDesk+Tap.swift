@@ -16,9 +16,21 @@ extension ChargeDesk {
         )
     }
 
+    /// Takes what the station says of itself.
+    func setTap(_ status: TapStatus) {
+        guard tap != status else { return }
+        tap = status
+        publish()
+    }
+
     /// Records news; what could not be recorded is said again by the rail.
     private func note(_ event: Charge.Event, of id: ChargeID) async -> Charge? {
         if let charge = try? await record(event, of: id) { return charge }
         return try? await current(id)
     }
+}
+
+extension Charge {
+    /// The tag of an open payment over BLE, where phones have to read one first.
+    var tagLink: String? { attempts.first { $0.isOpen && $0.rail == .tap && $0.claim == nil }?.offer?.link }
 }

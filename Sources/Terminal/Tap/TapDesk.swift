@@ -21,7 +21,7 @@ public actor TapDesk {
 
     let journal: Journal
     let desk: ChargeDesk
-    let station: TapStation
+    public nonisolated let station: TapStation
     let clock: TerminalClock
     let logger: Logger
     private let acquirers: GatewayPolicy
@@ -228,6 +228,18 @@ public actor TapDesk {
         )
     }
 
+    /// Shows at the desk how Tap stands, until cancelled.
+    public func show() async {
+        for await status in await station.statuses() { await desk.setTap(status) }
+    }
+
+    /// Returns once Tap has been switched on: before that the radio is left alone.
+    public func waitUntilEnabled() async {
+        let changes = await station.changesFromNow()
+        if current?.settings.isEnabled == true { return }
+        for await _ in changes where current?.settings.isEnabled == true { return }
+    }
+
     /// Renews the certificate and the tag in time, and tries again while there is none. Runs until cancelled.
     public func run() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -235,7 +247,7 @@ public actor TapDesk {
         var pause = Duration.seconds(5)
         while !Task.isCancelled {
             let isDone = await renew()
-            pause = isDone ? .seconds(3600) : min(pause * 2, .seconds(600))
+            pause = isDone ? .seconds(3600) : min(pause * 2, .seconds(60))
             let wait = isDone ? .seconds(3600) : pause
             await withTaskGroup { group in
                 group.addTask { try? await self.clock.sleep(wait) }  // Cancelled: the terminal stops.
@@ -261,6 +273,7 @@ public actor TapDesk {
                 if trusted != kept.trusted { await keep(kept.certificate, trusted, at: kept.acquirerURL) }
             } else {
                 await station.note(online: false)
+                return false
             }
             await putIntoForce()
             return true
