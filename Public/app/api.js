@@ -106,6 +106,14 @@ export async function changePassword(currentPassword, newPassword, signOutOthers
   return keepToken(await change("PUT", "/password", { body: { currentPassword, newPassword, signOutOthers } }));
 }
 
+/** Has the acquirer give a payment back; asked again, it does so once. */
+export async function takeBack(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/take-back`); }
+
+/** What is set about payments from phones, and how that stands. */
+export async function phones() { return await request("GET", "/taps"); }
+
+export async function savePhones(body) { return await change("PUT", "/taps", { body }); }
+
 /** Has the terminal show a code with which a new password can be set. */
 export async function startReset() { await request("POST", "/reset", { isEntrance: true }); }
 

@@ -145,6 +145,11 @@ public struct Charge: Sendable, Hashable {
         return !paid.isEmpty && paid.allSatisfy(\.isGivenBack)
     }
 
+    /// Whether the terminal itself can give the money back: it holds what the acquirer needs for that.
+    public var canGiveBack: Bool {
+        attempts.contains { $0.rail == .tap && $0.ending?.evidence != nil && !$0.isGivenBack }
+    }
+
     /// True while the customer's agreement holds back every other way to pay.
     public var isClaimed: Bool { attempts.contains { $0.isOpen && $0.claim != nil } }
 

@@ -2,9 +2,10 @@
 
 import * as api from "../api.js";
 import { dayText, isFinal, look, momentText } from "../charge-words.js";
+import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { isHeld } from "../following.js";
-import { notice } from "../form.js";
+import { busyButton, notice } from "../form.js";
 import { icon } from "../icons.js";
 import { chargeAddress, chargeRow } from "../recent.js";
 import { state } from "../store.js";
@@ -144,11 +145,34 @@ function detailView(id) {
       const now = JSON.stringify(charge);
       if (now === shown) return;
       shown = now;
-      refill(place, contents(charge));
+      refill(place, contents(charge), giveBack(charge));
     } catch (error) {
       if (error.status === 401 || shown) return;
       refill(place, notice("bad", error.message, error.action), h("button", { class: "button", type: "button", on: { click: refresh } }, t("trouble.retry")));
     }
+  }
+  /** A button for money that the terminal can give back by itself; null where it cannot. */
+  function giveBack(charge) {
+    if (!charge.canGiveBack) return null;
+    const trouble = h("div", { class: "trouble", role: "alert" });
+    const button = busyButton({ label: t("detail.giveBack", { amount: charge.amountText }), busyLabel: t("detail.givingBack"), className: "button wide", type: "button" });
+    button.element.addEventListener("click", async () => {
+      const yes = await ask({
+        title: t("detail.giveBackTitle", { amount: charge.amountText }), text: t("detail.giveBackText"),
+        yes: t("detail.giveBackYes"), no: t("detail.giveBackNo"), isGrave: true,
+      });
+      if (!yes) return;
+      await button.during(async () => {
+        refill(trouble);
+        try {
+          await api.takeBack(charge.id);
+          await refresh();
+        } catch (error) {
+          if (error.status !== 401) refill(trouble, notice("bad", error.message, error.action));
+        }
+      });
+    });
+    return h("div", { class: "give-back" }, trouble, button.element);
   }
   refresh();
   return { element, refresh };

@@ -107,6 +107,11 @@ export function settingsView({ isFirst, onSaved, onSignOut }) {
     isFirst ? h("p", { class: "lead" }, t("settings.setupLead")) : null,
     place,
     isFirst ? null : h(
+      "a", { class: "card way-on", href: "#/phones" },
+      h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("phones.title")), h("span", { class: "quiet small" }, t("phones.linkHelp"))),
+      icon("right", "row-arrow"),
+    ),
+    isFirst ? null : h(
       "a", { class: "card way-on", href: "#/security" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("security.link")), h("span", { class: "quiet small" }, t("security.linkHelp"))),
       icon("right", "row-arrow"),

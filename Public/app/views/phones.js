@@ -1,0 +1,180 @@
+// Payments from phones held near: how near, tips, what is taken offline, and the acquirer behind them.
+
+import * as api from "../api.js";
+import { h, refill } from "../dom.js";
+import { busyButton, checkField, choiceField, notice, secretField, showFieldErrors, textField, toast } from "../form.js";
+import { icon } from "../icons.js";
+import { decimal, exponentOf, minorDigits } from "../money.js";
+import { state } from "../store.js";
+import { t } from "../strings.js";
+
+const MODES = ["tap", "near", "open", "tagged"];
+const AMOUNTS = ["offlineFloor", "offlineTotal", "shortCodeAbove"];
+const NUMBERS = ["tapThreshold", "nearThreshold", "openThreshold", "taggedThreshold", "tipMaximumPercent", "offlineHours"];
+
+function exponent() { return state.session?.currencyExponent ?? exponentOf(state.session?.currency); }
+
+function makeFields(saved) {
+  const plain = { autocapitalize: "none", spellcheck: "false" };
+  const number = (name) => textField(name, {
+    label: t(`phones.${name}`), help: t(`phones.${name}Help`), value: String(saved[name] ?? ""), attributes: { inputmode: "numeric" },
+  });
+  const amount = (name) => textField(`${name}Minor`, {
+    label: t(`phones.${name}`), help: t(`phones.${name}Help`), value: saved[`${name}Minor`] ? decimal(String(saved[`${name}Minor`]), exponent()) : "",
+    attributes: { inputmode: "decimal" },
+  });
+  const text = (name, attributes = plain) => textField(name, {
+    label: t(`phones.${name}`), help: t(`phones.${name}Help`), value: saved[name] ?? "", attributes,
+  });
+  const check = (name) => checkField(name, { label: t(`phones.${name}`), help: t(`phones.${name}Help`), checked: saved[name] === true });
+  return {
+    enabled: check("enabled"),
+    mode: choiceField("mode", {
+      label: t("phones.mode"), help: t("phones.modeHelp"), value: saved.mode ?? "near", groups: [[null, MODES.map((mode) => [mode, t(`phones.modes.${mode}`)])]],
+    }),
+    ...Object.fromEntries(NUMBERS.map((name) => [name, number(name)])),
+    ...Object.fromEntries(AMOUNTS.map((name) => [name, amount(name)])),
+    acceptUnknownSignal: check("acceptUnknownSignal"),
+    tipMode: choiceField("tipMode", {
+      label: t("phones.tipMode"), value: saved.tipMode ?? "none", groups: [[null, ["none", "allowed", "ask"].map((mode) => [mode, t(`phones.tipModes.${mode}`)])]],
+    }),
+    tipPresets: text("tipPresets", { inputmode: "numeric" }),
+    offlineAllowed: check("offlineAllowed"),
+    acquirerURL: text("acquirerURL", { ...plain, inputmode: "url" }),
+    acquirerLogin: text("acquirerLogin"),
+    acquirerPassword: secretField("acquirerPassword", {
+      label: t("phones.acquirerPassword"), help: t(saved.acquirerPasswordSet ? "phones.acquirerPasswordSet" : "phones.acquirerPasswordHelp"), autocomplete: "off",
+    }),
+    terminalID: text("terminalID"),
+    password: secretField("password", { label: t("settings.password"), help: t("phones.passwordHelp"), autocomplete: "current-password" }),
+    serviceUUID: text("serviceUUID"),
+  };
+}
+
+/** What the terminal says of phones now: ready or what hinders, and what waits to be booked. */
+function standing(saved) {
+  const lines = [];
+  const { light, waiting } = saved;
+  if (light?.state === "ready") lines.push(notice("good", t("phones.ready")));
+  if (light?.state === "hindered") lines.push(notice("bad", light.message, light.action));
+  if (waiting > 0) lines.push(notice("plain", t("phones.waiting", { count: waiting }), t("phones.waitingHelp")));
+  return h("div", { class: "phones-status", role: "status" }, lines);
+}
+
+/** The page. */
+export function phonesView() {
+  const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
+  const element = h(
+    "section", { class: "page settings", "aria-labelledby": "phones-title" },
+    h("a", { class: "back", href: "#/settings" }, icon("left"), t("settings.title")),
+    h("h1", { id: "phones-title", tabindex: "-1" }, t("phones.title")),
+    h("p", { class: "lead" }, t("phones.lead")),
+    place,
+  );
+
+  async function load(note = null) {
+    try {
+      build(place, (await api.phones()) ?? {}, () => load(t("phones.saved")));
+      if (note) toast(note);
+    } catch (error) {
+      refill(
+        place, notice("bad", t("settings.loadFailed"), error.message),
+        h("button", { class: "button", type: "button", on: { click: () => load() } }, t("trouble.retry")),
+      );
+    }
+  }
+  load();
+  return { element, update() {}, end() {} };
+}
+
+function build(place, saved, onSaved) {
+  const fields = makeFields(saved);
+  const all = Object.values(fields);
+  const trouble = h("div", { class: "trouble", role: "alert" });
+  const save = busyButton({ label: t("settings.save"), busyLabel: t("settings.saving") });
+  const rest = h("div", { class: "settings-form" });
+
+  /** Whether money would go through other hands, for which the terminal wants the owner's password. */
+  const acquirerChanges = () => saved.version > 0 && (fields.acquirerPassword.value !== ""
+    || ["acquirerURL", "acquirerLogin"].some((name) => fields[name].value.trim() !== (saved[name] ?? "")));
+  /** Only what belongs to the chosen way is asked for. */
+  const sift = () => {
+    rest.hidden = !fields.enabled.checked;
+    fields.password.element.hidden = !acquirerChanges();
+    for (const mode of MODES) fields[`${mode}Threshold`].element.hidden = fields.mode.value !== mode;
+    for (const name of ["tipMaximumPercent", "tipPresets"]) fields[name].element.hidden = fields.tipMode.value === "none";
+    for (const name of ["offlineFloor", "offlineTotal", "offlineHours"]) fields[name].element.hidden = !fields.offlineAllowed.checked;
+  };
+
+  async function submit() {
+    refill(trouble);
+    const body = bodyOf(fields, saved, acquirerChanges());
+    if (!body) return;
+    try {
+      await api.savePhones(body);
+      await onSaved();
+    } catch (error) {
+      if (error.status === 401) return;
+      const named = all.filter((field) => field.setError);
+      const count = error instanceof api.Refused ? showFieldErrors(named, error) : 0;
+      refill(
+        trouble,
+        count > 0 ? notice("bad", t("settings.problems", { count }), t("settings.nothingSaved")) : notice("bad", error.message, error.action),
+      );
+      if (count === 0) trouble.scrollIntoView({ block: "center" });
+    }
+  }
+
+  const card = (title, ...parts) => h("fieldset", { class: "card" }, h("legend", {}, t(`phones.${title}`)), parts);
+  rest.append(
+    card("how", fields.mode.element, MODES.map((mode) => fields[`${mode}Threshold`].element), fields.shortCodeAbove.element),
+    card("tips", fields.tipMode.element, h("div", { class: "pair" }, fields.tipMaximumPercent.element, fields.tipPresets.element)),
+    card("offline", fields.offlineAllowed.element, h("div", { class: "pair" }, fields.offlineFloor.element, fields.offlineTotal.element), fields.offlineHours.element),
+    card("acquirer", fields.acquirerURL.element, h("div", { class: "pair" }, fields.acquirerLogin.element, fields.acquirerPassword.element), fields.terminalID.element, fields.password.element),
+    h("details", { class: "card" }, h("summary", {}, t("phones.more")), fields.serviceUUID.element, fields.acceptUnknownSignal.element),
+  );
+  const form = h(
+    "form", { class: "settings-form", novalidate: true, on: {
+      submit: (event) => { event.preventDefault(); save.during(submit); },
+      input: (event) => {
+        all.find((field) => field.control === event.target)?.setError?.(null);
+        sift();
+      },
+    } },
+    standing(saved),
+    h("fieldset", { class: "card" }, fields.enabled.element),
+    rest,
+    h("div", { class: "settings-end" }, trouble, save.element),
+  );
+  sift();
+  refill(place, form);
+}
+
+/** What is sent; null where a number is none, which is then said at its field. */
+function bodyOf(fields, saved, withPassword) {
+  const wrong = (field, message) => {
+    field.setError(message);
+    field.control.focus();
+    return null;
+  };
+  const body = { version: saved.version ?? 0 };
+  for (const name of ["enabled", "acceptUnknownSignal", "offlineAllowed"]) body[name] = fields[name].checked;
+  for (const name of ["mode", "tipMode", "tipPresets", "acquirerURL", "acquirerLogin", "terminalID", "serviceUUID"]) body[name] = fields[name].value.trim();
+  if (fields.acquirerPassword.value) body.acquirerPassword = fields.acquirerPassword.value;
+  if (withPassword) body.password = fields.password.value;
+  for (const name of NUMBERS) {
+    const text = fields[name].value.trim();
+    if (text === "") continue;
+    // A minus as people type it, and as phones do.
+    const value = Number(text.replace("−", "-"));
+    if (!Number.isInteger(value)) return wrong(fields[name], t("phones.numberError"));
+    body[name] = value;
+  }
+  for (const name of AMOUNTS) {
+    const text = fields[name].value.trim();
+    const digits = text === "" ? "0" : minorDigits(text, exponent());
+    if (digits === null) return wrong(fields[name], t("settings.chargeLimitError", { example: decimal("50000", exponent()) }));
+    body[`${name}Minor`] = Number(digits);
+  }
+  return body;
+}
