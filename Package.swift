@@ -111,7 +111,8 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
-                "Acquirer", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WebServer", logging,
+                "Acquirer", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WebServer",
+                logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: swift6

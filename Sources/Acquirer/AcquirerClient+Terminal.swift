@@ -114,6 +114,27 @@ extension AcquirerClient {
         return try await logIn(initToken: token)
     }
 
+    /// Asks for the encrypted token of a delegated login. For an integrator's back end, which has logged the user in itself.
+    /// - Parameters:
+    ///   - identifier: What the user's account at the acquirer is known by.
+    ///   - jwk: From ``DelegatedKey/jwk``, as the user's device has sent it.
+    /// - Returns: A JWE for that device.
+    public func delegatedToken(
+        for identifier: String,
+        jwk: String,
+        partnerKey: Secret
+    ) async throws(AcquirerError) -> String {
+        guard let key = try? ExactJSON(parsing: jwk, limits: .init(bytes: 4096, depth: 4)), JWEKey.publicKey(key) != nil
+        else { throw .invalid(field: "jwk", message: "not a public key of P-256") }
+        let response = try await exchange(
+            .post,
+            "/delegated/tokens",
+            body: .json(.members(["userIdentifier": .string(identifier), "jwk": key])),
+            headers: [HTTPRequest.Header("Api-Key", partnerKey.reveal())]
+        )
+        return try Self.reading(response) { fields throws(MalformedAnswer) in try fields.text("jwe", 1...8192) }
+    }
+
     /// Redeems a token of a delegated login, once.
     public func logIn(initToken: Secret) async throws(AcquirerError) -> AcquirerSession {
         try await session(from: "/login/delegated", .members(["initToken": .string(initToken.reveal())]))

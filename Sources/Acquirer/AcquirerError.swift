@@ -88,8 +88,6 @@ public struct AcquirerRefusal: Error, Sendable, Equatable, CustomStringConvertib
         case malformed
         /// The session is missing, has ended, or is not of the kind that this call needs.
         case unauthorized
-        /// It belongs to somebody else.
-        case forbidden
         /// Wrong name, password or token.
         case loginRefused = "login_refused"
         case paymentNotFound = "payment_not_found"
@@ -128,7 +126,7 @@ public struct AcquirerRefusal: Error, Sendable, Equatable, CustomStringConvertib
             switch self {
             case .malformed: 400
             case .unauthorized: 401
-            case .forbidden, .loginRefused, .terminalDenied, .deviceBlocked: 403
+            case .loginRefused, .terminalDenied, .deviceBlocked: 403
             case .paymentNotFound, .terminalNotFound, .instrumentNotFound, .preAuthorisationNotFound, .notFound: 404
             case .paymentChanged, .paymentBusy, .paymentClosed, .attemptTooLow, .insufficientFunds, .voucherExists: 409
             case .bundleRefused, .railNotExecuted, .keyRefused, .notPreAuthorisable: 422

@@ -54,6 +54,15 @@ public struct DelegatedKey: Sendable, CustomStringConvertible, CustomDebugString
         return Secret(text)
     }
 
+    /// What both sides of an agreement come to, for published examples. Nil where `sender` is no key.
+    func derived(from sender: ExactJSON, _ info: JWEKey.PartyInfo, algorithm: String, bits: Int) -> [UInt8]? {
+        guard let sender = JWEKey.publicKey(sender), let shared = try? key.sharedSecretFromKeyAgreement(with: sender)
+        else { return nil }
+        let bytes = unsafe shared.withUnsafeBytes { unsafe Array($0) }
+        let derived = JWEKey.derive(shared: bytes, info, algorithm: algorithm, bits: bits)
+        return unsafe derived.withUnsafeBytes { unsafe Array($0) }
+    }
+
     private static func sender(
         _ header: [UInt8]
     ) throws(DelegatedLoginError) -> (P256.KeyAgreement.PublicKey, JWEKey.PartyInfo) {

@@ -3,7 +3,7 @@ import Payments
 public import StrictJSON
 
 /// What the gateway can be asked to do, by the name that faults and the call log use.
-public enum Endpoint: String, Sendable, CaseIterable {
+public enum Endpoint: String, FaultPlace {
     case create, payment, status, cancel, list, refund
     case info, options, fetch, confirm
     case gatewayStatus = "gateway-status"
@@ -36,37 +36,57 @@ public enum Endpoint: String, Sendable, CaseIterable {
     }
 }
 
-/// Something that goes wrong on demand: where, what, and for which of the calls.
-public struct Fault: Sendable, Equatable {
-    /// What goes wrong.
-    public enum Effect: Sendable, Equatable {
-        /// Time passes.
-        case delay(milliseconds: Int)
-        /// The client never gets an answer; its connection stays open and silent.
-        case drop
-        /// A 5xx instead of the answer.
-        case failure(status: Int)
-        /// A documented error instead of the answer. The work is not done, unless the fault comes after it.
-        case refuse(code: String)
-        /// The request is worked on twice, as if the network had repeated it; the client gets the second answer.
-        case duplicate
-        /// The idempotency key is ignored, as by a gateway with a bug: a repeated create makes a second payment.
-        case forgetKey
-        /// The answer carries a status that no documentation knows.
-        case unknownStatus(word: String)
-        /// The answer is cut in the middle and is no JSON any more.
-        case garbage
-        /// The gateway's clock is wrong for this call by so much.
-        case clockSkew(seconds: Int)
-        /// The payment ends so, whatever the customer does: `failed`, `declined_user`, `expired`, `stuck`.
-        case outcome(String)
-    }
+/// The calls of one simulator, by the names that faults use.
+public protocol FaultPlace: RawRepresentable<String>, CaseIterable, Sendable, Equatable {
+    /// Effects that only this simulator has, as its help writes them.
+    static var ownEffects: [String] { get }
+}
 
-    /// On which side of the work it happens. Between the two lies what the client cannot know.
-    public enum Moment: String, Sendable { case before, after }
+extension FaultPlace {
+    public static var ownEffects: [String] { [] }
+}
+
+/// A fault of the gateway.
+public typealias Fault = PlacedFault<Endpoint>
+
+/// What goes wrong.
+public enum FaultEffect: Sendable, Equatable {
+    /// Time passes.
+    case delay(milliseconds: Int)
+    /// The client never gets an answer; its connection stays open and silent.
+    case drop
+    /// A 5xx instead of the answer.
+    case failure(status: Int)
+    /// A documented error instead of the answer. The work is not done, unless the fault comes after it.
+    case refuse(code: String)
+    /// The request is worked on twice, as if the network had repeated it; the client gets the second answer.
+    case duplicate
+    /// The idempotency key is ignored, as by a gateway with a bug: a repeated create makes a second payment.
+    case forgetKey
+    /// The answer carries a status that no documentation knows.
+    case unknownStatus(word: String)
+    /// The answer is cut in the middle and is no JSON any more.
+    case garbage
+    /// The gateway's clock is wrong for this call by so much.
+    case clockSkew(seconds: Int)
+    /// The payment ends so, whatever the customer does: `failed`, `declined_user`, `expired`, `stuck`.
+    case outcome(String)
+    /// The answer is about another payment. (Acquirer.)
+    case wrongPayment
+    /// What the answer holds is signed with a key that is not the acquirer's. (Acquirer.)
+    case forged
+}
+
+/// On which side of the work it happens. Between the two lies what the client cannot know.
+public enum FaultMoment: String, Sendable { case before, after }
+
+/// Something that goes wrong on demand: where, what, and for which of the calls.
+public struct PlacedFault<Place: FaultPlace>: Sendable, Equatable {
+    public typealias Effect = FaultEffect
+    public typealias Moment = FaultMoment
 
     /// Nil: every endpoint.
-    public var endpoint: Endpoint?
+    public var endpoint: Place?
     public var effect: Effect
     public var moment: Moment
     /// The first call that it meets, counted from 1 over the calls since the fault was set.
@@ -81,7 +101,7 @@ public struct Fault: Sendable, Equatable {
     public var account: String?
 
     public init(
-        endpoint: Endpoint?,
+        endpoint: Place?,
         effect: Effect,
         moment: Moment? = nil,
         fromCall: Int = 1,
@@ -93,7 +113,7 @@ public struct Fault: Sendable, Equatable {
     }
 
     /// Whether it is about this call at all; which of them it meets is another question.
-    func isAbout(_ endpoint: Endpoint, _ subject: CallSubject) -> Bool {
+    func isAbout(_ endpoint: Place, _ subject: CallSubject) -> Bool {
         (self.endpoint ?? endpoint) == endpoint && (amount.map { $0 == subject.amount } ?? true)
             && (account.map { subject.accounts.contains($0.lowercased()) } ?? true)
     }
@@ -107,14 +127,17 @@ struct CallSubject: Sendable {
     var accounts: Set<String> = []
 }
 
-extension Fault.Effect {
+extension FaultEffect {
     /// Answers are lost after the work, which is the case that matters; refusals come before it.
-    var usualMoment: Fault.Moment {
+    var usualMoment: FaultMoment {
         switch self {
-        case .drop, .unknownStatus, .garbage, .delay: .after
+        case .drop, .unknownStatus, .garbage, .delay, .wrongPayment, .forged: .after
         default: .before
         }
     }
+
+    /// True for effects that not every simulator has.
+    var isOwn: Bool { self == .wrongPayment || self == .forged }
 
     var name: String {
         switch self {
@@ -128,6 +151,8 @@ extension Fault.Effect {
         case .garbage: "garbage"
         case .clockSkew(let seconds): "clock-skew=\(seconds)"
         case .outcome(let word): "outcome=\(word)"
+        case .wrongPayment: "wrong-payment"
+        case .forged: "forged"
         }
     }
 
@@ -140,6 +165,8 @@ extension Fault.Effect {
         case ("duplicate", nil): self = .duplicate
         case ("forget-key", nil): self = .forgetKey
         case ("garbage", nil): self = .garbage
+        case ("wrong-payment", nil): self = .wrongPayment
+        case ("forged", nil): self = .forged
         case ("delay", let value?):
             guard let milliseconds = Int(value), (0...600_000).contains(milliseconds) else { return nil }
             self = .delay(milliseconds: milliseconds)
@@ -164,7 +191,7 @@ public struct FaultError: Error, Sendable, Equatable, CustomStringConvertible {
     public let description: String
 }
 
-extension Fault {
+extension PlacedFault {
     /// Reads the form of the command line: `status:unknown-status=reviewing,from=2,times=3`, `create:drop,when=before`,
     /// `*:delay=500`.
     public init(parsing text: String) throws(FaultError) {
@@ -186,7 +213,7 @@ extension Fault {
     }
 
     /// What a fault may say beside its endpoint and its effect.
-    private static let options = ["when", "from", "times", "for", "amount", "account"]
+    private static var options: [String] { ["when", "from", "times", "for", "amount", "account"] }
 
     /// Reads the form of the control API and of scenarios: the same words as members of an object.
     public init(_ json: ExactJSON) throws(FaultError) {
@@ -204,16 +231,16 @@ extension Fault {
     }
 
     private init(endpoint name: String, effect text: String, option: (String) -> String?) throws(FaultError) {
-        let endpoint = Endpoint(rawValue: name)
+        let endpoint = Place(rawValue: name)
         guard endpoint != nil || name == "*" else {
-            let names = Endpoint.allCases.map(\.rawValue).joined(separator: ", ")
+            let names = Place.allCases.map(\.rawValue).joined(separator: ", ")
             throw FaultError(description: "'\(name)' is no endpoint; there are: \(names), and * for all")
         }
-        guard let effect = Effect(text) else {
+        guard let effect = Effect(text), !effect.isOwn || Place.ownEffects.contains(effect.name) else {
             throw FaultError(
                 description: "'\(text)' is no effect; there are: delay=MILLISECONDS, drop, error=5xx, refuse=CODE, "
                     + "duplicate, forget-key, unknown-status=WORD, garbage, clock-skew=SECONDS, "
-                    + "outcome=failed|declined_user|expired|stuck"
+                    + (["outcome=failed|declined_user|expired|stuck"] + Place.ownEffects).joined(separator: ", ")
             )
         }
         let moment = try option("when").map { (word) throws(FaultError) in
@@ -253,25 +280,25 @@ extension Fault {
 }
 
 /// The faults that are set, and how many calls each has seen.
-struct FaultPlan: Sendable {
+struct FaultPlan<Place: FaultPlace>: Sendable {
     private(set) var entries: [Entry] = []
 
     var isEmpty: Bool { entries.isEmpty }
 
     struct Entry: Sendable {
-        let fault: Fault
+        let fault: PlacedFault<Place>
         var seen = 0
         /// When its time is over, once it has met its first call.
         var end: WallTime?
     }
 
-    mutating func set(_ fault: Fault) { entries.append(Entry(fault: fault)) }
+    mutating func set(_ fault: PlacedFault<Place>) { entries.append(Entry(fault: fault)) }
 
     mutating func clear() { entries = [] }
 
     /// What goes wrong with this call, in the order in which the faults were set.
-    mutating func meeting(_ endpoint: Endpoint, _ subject: CallSubject, at now: WallTime) -> [Fault] {
-        var met: [Fault] = []
+    mutating func meeting(_ endpoint: Place, _ subject: CallSubject, at now: WallTime) -> [PlacedFault<Place>] {
+        var met: [PlacedFault<Place>] = []
         for index in entries.indices {
             let fault = entries[index].fault
             guard fault.isAbout(endpoint, subject) else { continue }

@@ -34,7 +34,7 @@ public struct GatewayState: Sendable {
     /// Names in the order of creation.
     var names: [String] = []
     var ledger: TokenLedger
-    var faults = FaultPlan()
+    var faults = FaultPlan<Endpoint>()
     var log = CallLog()
     /// How far the gateway's clock is ahead of the machine's.
     var skewSeconds: Int

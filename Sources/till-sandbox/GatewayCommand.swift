@@ -112,7 +112,7 @@ struct GatewayCommand: AsyncParsableCommand {
             throw ValidationError("--collect-data and --collect-fields are two ways to ask; choose one")
         }
         for text in fault { _ = try parsedFault(text) }
-        for path in scenario { _ = try Scenario(readingFrom: path) }
+        for path in scenario { _ = try Scenario<Endpoint>(readingFrom: path) }
     }
 
     func run() async throws {

@@ -7,8 +7,8 @@ import Yams
 /// A list of faults with a name, in a file: what an integrator wants to see their software live through.
 ///
 /// It says nothing that `--fault` could not say; it says it once and in order.
-struct Scenario {
-    let faults: [Fault]
+struct Scenario<Place: FaultPlace> {
+    let faults: [PlacedFault<Place>]
 
     /// - Throws: `ValidationError` that names the file, and the fault by its number.
     init(readingFrom path: String) throws {
@@ -27,10 +27,10 @@ struct Scenario {
         for key in mapping.keys where !["about", "faults"].contains(key.string ?? "") {
             throw ValidationError("--scenario \(path): '\(key.string ?? "?")' is nothing that a scenario has")
         }
-        var faults: [Fault] = []
+        var faults: [PlacedFault<Place>] = []
         for (index, entry) in list.enumerated() {
             do throws(FaultError) {
-                faults.append(try Fault(Self.json(entry)))
+                faults.append(try PlacedFault(Self.json(entry)))
             } catch {
                 throw ValidationError("--scenario \(path): fault \(index + 1): \(error)")
             }
