@@ -44,7 +44,9 @@ struct StateRecord: Sendable, Equatable {
     static func checksum(_ text: String) -> String { hex(keccak256(Array(text.utf8)).bytes.prefix(8)) }
 }
 
-/// Why a state file cannot be used, for the person who started the gateway.
+/// Why a state file cannot be used, for the person who started the gateway or the phone.
 public struct StateFileError: Error, Sendable, Equatable, CustomStringConvertible {
     public let description: String
+
+    public init(description: String) { self.description = description }
 }

@@ -88,6 +88,8 @@ public enum PhoneAcquirerError: Error, Sendable, Equatable, CustomStringConverti
 public protocol PhoneAcquirer: Sendable {
     func keys() async throws(PhoneAcquirerError) -> [TrustedGatewayKey]
     func denyList() async throws(PhoneAcquirerError) -> DenyList
+    /// The names of what the customer can pay with, best first.
+    func instruments() async throws(PhoneAcquirerError) -> [String]
     /// Single-use passes for online payments.
     func passes(_ count: Int, for device: VerificationKey) async throws(PhoneAcquirerError) -> [Signed<PaymentPass>]
     /// Sets money aside for a voucher.

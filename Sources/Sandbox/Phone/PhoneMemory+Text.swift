@@ -12,7 +12,7 @@ extension PhoneMemory {
                 dossiers.values.sorted { $0.paymentID.description < $1.paymentID.description }.map(\.json)
             ),
             "passes": .array(passes.map { .string(hex($0.encoded)) }), "vouchers": .array(vouchers.map(Self.json)),
-            "keys": .array(keys.map(Self.json)),
+            "keys": .array(keys.map(Self.json)), "instruments": .array(instruments.map(ExactJSON.string)),
             "deniedTerminals": .array(denied.terminalIDs.sorted().map(ExactJSON.string)),
             "deniedCertificates": .array(
                 denied.certificateHashes.map(\.description).sorted().map(ExactJSON.string)
@@ -50,8 +50,10 @@ extension PhoneMemory {
         (self.passes, self.vouchers, self.keys) = (
             passes.compactMap(\.self), vouchers.compactMap(\.self), keys.compactMap(\.self)
         )
+        instruments = json["instruments"]?.arrayValue?.compactMap(\.stringValue) ?? []
         denied = DenyList(
-            terminalIDs: Set(terminals.compactMap(\.self)), certificateHashes: Set(certificates.compactMap(\.self))
+            terminalIDs: Set(terminals.compactMap(\.self)),
+            certificateHashes: Set(certificates.compactMap(\.self))
         )
         var watchedOffers: [PaymentID: PhonePayment.Offer] = [:]
         for id in watched.compactMap(\.self) {

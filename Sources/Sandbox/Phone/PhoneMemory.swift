@@ -11,6 +11,8 @@ struct PhoneMemory: Sendable {
     var vouchers: [VoucherChain] = []
     var keys: [TrustedGatewayKey] = []
     var denied = DenyList()
+    /// The gateway's names of what the customer can pay with.
+    var instruments: [String] = []
 
     init(deviceKey: [UInt8]) { self.deviceKey = deviceKey }
 
@@ -30,7 +32,9 @@ struct PhoneMemory: Sendable {
         }
         for index in vouchers.indices {
             guard let outstanding = vouchers[index].outstanding else { continue }
-            if !(payment.mayBeCharged && payment.current?.paymentID == outstanding) { vouchers[index].ended(outstanding) }
+            if !(payment.mayBeCharged && payment.current?.paymentID == outstanding) {
+                vouchers[index].ended(outstanding)
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ public struct PhoneUser: Sendable, Equatable {
     public var regretAfter: Duration?
     public var tip: Tip
     public var means: Means
-    /// Names that the gateway gave to the instruments, best first.
+    /// Names that the gateway gave to the instruments, best first. None: all that the gateway names.
     public var instruments: [String]
     /// Pay with the voucher even where the gateway can be reached.
     public var prefersVoucher: Bool
@@ -42,7 +42,7 @@ public struct PhoneUser: Sendable, Equatable {
         regretAfter: Duration? = nil,
         tip: Tip = .none,
         means: Means = .instruments,
-        instruments: [String] = ["card"],
+        instruments: [String] = [],
         prefersVoucher: Bool = false
     ) {
         (self.answer, self.secondAnswer, self.regretAfter) = (answer, secondAnswer, regretAfter)

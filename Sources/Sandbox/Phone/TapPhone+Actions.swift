@@ -43,7 +43,8 @@ extension TapPhone {
             send(.cancelledByPayer(id, reason), to: source?.central ?? owner)
         case .acknowledge(let id):
             if let source, let number = source.number { send(.acknowledge(id), answering: number, to: source.central) }
-        case .submit, .askGateway: startAsking()
+        case .askGateway: startAsking()
+        case .submit: startAsking(atOnce: true)
         case .result(let id, let status): sendResult(id, status, to: source?.central ?? owner, isFirst: true)
         case .refuse(let code): refuse(code, source)
         case .control(let code): if let source { control(code, to: source.central) }

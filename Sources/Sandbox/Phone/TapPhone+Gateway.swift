@@ -15,9 +15,16 @@ extension TapPhone {
     }
 
     /// Asks about each open payment, and goes on until there is an answer.
-    func startAsking() {
+    /// - Parameter atOnce: Also where the last question was a moment ago: there is something new to say.
+    func startAsking(atOnce: Bool = false) {
         guard isOnline else { return }
-        for id in memory.dossiers.keys where needsAnswer(id) && asked.insert(id).inserted { begin(.ask(id)) }
+        for id in memory.dossiers.keys where needsAnswer(id) {
+            if asked.insert(id).inserted {
+                begin(.ask(id))
+            } else if atOnce {
+                deadlines[.ask(id)] = now
+            }
+        }
     }
 
     func ask(_ id: PaymentID) async {
@@ -144,11 +151,13 @@ extension TapPhone {
         do throws(PhoneAcquirerError) {
             let keys = try await acquirer.keys()
             let denied = try await acquirer.denyList()
+            let instruments = configuration.user.instruments.isEmpty ? try await acquirer.instruments() : []
             let missing = configuration.passCount - memory.passes.count
             let passes = missing > 0 ? try await acquirer.passes(missing, for: deviceKey) : []
             guard !isDead else { return }
             for key in keys where !memory.keys.contains(key) { memory.keys.append(key) }
             memory.denied = denied
+            if !instruments.isEmpty { memory.instruments = instruments }
             memory.passes += passes.filter { isOurs($0) }
             if let wish = configuration.voucherWish, usableVoucher(wish.currency, wish.exponent) == nil {
                 let pass = try await acquirer.preAuthorize(wish, for: deviceKey)

@@ -126,7 +126,8 @@ extension TapPhone {
         let mine = sessions[source.central]?.offer?.payload.paymentID
         let id = message.body.paymentID
         switch message.body {
-        case .request(let request): judge(request, Source(central: source.central, number: source.number, isRequest: true))
+        case .request(let request):
+            judge(request, Source(central: source.central, number: source.number, isRequest: true))
         case .ping(let bytes): send(.pong(bytes), answering: source.number, to: source.central)
         case .pong: break
         case .bye: endSession(source.central, "BYE")
@@ -171,7 +172,9 @@ extension TapPhone {
     /// After a decline the screen stays: the terminal may ask again on this link.
     private func acknowledged() {
         deadlines[.repeatResult] = nil
-        guard case .ended(_, let status) = memory.payment.state, status == .completed || status == .cancelled else { return }
+        guard case .ended(_, let status) = memory.payment.state, status == .completed || status == .cancelled else {
+            return
+        }
         feed(.acknowledged)
     }
 

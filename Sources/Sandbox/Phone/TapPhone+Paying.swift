@@ -122,9 +122,11 @@ extension TapPhone {
         {
             return attempt
         }
-        guard isReachable, let pass = takePass() else { return nil }
-        let names = configuration.user.instruments
-        let name = names.isEmpty ? "card" : names[min(dossier.attempts.count, names.count - 1)]
+        guard isReachable else { return nil }
+        let names = configuration.user.instruments.isEmpty ? memory.instruments : configuration.user.instruments
+        guard !names.isEmpty else { return nil }
+        let name = names[min(dossier.attempts.count, names.count - 1)]
+        guard let pass = takePass() else { return nil }
         return try sign(dossier, tip: tip, with: pass, instrument: name, spend: nil)
     }
 

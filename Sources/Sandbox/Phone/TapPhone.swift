@@ -174,7 +174,9 @@ public actor TapPhone {
         feed(.restarted)
         save()
         openPayScreen()
-        if let delay = configuration.backOnlineAfter, !isOnline { deadlines[.backOnline] = now + delay.wholeMilliseconds }
+        if let delay = configuration.backOnlineAfter, !isOnline {
+            deadlines[.backOnline] = now + delay.wholeMilliseconds
+        }
         if isOnline { cameOnline() }
         arm()
     }

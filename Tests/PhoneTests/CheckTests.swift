@@ -1,0 +1,154 @@
+import Sandbox
+import TapProtocol
+import Testing
+
+/// What a phone does not show. Source: BPP/1, section 7.4.
+@Suite(.timeLimit(.minutes(1)))
+struct CheckTests {
+    let bench: Bench
+    var shop: Shop { bench.shop }
+
+    init() throws { bench = try Bench() }
+
+    /// Shows a request to a phone, which must refuse it with this check, tell the terminal why, and end the session.
+    private func expect(
+        _ check: RequestCheckNumber,
+        _ code: TapErrorCode,
+        from shop: Shop,
+        _ request: Signed<PaymentRequest>,
+        certificate: Signed<TerminalCertificate>? = nil,
+        key: AgreementKey? = nil,
+        change: (inout PhoneConfiguration) -> Void = { _ in },
+        at place: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await bench.run(bench.configuration(change: change)) { phone in
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(request, certificate: certificate, key: key)
+            #expect(try await terminal.error() == code, sourceLocation: place)
+            #expect(try await terminal.message().body == .bye(reason: code.rawValue), sourceLocation: place)
+            // Nothing more is heard on this session.
+            try await terminal.send(.ping([1, 2, 3, 4, 5, 6, 7, 8]))
+        }
+        #expect(bench.diary.prompts == 0, sourceLocation: place)
+        #expect(bench.diary.events.contains(.refused(check, code)), sourceLocation: place)
+    }
+
+    @Test func p1AForgedCertificate() async throws {
+        let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: shop.gateway.keyID)
+        let forged = try Shop(bench.clock, gateway: thief)
+        try await expect(.p1, .certificateInvalid, from: forged, forged.request())
+    }
+
+    @Test func p1AnIssuerThatNobodyTrusts() async throws {
+        let other = try Shop(bench.clock) { $0.issuer = "gw.elsewhere" }
+        try await expect(.p1, .certificateInvalid, from: other, other.request())
+    }
+
+    @Test(arguments: [-86_400, 86_400])
+    func p2ACertificateOutOfItsTime(shift: Int) async throws {
+        let other = try Shop(bench.clock) {
+            $0.notBeforeSeconds += shift
+            $0.notAfterSeconds += shift * 2
+        }
+        try await expect(.p2, .certificateInvalid, from: other, other.request())
+    }
+
+    @Test func p3AnotherTerminalsCertificate() async throws {
+        try await expect(.p3, .keyMismatch, from: shop, shop.request(), key: AgreementKey())
+    }
+
+    @Test func p4ATagOfAnotherTerminal() async throws {
+        let tagID = [UInt8](repeating: 5, count: 16)
+        let tag = try #require(TerminalTag(tagID: tagID, terminalKey: AgreementKey().publicKey, name: "Elsewhere"))
+        try await bench.run(bench.configuration { $0.tag = tag }) { phone in
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(shop.request(), tagID: tagID)
+            #expect(try await terminal.error() == .keyMismatch)
+        }
+        #expect(bench.diary.prompts == 0 && bench.diary.events.contains(.refused(.p4, .keyMismatch)))
+    }
+
+    @Test func aTagsOwnTerminalIsShown() async throws {
+        let tagID = [UInt8](repeating: 5, count: 16)
+        let made = try #require(TerminalTag(tagID: tagID, terminalKey: shop.key.publicKey, name: "Coffee Shop"))
+        let tag = try #require(TerminalTag(uri: made.uri))
+        try await bench.run(bench.configuration { $0.tag = tag }) { phone in
+            #expect(bench.diary.events.contains(.advertising(ServiceUUID(bytes: tagID))))
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(shop.request(), tagID: tagID)
+            #expect(try await terminal.received().state == .prompting)
+        }
+    }
+
+    @Test func anUntaggedTerminalCannotAnswerATaggedPhone() async throws {
+        let tagID = [UInt8](repeating: 5, count: 16)
+        let tag = try #require(TerminalTag(tagID: tagID, terminalKey: shop.key.publicKey, name: "Coffee Shop"))
+        try await bench.run(bench.configuration { $0.tag = tag }) { phone in
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(shop.request())
+            #expect(try await terminal.control() == .handshakeFailed)
+        }
+    }
+
+    @Test func p5ATerminalThatTheGatewayTookBack() async throws {
+        await bench.acquirer.set(denied: DenyList(terminalIDs: ["T-1"]))
+        try await expect(.p5, .certificateDenied, from: shop, shop.request())
+    }
+
+    @Test func p6ARequestSignedBySomebodyElse() async throws {
+        let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: shop.signer.keyID)
+        let request = try Signed(signing: shop.request().payload, with: thief)
+        try await expect(.p6, .requestInvalid, from: shop, request)
+    }
+
+    @Test(arguments: 0..<4)
+    func p7ARequestThatSaysOtherThanTheCertificate(place: Int) async throws {
+        let request = try shop.request {
+            switch place {
+            case 0: $0.merchantName = "Coffee  Shop"
+            case 1: $0.merchantID = "M-2"
+            case 2: $0.terminalID = "T-2"
+            default: $0.certificateHash = ObjectHash(of: [1])
+            }
+        }
+        try await expect(.p7, .requestInvalid, from: shop, request)
+    }
+
+    @Test func p8ACurrencyOrAnAmountBeyondTheCertificate() async throws {
+        try await expect(.p8, .requestInvalid, from: shop, shop.request { $0.currency = "GBP" })
+        try await expect(.p8, .requestInvalid, from: shop, shop.request(500_01))
+    }
+
+    @Test func p9ANameThatIsNone() async throws {
+        var bytes = shop.paymentID().bytes
+        bytes[6] = 0x40
+        try await expect(.p9, .requestInvalid, from: shop, shop.request(id: PaymentID(bytes: bytes)))
+    }
+
+    @Test func p10ARequestOutOfItsTime() async throws {
+        try await expect(.p10, .expired, from: shop, shop.request(life: 0))
+        let early = try shop.request {
+            $0.createdAtMilliseconds -= 300_001
+            $0.expiresAtMilliseconds += 1
+        }
+        try await expect(.p10, .clockSkew, from: shop, early)
+        let renamed = try shop.request { $0.createdAtMilliseconds -= 60_001 }
+        try await expect(.p10, .requestInvalid, from: shop, renamed)
+    }
+
+    @Test func p11RealMoneyOnATestPhone() async throws {
+        let live = try Shop(bench.clock) { $0.environment = .live }
+        try await expect(.p11, .environmentMismatch, from: live, live.request())
+    }
+
+    @Test func afterARefusalAnHonestTerminalIsServed() async throws {
+        try await bench.run(bench.configuration()) { phone in
+            let thief = Stranger(phone, shop, central: "thief")
+            try await thief.connect(shop.request(), key: AgreementKey())
+            #expect(try await thief.error() == .keyMismatch)
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(shop.request())
+            #expect(try await terminal.received().state == .prompting)
+        }
+    }
+}
