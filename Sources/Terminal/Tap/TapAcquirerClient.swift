@@ -143,7 +143,7 @@ extension TapWord {
     private init(_ refusal: AcquirerRefusal) {
         switch refusal.code {
         // About who asks, not about the payment: no word about money.
-        case .unauthorized, .forbidden, .loginRefused, .notFound, .terminalNotFound, .rateLimited, .paymentBusy:
+        case .unauthorized, .loginRefused, .notFound, .terminalNotFound, .rateLimited, .paymentBusy:
             self = .notNow(code: refusal.code.rawValue, retryAfter: .seconds(30))
         case .paymentNotFound: self = .unknownPayment
         // Something of this payment ended another way: ask how, and believe no "no".
