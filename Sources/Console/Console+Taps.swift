@@ -13,7 +13,8 @@ extension Console {
                 "enabled": .bool(set.isEnabled), "mode": .string(set.mode.rawValue),
                 "acquirerURL": .string(set.acquirerURL), "acquirerLogin": .string(set.acquirerLogin),
                 "acquirerPasswordSet": .bool(stored.hasPassword), "terminalID": .string(set.terminalID),
-                "serviceUUID": .string(set.characteristics.service.description),
+                "walletProjectID": .string(set.walletProjectID),
+                "serviceUUID": .string(set.serviceText),
                 "acceptUnknownSignal": .bool(set.acceptsUnknownSignal),
                 "tapThreshold": .integer(Int64(set.thresholds.tap)), "nearThreshold": .integer(Int64(set.thresholds.near)),
                 "openThreshold": .integer(Int64(set.thresholds.open)),
@@ -75,6 +76,7 @@ extension Console {
         form.acquirerPassword = fields.optionalText("acquirerPassword", limit: 500)
         form.terminalID = fields.optionalText("terminalID", limit: 100)
         form.serviceUUID = fields.optionalText("serviceUUID", limit: 40)
+        form.walletProjectID = fields.optionalText("walletProjectID", limit: 100)
         form.acceptsUnknownSignal = fields.bool("acceptUnknownSignal")
         form.tapThreshold = fields.integer("tapThreshold")
         form.nearThreshold = fields.integer("nearThreshold")

@@ -117,6 +117,19 @@ struct Run: AsyncParsableCommand {
                 linkHosts: links
             )
         }
+        await taps.serveWallets { project in
+            guard let url = await settings.current?.settings.gatewayURL,
+                let host = URL(string: url)?.host(),
+                let client = try? PayClient(
+                    baseURL: url,
+                    credentials: .app(id: project, clientID: "till"),
+                    transport: transport,
+                    linkHosts: links,
+                    retries: 1
+                )
+            else { return nil }  // The next saving of the settings tries again.
+            return TapWalletClient(client: client, host: host) { Int(clock.wallTime().secondsSince1970) }
+        }
         try await taps.load()
         try await settings.load()
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)

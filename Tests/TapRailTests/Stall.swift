@@ -1,3 +1,4 @@
+import Ethereum
 import Foundation
 import Journal
 import Logging
@@ -57,7 +58,8 @@ final class Stall: Sendable {
     /// Opens the journal, runs desk and station while `body` does, and closes everything: as often as one likes.
     /// - Parameter fuse: Where the power goes out.
     func open(
-        scan: ScriptedRail? = nil,
+        scan: (any RailDriver)? = nil,
+        wallet: (any TapWalletGateway)? = nil,
         fuse: Fuse = Fuse(),
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
@@ -83,7 +85,8 @@ final class Stall: Sendable {
                 settings: settings,
                 credentials: TapCredentials(keys: keys, certificate: certificate, trusted: bank.trusted),
                 acquirer: bank,
-                tag: tag
+                tag: tag,
+                wallet: wallet
             )
         )
         if await bank.reachesTerminal { await station.note(online: true) }
@@ -121,12 +124,14 @@ final class Stall: Sendable {
         rssi: Int? = -50,
         tag: TerminalTag? = nil,
         voucher: Int? = nil,
+        wallet: PrivateKey? = nil,
         acquirer: (any PhoneAcquirer)? = nil
     ) throws -> TapPhone {
         var configuration = PhoneConfiguration(tag: tag, user: user, isOnline: isOnline)
         configuration.keys = [
             TrustedGatewayKey(issuer: bank.issuer, keyID: Array("bank1".utf8), publicKey: bank.publicKey)
         ]
+        configuration.wallet = wallet
         configuration.voucherWish = voucher.map {
             VoucherWish(instrumentID: "card", currency: "EUR", exponent: 2, limitTotal: $0)
         }
@@ -155,10 +160,11 @@ final class Stall: Sendable {
 
     /// One shift with its phones.
     func run(
-        scan: ScriptedRail? = nil,
+        scan: (any RailDriver)? = nil,
+        wallet: (any TapWalletGateway)? = nil,
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
-        try await play { try await self.open(scan: scan, body) }
+        try await play { try await self.open(scan: scan, wallet: wallet, body) }
     }
 
     private func live(_ name: String, _ phone: TapPhone) async {

@@ -34,6 +34,10 @@ enum TapRecord: Sendable, Hashable {
     case settled(TapSyncAnswer.Verdict, isPaid: Bool)
     /// The acquirer gave a paid payment back.
     case givenBack
+    /// A wallet's signatures have won; the WalletConnect Pay gateway gets them next.
+    case walletClaimed(sid: [UInt8], Signed<PaymentClaim>)
+    /// The gateway's word that those signatures paid nothing.
+    case walletDropped
 
     var kind: String {
         switch self {
@@ -48,6 +52,8 @@ enum TapRecord: Sendable, Hashable {
         case .declined: "declined"
         case .settled: "settled"
         case .givenBack: "given-back"
+        case .walletClaimed: "wallet-claimed"
+        case .walletDropped: "wallet-dropped"
         }
     }
 
@@ -60,9 +66,10 @@ enum TapRecord: Sendable, Hashable {
                 [1: .bytes(sid), 2: .bytes(accept.encoded), 3: .bytes(pass.encoded)]
             case .claimed(let sid, let claim, let isOnline):
                 [1: .bytes(sid), 2: .bytes(claim.encoded), 3: .bool(isOnline)]
-            case .promised(let sid, let claim): [1: .bytes(sid), 2: .bytes(claim.encoded)]
+            case .promised(let sid, let claim), .walletClaimed(let sid, let claim):
+                [1: .bytes(sid), 2: .bytes(claim.encoded)]
             case .reopened(let attempt): [1: .integer(attempt)]
-            case .unknown, .givenBack: [:]
+            case .unknown, .givenBack, .walletDropped: [:]
             case .receipt(let receipt): [1: .bytes(receipt.encoded)]
             case .done(let outcome): [1: .integer(outcome.number)]
             case .declined(let sid): [1: .bytes(sid)]
@@ -122,6 +129,8 @@ enum TapRecord: Sendable, Hashable {
             guard let verdict = TapSyncAnswer.Verdict(rawValue: try text(1)) else { return nil }
             return .settled(verdict, isPaid: map[2] == .bool(true))
         case "given-back": return .givenBack
+        case "wallet-claimed": return .walletClaimed(sid: try bytes(1), try Signed(decoding: bytes(2)))
+        case "wallet-dropped": return .walletDropped
         default: return nil
         }
     }
@@ -231,6 +240,8 @@ struct TapStory: Sendable {
     private(set) var records: [TerminalPayment.Record] = []
     private(set) var settled: TapSyncAnswer.Verdict?
     private(set) var isGivenBack = false
+    /// The session whose wallet's signatures the gateway has.
+    private(set) var walletSession: [UInt8]?
     /// Sessions by the link that the machine knows them by.
     private(set) var sessions: [[UInt8]: LinkID] = [:]
 
@@ -288,6 +299,10 @@ struct TapStory: Sendable {
         case .declined(let sid): declined.append(sid)
         case .settled(let verdict, _): settled = verdict
         case .givenBack: isGivenBack = true
+        case .walletClaimed(let sid, _):
+            walletSession = sid
+            _ = link(of: sid)
+        case .walletDropped: walletSession = nil
         }
     }
 

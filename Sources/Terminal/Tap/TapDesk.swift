@@ -39,6 +39,7 @@ public actor TapDesk {
     private var tag: TerminalTag?
     private var tagMadeAt = Duration.zero
     private var hindrance: Reason?
+    private var makeWallet: (@Sendable (_ projectID: String) async -> (any TapWalletGateway)?)?
 
     /// A certificate is renewed once it is this old.
     static let renewAfter = Duration.seconds(86_400)
@@ -69,6 +70,11 @@ public actor TapDesk {
             let isWaiting = await station.waiting > 0
             return current?.settings.isEnabled == true || isWaiting ? TapRail(station: station) : nil
         }
+    }
+
+    /// Takes the way to the WalletConnect Pay gateway, for wallets without network.
+    public func serveWallets(_ make: @escaping @Sendable (_ projectID: String) async -> (any TapWalletGateway)?) {
+        makeWallet = make
     }
 
     // MARK: - Settings
@@ -359,7 +365,8 @@ public actor TapDesk {
                 settings: settings,
                 credentials: TapCredentials(keys: keys, certificate: kept.certificate, trusted: kept.trusted),
                 acquirer: acquirer,
-                tag: freshTag(keys, kept.certificate.payload.merchantName)
+                tag: freshTag(keys, kept.certificate.payload.merchantName),
+                wallet: settings.walletProjectID.isEmpty ? nil : await makeWallet?(settings.walletProjectID)
             )
         )
     }

@@ -11,6 +11,8 @@ public struct TapForm: Sendable, Equatable {
     public var acquirerPassword: String?
     public var terminalID: String?
     public var serviceUUID: String?
+    /// Empty for none.
+    public var walletProjectID: String?
     public var acceptsUnknownSignal: Bool?
     public var tapThreshold: Int64?
     public var nearThreshold: Int64?
@@ -51,6 +53,17 @@ extension TapForm {
                     code: "uuid_invalid",
                     message: "This is not a Bluetooth service’s name.",
                     action: "Enter 32 hexadecimal digits in the form 7d2b0001-5c1e-4f0a-9b6d-3a8e41f7c2d9."
+                )
+            }
+        }
+        if let walletProjectID {
+            if walletProjectID.utf8.count <= 64, walletProjectID.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
+                settings.walletProjectID = walletProjectID
+            } else {
+                errors["walletProjectID"] = Reason(
+                    code: "project_invalid",
+                    message: "This is not the name of a project at WalletConnect.",
+                    action: "Copy it from your WalletConnect dashboard, or leave it empty."
                 )
             }
         }

@@ -17,11 +17,16 @@ extension TapSale {
         links[link] = way
         answering = nil
         await handle(.linkReady(link))
-        if pending != nil, pending?.link != link { await way.send(.hold(name.payment)) }
+        let isTaken = pending.map { $0.link != link } ?? walletWinner.map { $0 != link } ?? false
+        if isTaken, isOpen {
+            await way.allowSilence(true)
+            await way.send(.hold(name.payment))
+        }
         return TerminalOffer(
             certificate: story.certificate,
             request: story.request,
-            timeSeconds: nowMilliseconds / 1000
+            timeSeconds: nowMilliseconds / 1000,
+            capabilities: tools.wallet == nil ? nil : .runsGateway
         )
     }
 
@@ -37,6 +42,8 @@ extension TapSale {
         guard let link = name(of: way) else { return }
         links[link] = nil
         prompting.remove(link)
+        visits[link] = nil
+        if walletWinner == link, !isWalletTold { await recover(link) }
         tools.logger.debug("link ended", metadata: ["payment": "\(name.payment)", "reason": "\(Reason.clean(reason))"])
         await handle(.linkLost(link))
         await tools.host.changed()
@@ -74,7 +81,7 @@ extension TapSale {
         case .bye: break  // The link's end follows.
         case .ping(let bytes): await way.send(.pong(bytes), answering: message.number)
         case .acknowledge, .pong: break
-        case .accounts, .choose, .signatures: await handle(.unexpected(link))
+        case .accounts, .choose, .signatures: await takeWallet(message.body, from: link)
         case .request, .claim, .hold, .reopen, .otherPaid, .cancelledByTerminal, .options, .sign:
             await handle(.unexpected(link))
         }
@@ -109,6 +116,11 @@ extension TapSale {
         _ pass: Signed<PaymentPass>,
         from link: LinkID
     ) async {
+        if walletWinner != nil, machine.state == .open {
+            await links[link]?.allowSilence(true)
+            await links[link]?.send(.hold(name.payment))
+            return
+        }
         if let pending, machine.state == .open {
             // The same again is answered with the claim; another one waits.
             if pending.accept.hash != accept.hash {

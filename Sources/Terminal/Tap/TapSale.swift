@@ -31,6 +31,8 @@ actor TapSale: TapLink.Owner {
         let timers: TapTimers
         let logger: Logger
         let host: any TapSaleHost
+        /// Nil where wallets are not served.
+        var wallet: (any TapWalletGateway)?
     }
 
     enum Job: Sendable {
@@ -40,6 +42,7 @@ actor TapSale: TapLink.Owner {
         case expire
         case linger
         case report
+        case wallet(LinkID, WalletStep)
     }
 
     /// An accept that has passed its checks and waits for the charge's word.
@@ -70,6 +73,11 @@ actor TapSale: TapLink.Owner {
     var endsByExpiry = false
     /// The acquirer's word for a "no" that no receipt came with.
     var refusalCode: String?
+    /// Wallets that are being served, and the one whose signatures the gateway has.
+    var visits: [LinkID: WalletVisit] = [:]
+    var walletWinner: LinkID?
+    var walletTransaction: String?
+    var isWalletTold = false
     /// What the desk has not taken yet.
     var unreported: Bool = false
     let turn = Turnstile()
@@ -111,6 +119,11 @@ actor TapSale: TapLink.Owner {
         // For one that has just been made this only begins the search.
         await handle(.restarted(nowMilliseconds: nowMilliseconds, mayResume: canResume))
         jobs.continuation.yield(.expire)
+        if let sid = story.walletSession {
+            let link = story.link(of: sid)
+            walletWinner = link
+            jobs.continuation.yield(.wallet(link, .follow))
+        }
         await tools.host.changed()
     }
 
@@ -138,6 +151,7 @@ actor TapSale: TapLink.Owner {
             if machine.winner?.attempt == number { await handle(.executionOverdue) }
         case .expire: await expire()
         case .report: await report()
+        case .wallet(let link, let step): await perform(step, for: link)
         case .linger:
             do { try await clock.sleep(tools.timers.recover) } catch { return }
             for link in links.values { await link.close() }
@@ -152,7 +166,7 @@ actor TapSale: TapLink.Owner {
             do { try await clock.sleep(.milliseconds(max(left, 500))) } catch { return }
             await turn.enter()
             // While the charge is being asked, the accept came first.
-            if pending == nil { await handle(.clock(nowMilliseconds: nowMilliseconds)) }
+            if pending == nil, walletWinner == nil { await handle(.clock(nowMilliseconds: nowMilliseconds)) }
             turn.leave()
             if machine.state != .open, pending == nil, isOver || machine.winner != nil, left < -60_000 { return }
         }
@@ -166,7 +180,12 @@ actor TapSale: TapLink.Owner {
         await turn.enter()
         defer { turn.leave() }
         // While the charge is being asked, its answer says what becomes of the accept.
-        if pending != nil { isCancelWanted = true } else { await handle(isBeaten ? .closedByRail : .cancelRequested) }
+        // So does the gateway's word on a wallet's signatures.
+        if pending != nil || walletWinner != nil && !isBeaten {
+            isCancelWanted = true
+        } else {
+            await handle(isBeaten ? .closedByRail : .cancelRequested)
+        }
     }
 
     /// Says how the payment stands, and asks the acquirer where only that knows.
@@ -175,7 +194,7 @@ actor TapSale: TapLink.Owner {
         case .open:
             await turn.enter()
             defer { turn.leave() }
-            await handle(.clock(nowMilliseconds: nowMilliseconds))
+            if walletWinner == nil { await handle(.clock(nowMilliseconds: nowMilliseconds)) }
             if isOpen, pending == nil { await attempt.record(.reported(attempt: attempt.id, report: .requiresAction)) }
         case .claimed, .executing, .unknown:
             guard let number = machine.winner?.attempt else { return }
@@ -254,9 +273,17 @@ actor TapSale: TapLink.Owner {
         case .claim(let link): await sendClaim(to: link)
         case .hold(let link): await hold(link)
         case .holdOthers(let winner): for link in links.keys where link != winner { await hold(link) }
-        case .otherPaidTo(let link): await links[link]?.send(.otherPaid(id), isFinal: true)
+        case .otherPaidTo(let link):
+            guard link != walletWinner else {
+                isWalletTold = false
+                return await tellWalletPaid()
+            }
+            await links[link]?.send(.otherPaid(id), isFinal: true)
         case .otherPaid(let winner):
-            for (link, way) in links where link != winner { await way.send(.otherPaid(id), isFinal: true) }
+            for (link, way) in links where link != winner && link != walletWinner {
+                await way.send(.otherPaid(id), isFinal: true)
+            }
+            await tellWalletPaid()
         case .reopenAll(let number):
             for way in links.values {
                 await way.allowSilence(false)

@@ -45,10 +45,16 @@ public struct TapSettings: Sendable, Hashable, Codable {
     /// Who logs in there for the merchant. The password is kept apart, sealed.
     public var acquirerLogin = ""
     public var characteristics = TapCharacteristics()
+    /// The project at WalletConnect under which the terminal asks the gateway for wallets without network. Empty: it does
+    /// not.
+    public var walletProjectID = ""
     /// From this amount on both screens show four digits to compare. Nil: never. Minor units.
     public var shortCodeAboveMinorUnits: Int64?
 
     public init() {}
+
+    /// The service's name as text.
+    public var serviceText: String { characteristics.service.description }
 
     /// What a request says about tips.
     func tipTerms(for amount: Int) -> TipTerms {

@@ -197,5 +197,5 @@ extension TapLink.Failure {
 
 extension TapSale {
     /// An accept that won stops the search.
-    var wantsPhones: Bool { machine.state == .open && pending == nil }
+    var wantsPhones: Bool { machine.state == .open && pending == nil && walletWinner == nil }
 }

@@ -14,14 +14,18 @@ public actor TapStation {
         public var acquirer: any TapAcquirer
         /// Changes each day.
         public var tag: TerminalTag?
+        /// Nil where wallets without network of their own are not served.
+        public var wallet: (any TapWalletGateway)?
 
         public init(
             settings: TapSettings,
             credentials: TapCredentials,
             acquirer: any TapAcquirer,
-            tag: TerminalTag? = nil
+            tag: TerminalTag? = nil,
+            wallet: (any TapWalletGateway)? = nil
         ) {
             (self.settings, self.credentials, self.acquirer, self.tag) = (settings, credentials, acquirer, tag)
+            self.wallet = wallet
         }
     }
 
@@ -133,7 +137,9 @@ public actor TapStation {
             guard let setup else { return nil }
             return add(TapSale(story: story, attempt: attempt, tools: tools(setup, for: story)))
         }
-        guard makes, let setup, let story = newStory(attempt, setup) else { return nil }
+        guard makes, let setup else { return nil }
+        let gatewayPayment = setup.wallet == nil ? nil : await gatewayPayment(of: attempt)
+        guard let story = newStory(attempt, setup, gatewayPayment) else { return nil }
         try await archive.keep(
             [.requested(story.certificate, story.request, acquirerURL: story.acquirerURL)],
             of: story.name
@@ -156,11 +162,23 @@ public actor TapStation {
             clock: clock,
             timers: timers,
             logger: logger,
-            host: self
+            host: self,
+            wallet: setup.wallet
         )
     }
 
-    private func newStory(_ attempt: AttemptLink, _ setup: Setup) -> TapStory? {
+    /// The gateway's payment behind the code on the screen; a moment is given to it to be made.
+    private func gatewayPayment(of attempt: AttemptLink) async -> String? {
+        for _ in 0..<10 {
+            let scans = await attempt.charge()?.attempts.filter { $0.rail == .scan && $0.isOpen } ?? []
+            if let offer = scans.lazy.compactMap(\.offer).first(where: { $0.link != nil }) { return offer.paymentID }
+            guard !scans.isEmpty else { return nil }
+            do { try await clock.sleep(.milliseconds(100)) } catch { return nil }  // Nobody waits any more.
+        }
+        return nil
+    }
+
+    private func newStory(_ attempt: AttemptLink, _ setup: Setup, _ gatewayPayment: String?) -> TapStory? {
         var generator = SystemRandomNumberGenerator()
         let now = clock.wallTime()
         let terms = attempt.terms
@@ -184,7 +202,10 @@ public actor TapStation {
             // A tip that staff have entered is in the amount.
             tip: terms.tip == nil ? setup.settings.tipTerms(for: amount) : .none,
             reference: terms.reference.map { WireText.sendable($0, limitBytes: 64) },
-            flags: flags
+            flags: flags,
+            rails: setup.wallet.flatMap { wallet in
+                gatewayPayment.map { [.instrument, .walletOverTap(gatewayHost: wallet.host, gatewayPaymentID: $0)] }
+            }
         )
         do throws(SigningFailure) {
             return TapStory(
