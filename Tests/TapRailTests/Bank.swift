@@ -154,6 +154,11 @@ extension Bank: PhoneAcquirer {
         return DenyList()
     }
 
+    func instruments() throws(PhoneAcquirerError) -> [String] {
+        try reach()
+        return ["card", "bank"]
+    }
+
     func passes(_ count: Int, for device: VerificationKey) throws(PhoneAcquirerError) -> [Signed<PaymentPass>] {
         try reach()
         return try (0..<count).map { _ throws(PhoneAcquirerError) in try pass(device, nil) }

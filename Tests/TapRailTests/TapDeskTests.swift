@@ -28,6 +28,9 @@ struct SandboxPhoneAcquirer: PhoneAcquirer {
     func denyList() async throws(PhoneAcquirerError) -> DenyList {
         try await call { client throws(AcquirerError) in try await client.denyList() }
     }
+    func instruments() async throws(PhoneAcquirerError) -> [String] {
+        try await call { client throws(AcquirerError) in try await client.instruments() }.map(\.instrumentID)
+    }
     func passes(_ count: Int, for device: VerificationKey) async throws(PhoneAcquirerError) -> [Signed<PaymentPass>] {
         try await call { client throws(AcquirerError) in try await client.passes(for: device, count: count) }
     }
