@@ -99,7 +99,9 @@ let package = Package(
         // Appliance: composes.
         .target(
             name: "Terminal",
-            dependencies: ["Payments", "WalletConnectPay", "Journal", "Screen", logging],
+            dependencies: [
+                "Acquirer", "Bluetooth", "Payments", "TapProtocol", "WalletConnectPay", "Journal", "Screen", logging,
+            ],
             swiftSettings: swift6
         ),
         .target(
@@ -126,8 +128,8 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal",
-                "Console",
+                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen",
+                "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
@@ -245,6 +247,14 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: ["Terminal", "Journal", "Payments", "Screen", "WalletConnectPay", logging],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "TapRailTests",
+            dependencies: [
+                "Acquirer", "Ethereum", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox", "Screen",
+                "WalletConnectPay", logging,
+            ],
             swiftSettings: swift6
         ),
         .testTarget(

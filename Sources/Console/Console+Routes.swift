@@ -55,6 +55,11 @@ extension Console {
             return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
                 try await desk.markSeen(id, by: Self.staff)
             }
+        case .taps: return try await tapsResponse()
+        case .saveTaps: return try await saveTaps(request)
+        case .takeBack(let id):
+            try requireEmptyForm(request)
+            return try await takeBack(id, request)
         case .events: return events(pass)
         case .days: return try await dayList()
         case .day(let day): return try await dayResponse(day)
@@ -243,7 +248,7 @@ extension Console {
     }
 
     /// Who is signed in proves again that they are who they were. Source: OWASP ASVS 5.0, 7.5.1.
-    private func requirePassword(_ password: String?, from peer: String) async throws(Problem) {
+    func requirePassword(_ password: String?, from peer: String) async throws(Problem) {
         guard let password, !password.isEmpty else {
             let reason = Reason(
                 code: "password_needed",
@@ -274,7 +279,7 @@ extension Console {
         )
     }
 
-    private static func problem(_ error: SettingsError) -> Problem {
+    static func problem(_ error: SettingsError) -> Problem {
         switch error {
         case .invalid(let errors):
             var problem = Problem(
@@ -380,7 +385,7 @@ extension Console {
         } catch { throw Self.problem(error, await desk.format) }
     }
 
-    private func charge(_ work: () async throws(ChargeRefusal) -> ChargeSnapshot) async throws(Problem) -> WebResponse {
+    func charge(_ work: () async throws(ChargeRefusal) -> ChargeSnapshot) async throws(Problem) -> WebResponse {
         do throws(ChargeRefusal) { return .json(JSON.charge(try await work()).text) } catch {
             throw Self.problem(error, await desk.format)
         }

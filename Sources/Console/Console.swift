@@ -12,6 +12,8 @@ public struct Console: Sendable {
     let desk: ChargeDesk
     let settings: SettingsDesk
     let days: DayDesk
+    /// Nil on a terminal without Tap.
+    let taps: TapDesk?
     let clock: TerminalClock
     let entrance: Entrance
     let sessions: Sessions
@@ -65,6 +67,7 @@ public struct Console: Sendable {
         desk: ChargeDesk,
         settings: SettingsDesk,
         days: DayDesk,
+        taps: TapDesk? = nil,
         journal: Journal,
         clock: TerminalClock,
         logger: Logger
@@ -74,6 +77,7 @@ public struct Console: Sendable {
             desk: desk,
             settings: settings,
             days: days,
+            taps: taps,
             keeping: journal,
             clock: clock,
             logger: logger
@@ -85,6 +89,7 @@ public struct Console: Sendable {
         desk: ChargeDesk,
         settings: SettingsDesk,
         days: DayDesk,
+        taps: TapDesk? = nil,
         keeping journal: any Keeping,
         clock: TerminalClock,
         logger: Logger,
@@ -129,6 +134,7 @@ public struct Console: Sendable {
         self.desk = desk
         self.settings = settings
         self.days = days
+        self.taps = taps
         self.clock = clock
         self.sessions = sessions
         self.gate = gate

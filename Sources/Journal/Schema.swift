@@ -18,6 +18,9 @@ enum Schema {
             try db.execute(sql: "DROP TABLE idempotency; DROP TABLE charge")  // Made anew from the entries afterwards.
             try db.execute(sql: projectionsWithUnseen)
         }
+        migrator.registerMigration("v3") { db in
+            try db.execute(sql: tap)
+        }
         return migrator
     }
 
@@ -138,6 +141,34 @@ enum Schema {
         CREATE TABLE meta (
             name TEXT NOT NULL PRIMARY KEY,
             value TEXT NOT NULL
+        ) STRICT;
+        """
+
+    /// Since v3: what was agreed and claimed over BLE, and what is known of each voucher.
+    private static let tap = """
+        CREATE TABLE tap (
+            seq INTEGER PRIMARY KEY CHECK (seq > 0),
+            payment TEXT NOT NULL CHECK (length(payment) = 36),
+            charge TEXT NOT NULL CHECK (length(charge) = 36),
+            attempt INTEGER NOT NULL CHECK (attempt > 0),
+            kind TEXT NOT NULL,
+            body BLOB NOT NULL,
+            wall_ms INTEGER NOT NULL,
+            digest BLOB NOT NULL CHECK (length(digest) = 32)
+        ) STRICT;
+        CREATE INDEX tap_payment ON tap(payment, seq);
+        CREATE INDEX tap_charge ON tap(charge, attempt, seq);
+        CREATE INDEX tap_kind ON tap(kind, payment);
+        CREATE TRIGGER tap_no_update BEFORE UPDATE ON tap
+            BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+        CREATE TRIGGER tap_no_delete BEFORE DELETE ON tap
+            BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+
+        CREATE TABLE tap_voucher (
+            pass TEXT NOT NULL PRIMARY KEY CHECK (length(pass) = 32),
+            body BLOB NOT NULL,
+            changed_ms INTEGER NOT NULL,
+            digest BLOB NOT NULL CHECK (length(digest) = 32)
         ) STRICT;
         """
 }

@@ -24,6 +24,7 @@ public actor ChargeDesk {
     /// Earlier payments still to be asked about; nil once the terminal takes charges. Not before `run()` has asked.
     var checking: Int? = 0
     var gateway = GatewayLight.unknown
+    var tap = TapStatus()
     var invitation: ClaimInvitation?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
@@ -220,6 +221,7 @@ public actor ChargeDesk {
             merchantName: settings?.merchantName,
             trouble: trouble,
             notices: notices,
+            tap: tap,
             at: clock.wallTime()
         )
     }

@@ -141,7 +141,7 @@ public struct ScreenDirector: Sendable {
         return .idle(
             Scene.Idle(
                 merchantName: name,
-                lights: [Scene.Light(.scan, readiness)],
+                lights: [Scene.Light(.scan, readiness)] + tapLight(snapshot.tap),
                 webAddressText: webAddress,
                 notices: snapshot.notices.map { notice in
                     Scene.Notice(
@@ -152,6 +152,14 @@ public struct ScreenDirector: Sendable {
                 }
             )
         )
+    }
+
+    private func tapLight(_ tap: TapStatus) -> [Scene.Light] {
+        switch tap.light {
+        case .off: []
+        case .ready: [Scene.Light(.tap, .ready)]
+        case .hindered: [Scene.Light(.tap, .unavailable)]
+        }
     }
 
     private func scene(of snapshot: ChargeSnapshot, in terminal: TerminalSnapshot, at now: Duration) -> Scene {
@@ -176,7 +184,8 @@ public struct ScreenDirector: Sendable {
                 Scene.ChargeView(
                     merchantName: name,
                     amountText: amount,
-                    link: snapshot.link,
+                    // Without a payment link, the tag that tells phones which terminal this is.
+                    link: snapshot.link ?? charge.tagLink,
                     waysToPay: charge.waysToPay,
                     secondsLeft: left,
                     chargeCode: code,

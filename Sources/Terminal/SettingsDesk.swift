@@ -40,11 +40,14 @@ public actor SettingsDesk {
     private let clock: TerminalClock
     private let logger: Logger
     private let connect: Connect
+    /// The rails beside the one that scans, as they are at the moment.
+    private let otherRails: @Sendable () async -> [any RailDriver]
     private static let document = "settings"
     private static let keyName = "gateway-key"
 
     public private(set) var current: StoredSettings?
     private var merchant: MerchantClient?
+    private var scan: ScanRail?
     /// What gateways asked of all who ask them. Outlives every change of settings.
     let pace: GatewayPace
 
@@ -54,6 +57,7 @@ public actor SettingsDesk {
         gateways: GatewayPolicy,
         clock: TerminalClock,
         logger: Logger,
+        otherRails: @escaping @Sendable () async -> [any RailDriver] = { [] },
         connect: @escaping Connect
     ) {
         self.journal = journal
@@ -62,6 +66,7 @@ public actor SettingsDesk {
         self.clock = clock
         self.logger = logger
         self.connect = connect
+        self.otherRails = otherRails
         pace = GatewayPace(clock: clock)
     }
 
@@ -254,7 +259,14 @@ public actor SettingsDesk {
             clock: clock,
             pace: pace
         )
-        await desk.use(settings, drivers: [scan])
+        self.scan = scan
+        await desk.use(settings, drivers: [scan] + otherRails())
+    }
+
+    /// Puts the other rails into force as they are now.
+    public func railsChanged() async {
+        guard let scan, merchant != nil, let current else { return }
+        await desk.use(current.settings, drivers: [scan] + otherRails())
     }
 
     private static let encoder: JSONEncoder = {

@@ -114,6 +114,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
 
     public var phase: Phase
     public var gateway: GatewayLight
+    /// Whether phones can pay by being held here.
+    public var tap: TapStatus
     public var merchantName: String?
     /// Set while the terminal cannot record: what staff must know.
     public var trouble: Reason?
@@ -127,8 +129,10 @@ public struct TerminalSnapshot: Sendable, Equatable {
         merchantName: String?,
         trouble: Reason? = nil,
         notices: [PaymentNotice] = [],
+        tap: TapStatus = TapStatus(),
         at: WallTime
     ) {
+        self.tap = tap
         self.phase = phase
         self.gateway = gateway
         self.merchantName = merchantName

@@ -20,6 +20,8 @@ struct Configuration: Sendable, Equatable {
     var gatewayHosts: [String] = []
     var linkHosts = ["pay.walletconnect.com", "pay.wct.me"]
     var allowsLoopbackHTTP = false
+    /// Nil for the first there is.
+    var bluetoothAdapter: String?
     var logLevel = "info"
 }
 
@@ -70,6 +72,13 @@ extension Configuration {
             try gateway.list("hosts", into: &gatewayHosts, "host names, 20 at most", Self.isHostName)
             try gateway.list("linkHosts", into: &linkHosts, "host names, 20 at most", Self.isHostName)
             try gateway.flag("allowLoopbackHTTP", into: &allowsLoopbackHTTP)
+        }
+        try reader.section("bluetooth") { bluetooth throws(ConfigurationError) in
+            var adapter = ""
+            try bluetooth.text("adapter", into: &adapter, "empty, or a name such as hci0") { name in
+                name.isEmpty || name.hasPrefix("hci") && Int(name.dropFirst(3)).map((0...99).contains) == true
+            }
+            bluetoothAdapter = adapter.isEmpty ? nil : adapter
         }
         try reader.section("log") { log throws(ConfigurationError) in
             let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]

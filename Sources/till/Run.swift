@@ -1,4 +1,6 @@
+import Acquirer
 import ArgumentParser
+import Bluetooth
 import CMalloc
 import Console
 import FoundationEssentials
@@ -86,15 +88,27 @@ struct Run: AsyncParsableCommand {
         let clock = TerminalClock.system
         let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
         let links = LinkHosts(configuration.linkHosts)
+        let gateways = GatewayPolicy(
+            allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
+            hosts: configuration.gatewayHosts
+        )
+        let radio = BluetoothRadio(BluetoothCentral(adapter: configuration.bluetoothAdapter), clock: clock)
+        let station = TapStation(radio: radio, journal: journal, clock: clock, logger: logger)
+        let taps = TapDesk(
+            journal: journal,
+            desk: desk,
+            station: station,
+            acquirers: gateways,
+            clock: clock,
+            logger: logger
+        ) { try AcquirerClient(baseURL: $0, transport: transport) }
         let settings = SettingsDesk(
             journal: journal,
             desk: desk,
-            gateways: GatewayPolicy(
-                allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
-                hosts: configuration.gatewayHosts
-            ),
+            gateways: gateways,
             clock: clock,
-            logger: logger
+            logger: logger,
+            otherRails: { await taps.rail.map { [$0] } ?? [] }
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,
@@ -103,6 +117,20 @@ struct Run: AsyncParsableCommand {
                 linkHosts: links
             )
         }
+        await taps.serveWallets { project in
+            guard let url = await settings.current?.settings.gatewayURL,
+                let host = URL(string: url)?.host(),
+                let client = try? PayClient(
+                    baseURL: url,
+                    credentials: .app(id: project, clientID: "till"),
+                    transport: transport,
+                    linkHosts: links,
+                    retries: 1
+                )
+            else { return nil }  // The next saving of the settings tries again.
+            return TapWalletClient(client: client, host: host) { Int(clock.wallTime().secondsSince1970) }
+        }
+        try await taps.load()
         try await settings.load()
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         let console = try await Console(
@@ -110,6 +138,7 @@ struct Run: AsyncParsableCommand {
             desk: desk,
             settings: settings,
             days: days,
+            taps: taps,
             journal: journal,
             clock: clock,
             logger: logger
@@ -132,6 +161,13 @@ struct Run: AsyncParsableCommand {
             },
             Part(name: "gateway watch") { await settings.watchGateway() },
             Part(name: "days") { await days.run() },
+            Part(name: "bluetooth") {
+                await taps.waitUntilEnabled()
+                await radio.run()
+            },
+            Part(name: "tap") { await station.run() },
+            Part(name: "tap settings") { await taps.run() },
+            Part(name: "tap light") { await taps.show() },
         ]
         if let announcer = try announcer() {
             announcer.listening(at: console.address)

@@ -52,7 +52,7 @@ struct StartupTests {
         try newer.close()
         let files = folder.journalFiles
         #expect { try folder.open() } throws: { error in
-            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v3") } else { false }
+            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v4") } else { false }
         }
         #expect(folder.journalFiles == files)
     }
@@ -68,7 +68,7 @@ struct StartupTests {
         try newer.close()
 
         let restored = try TemporaryFolder()
-        try FileManager.default.copyItem(atPath: folder.database + ".v2", toPath: restored.database)
+        try FileManager.default.copyItem(atPath: folder.database + ".v3", toPath: restored.database)
         let older = try Journal.open(directory: restored.path, deviceKey: key)
         #expect(try await older.everything() == before)
     }
@@ -131,7 +131,7 @@ struct StartupTests {
 
     private static var nextVersion: DatabaseMigrator {
         var migrator = Schema.migrator
-        migrator.registerMigration("v3") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
+        migrator.registerMigration("v4") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
         return migrator
     }
 

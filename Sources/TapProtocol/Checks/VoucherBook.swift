@@ -39,6 +39,10 @@ public struct VoucherBook: Sendable, Hashable {
         public let counter: Int
         public let spentAfter: Int
         public let acceptHash: ObjectHash
+
+        public init(counter: Int, spentAfter: Int, acceptHash: ObjectHash) {
+            (self.counter, self.spentAfter, self.acceptHash) = (counter, spentAfter, acceptHash)
+        }
     }
 
     /// Minor units of one payment that the terminal takes without the gateway.

@@ -145,6 +145,15 @@ public struct GatewayKeys: Sendable, Hashable {
         keys[issuer, default: [:]][keyID] = .ed25519(key)
     }
 
+    /// Every key, to be kept.
+    public var all: [(issuer: String, keyID: [UInt8], ed25519: [UInt8])] {
+        keys.flatMap { issuer, known in
+            known.compactMap { keyID, key in
+                if case .ed25519(let bytes) = key { (issuer, keyID, bytes) } else { nil }
+            }
+        }
+    }
+
     /// Nil for an issuer or a key that is not trusted.
     public func key(issuer: String, keyID: [UInt8]) -> VerificationKey? { keys[issuer]?[keyID] }
 }

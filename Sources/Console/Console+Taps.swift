@@ -1,0 +1,112 @@
+import Payments
+import Terminal
+import WebServer
+
+/// What the page may see and change about Tap.
+extension Console {
+    func tapsResponse() async throws(Problem) -> WebResponse {
+        guard let taps, let stored = await taps.current else { throw .notFound }
+        let status = await taps.station.status
+        let set = stored.settings
+        return .json(
+            JSON.object([
+                "enabled": .bool(set.isEnabled), "mode": .string(set.mode.rawValue),
+                "acquirerURL": .string(set.acquirerURL), "acquirerLogin": .string(set.acquirerLogin),
+                "acquirerPasswordSet": .bool(stored.hasPassword), "terminalID": .string(set.terminalID),
+                "walletProjectID": .string(set.walletProjectID),
+                "serviceUUID": .string(set.serviceText),
+                "acceptUnknownSignal": .bool(set.acceptsUnknownSignal),
+                "tapThreshold": .integer(Int64(set.thresholds.tap)), "nearThreshold": .integer(Int64(set.thresholds.near)),
+                "openThreshold": .integer(Int64(set.thresholds.open)),
+                "taggedThreshold": .integer(Int64(set.thresholds.tagged)),
+                "tipMode": .string(set.tips.mode.rawValue),
+                "tipMaximumPercent": .integer(Int64(set.tips.maximumPercent)),
+                "tipPresets": .string(set.tips.presetsPercent.map(String.init).joined(separator: ", ")),
+                "offlineAllowed": .bool(set.offline.isAllowed),
+                "offlineFloorMinor": .integer(set.offline.floorMinorUnits),
+                "offlineTotalMinor": .integer(set.offline.totalMinorUnits),
+                "offlineHours": .integer(Int64(set.offline.maximumHours)),
+                "shortCodeAboveMinor": .integer(set.shortCodeAboveMinorUnits ?? 0),
+                "light": Self.light(status.light), "waiting": .integer(Int64(status.waiting)),
+                "version": .integer(Int64(stored.version)),
+            ]).text
+        )
+    }
+
+    private static func light(_ light: TapStatus.Light) -> JSON {
+        switch light {
+        case .off: JSON.object(["state": .string("off"), "message": .null, "action": .null])
+        case .ready: JSON.object(["state": .string("ready"), "message": .null, "action": .null])
+        case .hindered(let reason):
+            JSON.object([
+                "state": .string("hindered"), "message": .string(reason.message), "action": .string(reason.action),
+            ])
+        }
+    }
+
+    func saveTaps(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        guard let taps, let current = await taps.current else { throw .notFound }
+        let (form, password, version) = try Self.tapForm(request)
+        if let version, version != Int64(current.version) { throw Self.problem(SettingsError.conflict) }
+        let sendsMoneyElsewhere =
+            form.acquirerURL.map { $0 != current.settings.acquirerURL } ?? false
+            || form.acquirerLogin.map { $0 != current.settings.acquirerLogin } ?? false
+            || form.acquirerPassword?.isEmpty == false
+        if sendsMoneyElsewhere, current.version > 0 { try await requirePassword(password, from: request.peerAddress) }
+        do throws(SettingsError) {
+            _ = try await taps.save(form, replacing: current.version, by: Self.staff)
+        } catch {
+            await entrance.audit("taps", "refused", "", by: Self.staff, from: request.peerAddress)
+            throw Self.problem(error)
+        }
+        await settings.railsChanged()
+        await entrance.audit("taps", "ok", "", by: Self.staff, from: request.peerAddress)
+        return try await tapsResponse()
+    }
+
+    private static func tapForm(_ request: WebRequest) throws(Problem) -> (
+        TapForm, password: String?, version: Int64?
+    ) {
+        var fields = try Form(request.body)
+        var form = TapForm()
+        form.isEnabled = fields.bool("enabled")
+        form.mode = fields.optionalText("mode", limit: 20)
+        form.acquirerURL = fields.optionalText("acquirerURL", limit: 500)
+        form.acquirerLogin = fields.optionalText("acquirerLogin", limit: 300)
+        form.acquirerPassword = fields.optionalText("acquirerPassword", limit: 500)
+        form.terminalID = fields.optionalText("terminalID", limit: 100)
+        form.serviceUUID = fields.optionalText("serviceUUID", limit: 40)
+        form.walletProjectID = fields.optionalText("walletProjectID", limit: 100)
+        form.acceptsUnknownSignal = fields.bool("acceptUnknownSignal")
+        form.tapThreshold = fields.integer("tapThreshold")
+        form.nearThreshold = fields.integer("nearThreshold")
+        form.openThreshold = fields.integer("openThreshold")
+        form.taggedThreshold = fields.integer("taggedThreshold")
+        form.tipMode = fields.optionalText("tipMode", limit: 20)
+        form.tipMaximumPercent = fields.integer("tipMaximumPercent")
+        form.tipPresets = fields.optionalText("tipPresets", limit: 100)
+        form.isOfflineAllowed = fields.bool("offlineAllowed")
+        form.offlineFloorMinor = fields.integer("offlineFloorMinor")
+        form.offlineTotalMinor = fields.integer("offlineTotalMinor")
+        form.offlineHours = fields.integer("offlineHours")
+        form.shortCodeAboveMinor = fields.integer("shortCodeAboveMinor")
+        let password = fields.optionalText("password", limit: 1000)
+        let version = fields.integer("version")
+        try fields.finish()
+        return (form, password, version)
+    }
+
+    func takeBack(_ id: ChargeID, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        guard let taps else { throw .notFound }
+        do throws(TakeBackRefusal) {
+            try await desk.takeBack(id, by: taps.station)
+        } catch {
+            await entrance.audit("charge.take-back", "refused", id.rawValue, by: Self.staff, from: request.peerAddress)
+            let reason = error.reason
+            let status = error == .unclear ? 503 : 409
+            throw Problem(status, reason.code, reason.message, reason.action)
+        }
+        await entrance.audit("charge.take-back", "ok", id.rawValue, by: Self.staff, from: request.peerAddress)
+        return try await charge { () throws(ChargeRefusal) in try await desk.charge(id) }
+    }
+}

@@ -1,0 +1,98 @@
+public import TapProtocol
+
+/// Everything that makes a payment payable. Source: BPP/1, section 20.
+public struct TapBundle: Sendable, Hashable {
+    public let certificate: Signed<TerminalCertificate>
+    public let request: Signed<PaymentRequest>
+    public let pass: Signed<PaymentPass>
+    public let accept: Signed<PaymentAcceptance>
+    public let claim: Signed<PaymentClaim>
+
+    public init(
+        certificate: Signed<TerminalCertificate>,
+        request: Signed<PaymentRequest>,
+        pass: Signed<PaymentPass>,
+        accept: Signed<PaymentAcceptance>,
+        claim: Signed<PaymentClaim>
+    ) {
+        (self.certificate, self.request, self.pass) = (certificate, request, pass)
+        (self.accept, self.claim) = (accept, claim)
+    }
+}
+
+/// What the acquirer made of one question about one payment. Nothing in it is believed before its signature is checked.
+public enum TapWord: Sendable, Equatable {
+    case receipt(Signed<PaymentReceipt>)
+    /// Money may be moving.
+    case inProgress(askAgainAfter: Duration?)
+    /// It knows no claim of this payment.
+    case unknownPayment
+    /// It can never be paid any more, and never was.
+    case voided
+    /// A "no" for good: this request did not take effect and never will.
+    case refused(code: String)
+    /// A "no" for now. Nothing happened.
+    case notNow(code: String, retryAfter: Duration?)
+    /// It may have arrived.
+    case noAnswer(reason: String)
+    /// No byte left the terminal.
+    case unreachable(reason: String)
+
+    /// True where the acquirer was there and spoke.
+    var isAnAnswer: Bool {
+        switch self {
+        case .receipt, .inProgress, .unknownPayment, .voided, .refused, .notNow: true
+        case .noAnswer, .unreachable: false
+        }
+    }
+}
+
+/// What became of a payment that was taken offline. Source: BPP/1, section 16.3.
+public struct TapSyncAnswer: Sendable, Equatable {
+    public enum Verdict: String, Sendable, CaseIterable {
+        case settled, duplicate, late, expired, revoked, conflict, cancelled, refused, waiting
+    }
+    public let paymentID: PaymentID
+    public let acceptHash: ObjectHash
+    public let verdict: Verdict
+    /// Whether the merchant has the money.
+    public let isPaid: Bool
+    public let receipt: Signed<PaymentReceipt>?
+
+    public init(
+        paymentID: PaymentID,
+        acceptHash: ObjectHash,
+        verdict: Verdict,
+        isPaid: Bool,
+        receipt: Signed<PaymentReceipt>?
+    ) {
+        (self.paymentID, self.acceptHash, self.verdict) = (paymentID, acceptHash, verdict)
+        (self.isPaid, self.receipt) = (isPaid, receipt)
+    }
+}
+
+/// The acquirer as the Tap rail needs it: one account at one address. No call throws; each ends when its task is cancelled.
+public protocol TapAcquirer: Sendable {
+    /// Where it is: payments made elsewhere are not asked about here.
+    var url: String { get }
+    /// Hands a bundle in. The same bundle may be handed in as often as is needed; it moves money once.
+    func execute(_ bundle: TapBundle) async -> TapWord
+    func status(of payment: PaymentID) async -> TapWord
+    /// Takes a payment back: one that is paid is given back, one that is unknown can never be paid after.
+    func void(_ payment: PaymentID) async -> TapWord
+    /// Nil where no usable answer came.
+    func synchronise(_ bundles: [TapBundle], isClockSet: Bool) async -> [TapSyncAnswer]?
+    /// Its keys as they are now; nil where no usable answer came.
+    func keys(issuer: String) async -> GatewayKeys?
+    /// A certificate for the terminal's keys.
+    func certificate(for keys: TapTerminalKeys) async -> TapCertificateAnswer
+}
+
+/// What the acquirer said to a terminal that wants a certificate.
+public enum TapCertificateAnswer: Sendable, Equatable {
+    /// With the keys that it opens under.
+    case issued(Signed<TerminalCertificate>, GatewayKeys)
+    /// This terminal is not taken. Charges go on without Tap.
+    case refused(code: String)
+    case noAnswer(reason: String)
+}

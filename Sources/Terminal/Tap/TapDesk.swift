@@ -1,0 +1,386 @@
+import FoundationEssentials
+public import Acquirer
+public import Journal
+public import Logging
+public import Payments
+import TapProtocol
+import WalletConnectPay
+
+/// The Tap settings in force, with who set them.
+public struct StoredTapSettings: Sendable, Equatable {
+    public let settings: TapSettings
+    public let version: Int
+    /// Whether the acquirer's password is stored. It never leaves the terminal.
+    public let hasPassword: Bool
+}
+
+/// Keeps what the merchant set about Tap, the terminal's keys and its certificate, and gives the station what it works with.
+public actor TapDesk {
+    /// Makes a client of the acquirer at an address.
+    public typealias Connect = @Sendable (_ url: String) throws -> AcquirerClient
+
+    let journal: Journal
+    let desk: ChargeDesk
+    public nonisolated let station: TapStation
+    let clock: TerminalClock
+    let logger: Logger
+    private let acquirers: GatewayPolicy
+    private let connect: Connect
+    private let turn = Turnstile()
+    private static let document = "tap"
+    private static let certificateDocument = "tap-certificate"
+    private static let passwordName = "tap-acquirer-password"
+
+    /// Nil before ``load()``.
+    public private(set) var current: StoredTapSettings?
+    private var acquirer: (any TapAcquirer)?
+    private var keys: TapTerminalKeys?
+    private var kept: KeptCertificate?
+    private var tag: TerminalTag?
+    private var tagMadeAt = Duration.zero
+    private var hindrance: Reason?
+    private var makeWallet: (@Sendable (_ projectID: String) async -> (any TapWalletGateway)?)?
+
+    /// A certificate is renewed once it is this old.
+    static let renewAfter = Duration.seconds(86_400)
+
+    struct KeptCertificate {
+        var certificate: Signed<TerminalCertificate>
+        var trusted: GatewayKeys
+        var acquirerURL: String
+        var madeAt: WallTime
+    }
+
+    public init(
+        journal: Journal,
+        desk: ChargeDesk,
+        station: TapStation,
+        acquirers: GatewayPolicy,
+        clock: TerminalClock,
+        logger: Logger,
+        connect: @escaping Connect
+    ) {
+        (self.journal, self.desk, self.station) = (journal, desk, station)
+        (self.clock, self.logger, self.acquirers, self.connect) = (clock, logger, acquirers, connect)
+    }
+
+    /// The rail for the charge desk; nil while Tap is switched off and nothing of it is open.
+    public var rail: (any RailDriver)? {
+        get async {
+            let isWaiting = await station.waiting > 0
+            return current?.settings.isEnabled == true || isWaiting ? TapRail(station: station) : nil
+        }
+    }
+
+    /// Takes the way to the WalletConnect Pay gateway, for wallets without network.
+    public func serveWallets(_ make: @escaping @Sendable (_ projectID: String) async -> (any TapWalletGateway)?) {
+        makeWallet = make
+    }
+
+    // MARK: - Settings
+
+    /// Reads what was set earlier and puts it into force. Call once, before charges are taken.
+    public func load() async throws(JournalError) {
+        await station.serve(desk)
+        await station.queueChanged()
+        let stored = try await journal.document(Self.document)
+        var settings = TapSettings()
+        if let stored {
+            do { settings = try JSONDecoder().decode(TapSettings.self, from: Data(stored.bytes)) } catch {
+                throw .corrupt(detail: "the Tap settings cannot be read: \(error)")
+            }
+        }
+        let password = try await password()
+        current = StoredTapSettings(settings: settings, version: stored?.version ?? 0, hasPassword: password != nil)
+        keys = try await terminalKeys()
+        kept = try await keptCertificate()
+        acquirer = nil
+        if settings.isEnabled, let password {
+            do {
+                let account = TapAccount(
+                    client: try connect(settings.acquirerURL),
+                    identifier: settings.acquirerLogin,
+                    password: password
+                )
+                let clock = clock
+                acquirer = TapAcquirerClient(
+                    account: account,
+                    url: settings.acquirerURL,
+                    terminalID: settings.terminalID
+                ) {
+                    Int(clock.wallTime().secondsSince1970)
+                }
+            } catch {
+                hindrance = Reason(
+                    code: "acquirer_address",
+                    message: "The acquirer’s address cannot be used.",
+                    action: "Correct it in the settings."
+                )
+            }
+        }
+        await putIntoForce()
+    }
+
+    /// What is wrong with a form, by field; empty where it could be saved.
+    public func validate(_ form: TapForm) -> [String: Reason] {
+        do throws(FormErrors) {
+            _ = try form.checked(
+                over: current?.settings ?? TapSettings(),
+                hasPassword: keepsPassword(form),
+                acquirers: acquirers
+            )
+            return [:]
+        } catch { return error.fields }
+    }
+
+    /// The stored password belongs to the stored acquirer: sent to another address it would be given away.
+    private func keepsPassword(_ form: TapForm) -> Bool {
+        guard let current, current.hasPassword else { return false }
+        return form.acquirerURL == nil || form.acquirerURL == current.settings.acquirerURL
+    }
+
+    /// Checks and stores a form, and puts it into force at once. Payments under way keep what they were made with.
+    /// - Parameter version: Of the settings that the form was made from; 0: there were none.
+    /// - Throws: ``SettingsError``: nothing has changed.
+    public func save(
+        _ form: TapForm,
+        replacing version: Int,
+        by actor: Actor
+    ) async throws(SettingsError) -> StoredTapSettings {
+        await turn.enter()
+        defer { turn.leave() }
+        guard version == current?.version ?? 0 else { throw .conflict }
+        let settings: TapSettings
+        do throws(FormErrors) {
+            settings = try form.checked(
+                over: current?.settings ?? TapSettings(),
+                hasPassword: keepsPassword(form),
+                acquirers: acquirers
+            )
+        } catch { throw .invalid(error) }
+        do throws(JournalError) {
+            let bytes: [UInt8]
+            do { bytes = Array(try JSONEncoder().encode(settings)) } catch {
+                throw JournalError.unavailable(detail: "the Tap settings cannot be written: \(error)")
+            }
+            let typed = form.acquirerPassword.flatMap { $0.isEmpty ? nil : $0 }
+            let change = try await journal.setDocument(
+                Self.document,
+                bytes,
+                expecting: version == 0 ? nil : version,
+                with: typed.map { SecretChange(name: Self.passwordName, bytes: Array($0.utf8)) },
+                by: actor,
+                at: clock.wallTime()
+            )
+            if case .stored = change {
+                try await load()
+                wake?.yield()
+                if let current { return current }
+            }
+        } catch { throw .journal(error) }
+        throw .conflict
+    }
+
+    private func password() async throws(JournalError) -> Secret? {
+        do throws(JournalError) {
+            return try await journal.secret(Self.passwordName).map { Secret(String(decoding: $0, as: UTF8.self)) }
+        } catch {
+            guard case .corrupt(let detail) = error else { throw error }
+            logger.error("the acquirer's password cannot be read; enter it again", metadata: ["error": "\(detail)"])
+            return nil
+        }
+    }
+
+    // MARK: - Keys and certificate
+
+    private func terminalKeys() async throws(JournalError) -> TapTerminalKeys {
+        let agreement = try await secret("tap-agreement-key")
+        let signing = try await secret("tap-signing-key")
+        do {
+            return TapTerminalKeys(
+                agreement: try AgreementKey(bytes: agreement),
+                signer: try Ed25519Signer(seed: signing)
+            )
+        } catch { throw .corrupt(detail: "the terminal's keys cannot be read: \(error)") }
+    }
+
+    /// 32 bytes that this terminal has made for itself.
+    private func secret(_ name: String) async throws(JournalError) -> [UInt8] {
+        if let stored = try await journal.secret(name) { return stored }
+        var generator = SystemRandomNumberGenerator()
+        let fresh = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        try await journal.setSecret(name, fresh, by: .terminal, at: clock.wallTime())
+        return fresh
+    }
+
+    private func keptCertificate() async throws(JournalError) -> KeptCertificate? {
+        guard let stored = try await journal.document(Self.certificateDocument) else { return nil }
+        guard case .map(let map)? = try? CBOR(decoding: stored.bytes), case .bytes(let bytes)? = map[1],
+            case .text(let url)? = map[2], case .array(let items)? = map[3],
+            let certificate = try? Signed<TerminalCertificate>(decoding: bytes)
+        else { return nil }  // Renewed as if there were none.
+        var trusted = GatewayKeys()
+        for case .array(let parts) in items {
+            guard parts.count == 3, case .text(let issuer) = parts[0], case .bytes(let id) = parts[1],
+                case .bytes(let key) = parts[2]
+            else { return nil }
+            trusted.add(issuer: issuer, keyID: id, ed25519: key)
+        }
+        return KeptCertificate(
+            certificate: certificate,
+            trusted: trusted,
+            acquirerURL: url,
+            madeAt: stored.changedAt
+        )
+    }
+
+    /// Shows at the desk how Tap stands, until cancelled.
+    public func show() async {
+        for await status in await station.statuses() { await desk.setTap(status) }
+    }
+
+    /// Returns once Tap has been switched on: before that the radio is left alone.
+    public func waitUntilEnabled() async {
+        let changes = await station.changesFromNow()
+        if current?.settings.isEnabled == true { return }
+        for await _ in changes where current?.settings.isEnabled == true { return }
+    }
+
+    /// Renews the certificate and the tag in time, and tries again while there is none. Runs until cancelled.
+    public func run() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        wake = continuation
+        var pause = Duration.seconds(5)
+        while !Task.isCancelled {
+            let isDone = await renew()
+            pause = isDone ? .seconds(3600) : min(pause * 2, .seconds(60))
+            let wait = isDone ? .seconds(3600) : pause
+            await withTaskGroup { group in
+                group.addTask { try? await self.clock.sleep(wait) }  // Cancelled: the terminal stops.
+                group.addTask { for await _ in stream { return } }
+                await group.next()
+                group.cancelAll()
+            }
+            if isDone { pause = .seconds(5) }
+        }
+    }
+    private var wake: AsyncStream<Void>.Continuation?
+
+    /// True where there is nothing to try again soon.
+    private func renew() async -> Bool {
+        guard let settings = current?.settings, settings.isEnabled, let acquirer, let keys else { return true }
+        let now = clock.wallTime()
+        if let kept, kept.acquirerURL == settings.acquirerURL, isOurs(kept, settings),
+            kept.madeAt.duration(to: now) < Self.renewAfter
+        {
+            // Also says whether the acquirer is there.
+            if let trusted = await acquirer.keys(issuer: kept.certificate.payload.issuer) {
+                await station.note(online: true)
+                if trusted != kept.trusted { await keep(kept.certificate, trusted, at: kept.acquirerURL) }
+            } else {
+                await station.note(online: false)
+                return false
+            }
+            await putIntoForce()
+            return true
+        }
+        switch await acquirer.certificate(for: keys) {
+        case .issued(let certificate, let trusted):
+            let check = RequestCheck(trusted: trusted, environment: certificate.payload.environment)
+            let milliseconds = Int(now.millisecondsSince1970)
+            guard
+                (try? check.check(certificate, terminalKey: keys.agreement.publicKey, nowMilliseconds: milliseconds))
+                    != nil
+            else {
+                hinder("certificate_invalid", "The acquirer’s certificate does not fit this terminal or this time.")
+                return await refresh(false)
+            }
+            await station.note(online: true)
+            await keep(certificate, trusted, at: settings.acquirerURL)
+            hindrance = nil
+            return await refresh(true)
+        case .refused(let code):
+            await station.note(online: true)
+            hinder("acquirer_refuses", "The acquirer does not take this terminal (\(Reason.clean(code))).")
+            return await refresh(false)
+        case .noAnswer(let reason):
+            await station.note(online: false)
+            hinder("acquirer_silent", "The acquirer cannot be reached (\(Reason.clean(reason))).")
+            return await refresh(false)
+        }
+    }
+
+    private func hinder(_ code: String, _ message: String) {
+        hindrance = Reason(
+            code: code,
+            message: message + " Charges go on by QR code.",
+            action: "Check the acquirer’s settings and the network."
+        )
+    }
+
+    private func refresh(_ isDone: Bool) async -> Bool {
+        await putIntoForce()
+        return isDone
+    }
+
+    private func keep(_ certificate: Signed<TerminalCertificate>, _ trusted: GatewayKeys, at url: String) async {
+        let items = trusted.all.sorted { ($0.issuer, $0.keyID.hexadecimal) < ($1.issuer, $1.keyID.hexadecimal) }
+            .map { CBOR.array([.text($0.issuer), .bytes($0.keyID), .bytes($0.ed25519)]) }
+        let body: CBORMap = [1: .bytes(certificate.encoded), 2: .text(url), 3: .array(items)]
+        let now = clock.wallTime()
+        kept = KeptCertificate(certificate: certificate, trusted: trusted, acquirerURL: url, madeAt: now)
+        do throws(JournalError) {
+            _ = try await journal.setDocument(
+                Self.certificateDocument,
+                CBOR.map(body).encoded,
+                expecting: .any,
+                by: .terminal,
+                at: now
+            )
+        } catch {
+            logger.error("the certificate is not kept", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func isOurs(_ kept: KeptCertificate, _ settings: TapSettings) -> Bool {
+        kept.certificate.payload.staticKey == keys?.agreement.publicKey
+            && kept.certificate.payload.terminalID == settings.terminalID
+    }
+
+    private func putIntoForce() async {
+        guard let settings = current?.settings, settings.isEnabled, let keys else { return await station.use(nil) }
+        let now = clock.wallTime().secondsSince1970
+        guard let acquirer, let kept, kept.acquirerURL == settings.acquirerURL, isOurs(kept, settings),
+            Int64(kept.certificate.payload.notAfterSeconds) > now
+        else {
+            let none = Reason(
+                code: "no_certificate",
+                message: "The terminal has no certificate of the acquirer yet. Charges go on by QR code.",
+                action: "Check the acquirer’s settings and the network."
+            )
+            return await station.use(nil, because: hindrance ?? none)
+        }
+        await station.use(
+            TapStation.Setup(
+                settings: settings,
+                credentials: TapCredentials(keys: keys, certificate: kept.certificate, trusted: kept.trusted),
+                acquirer: acquirer,
+                tag: freshTag(keys, kept.certificate.payload.merchantName),
+                wallet: settings.walletProjectID.isEmpty ? nil : await makeWallet?(settings.walletProjectID)
+            )
+        )
+    }
+
+    /// A new name for the tag each day: nobody is followed by it.
+    private func freshTag(_ keys: TapTerminalKeys, _ name: String) -> TerminalTag? {
+        if let tag, clock.elapsed() - tagMadeAt < .seconds(86_400) { return tag }
+        var generator = SystemRandomNumberGenerator()
+        tag = TerminalTag(
+            tagID: (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
+            terminalKey: keys.agreement.publicKey,
+            name: name
+        )
+        tagMadeAt = clock.elapsed()
+        return tag
+    }
+}

@@ -1,0 +1,128 @@
+import Logging
+import Payments
+import TapProtocol
+
+/// How a sale's claim is carried out, and how its end is found out.
+extension TapSale {
+    /// Hands the bundle in and asks until somebody has said how it ended. Source: BPP/1, sections 12.1 and 15.
+    func settle(_ number: Int, submits: Bool) async {
+        let first: [Duration] = submits ? [.seconds(1), .seconds(2), .seconds(4)] : [.seconds(1)]
+        var delays = first[...]
+        var delay = Duration.seconds(4)
+        var tries = 0
+        while isSettling(number) {
+            let pause = await askOnce(number, submits: submits && tries <= first.count)
+            tries += 1
+            guard isSettling(number) else { return }
+            if let next = delays.popFirst() { delay = next } else { delay = min(delay * 2, .seconds(60)) }
+            do { try await clock.sleep(pause.map { max($0, .milliseconds(200)) } ?? delay) } catch { return }
+        }
+    }
+
+    func isSettling(_ number: Int) -> Bool {
+        guard machine.winner?.attempt == number, !Task.isCancelled else { return false }
+        switch machine.state {
+        case .claimed, .executing, .unknown: return true
+        case .open, .done: return false
+        }
+    }
+
+    /// One question about the claim, or one hand-in. How long the acquirer asks to be left alone, where it says so.
+    @discardableResult
+    func askOnce(_ number: Int, submits: Bool) async -> Duration? {
+        guard let bundle = story.bundle, isSettling(number) else { return nil }
+        guard let acquirer = tools.acquirer else {
+            await attempt.record(
+                .silent(
+                    attempt: attempt.id,
+                    reason: "the payment was made at another acquirer than the one that is set now"
+                )
+            )
+            return .seconds(60)
+        }
+        let word = submits ? await acquirer.execute(bundle) : await standing(bundle, at: acquirer)
+        await tools.host.note(word)
+        return await take(word, bundle, number, from: acquirer)
+    }
+
+    /// How the payment stands; one that the acquirer does not know is handed in within its time, and else made impossible.
+    private func standing(_ bundle: TapBundle, at acquirer: any TapAcquirer) async -> TapWord {
+        let word = await acquirer.status(of: name.payment)
+        guard word == .unknownPayment else { return word }
+        let age = Duration.milliseconds(nowMilliseconds - bundle.claim.payload.claimedAtMilliseconds)
+        return age < tools.timers.submission
+            ? await acquirer.execute(bundle) : await acquirer.void(name.payment)
+    }
+
+    private func take(
+        _ word: TapWord,
+        _ bundle: TapBundle,
+        _ number: Int,
+        from acquirer: any TapAcquirer
+    ) async -> Duration? {
+        await turn.enter()
+        defer { turn.leave() }
+        guard isSettling(number) else { return nil }
+        switch word {
+        case .receipt(let receipt):
+            await handle(.submitted)
+            do throws(ReceiptRefusal) {
+                await believe(receipt, try receiptCheck.check(receipt, status: nil), .gateway)
+            } catch {
+                tools.logger.error(
+                    "the acquirer's receipt does not fit and is not booked",
+                    metadata: ["payment": "\(name.payment)", "why": "\(error)"]
+                )
+            }
+        case .inProgress(let pause):
+            await handle(.submitted)
+            return pause
+        case .voided: await handle(.voidConfirmed)
+        case .refused(let code): await refused(code, by: acquirer)
+        case .notNow(_, let pause): return pause
+        case .unknownPayment: break
+        case .noAnswer(let reason), .unreachable(let reason):
+            await attempt.record(.silent(attempt: attempt.id, reason: reason))
+        }
+        return nil
+    }
+
+    /// A "no" for good to this bundle. What ends the payment is the acquirer's word that it can never be paid.
+    private func refused(_ code: String, by acquirer: any TapAcquirer) async {
+        tools.logger.warning("the acquirer refuses the payment", metadata: ["code": "\(Reason.clean(code))"])
+        let word = await acquirer.void(name.payment)
+        await tools.host.note(word)
+        switch word {
+        case .voided:
+            refusalCode = code
+            await handle(.voidConfirmed)
+        case .receipt(let receipt):
+            if let status = try? receiptCheck.check(receipt, status: nil) {
+                if status == .cancelled, receipt.payload.transactionID == nil { refusalCode = code }
+                await believe(receipt, status, .gateway)
+            }
+        case .inProgress, .unknownPayment, .refused, .notNow, .noAnswer, .unreachable: break
+        }
+    }
+
+    /// The acquirer's answer to a payment that was taken offline.
+    func take(_ answer: TapSyncAnswer) async {
+        await turn.enter()
+        defer { turn.leave() }
+        guard machine.state == .done(.acceptedOffline), answer.acceptHash == story.claim?.payload.acceptHash,
+            answer.verdict != .waiting
+        else { return }
+        let settled = TapRecord.settled(answer.verdict, isPaid: answer.isPaid)
+        if let receipt = answer.receipt, let status = try? receiptCheck.check(receipt, status: nil) {
+            await handle(
+                .receipt(.gateway, status, nowMilliseconds: nowMilliseconds),
+                with: [settled, .receipt(receipt)]
+            )
+        } else if !answer.isPaid, answer.verdict != .settled, answer.verdict != .late {
+            // No receipt, no money: the merchant's loss, and why.
+            refusalCode = "offline_\(answer.verdict.rawValue)"
+            await handle(.voidConfirmed, with: [settled])
+        }
+        await tools.host.queueChanged()
+    }
+}

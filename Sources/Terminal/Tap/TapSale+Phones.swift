@@ -1,0 +1,275 @@
+import Logging
+import Payments
+import TapProtocol
+
+/// What phones say to a sale.
+extension TapSale {
+    /// A phone has said HELLO. What to offer it; nil where it is not to be asked.
+    func admit(_ hello: Hello, _ way: TapLink) async -> TerminalOffer? {
+        await turn.enter()
+        defer { turn.leave() }
+        let link = story.link(of: hello.sessionID)
+        // Names of sessions can be copied: who is there already keeps the place.
+        guard links[link] == nil, !story.declined.contains(hello.sessionID) else { return nil }
+        guard canOffer else { return nil }
+        var actions = machine
+        if actions.handle(.linkReady(link)) == [.close(link)] { return nil }
+        links[link] = way
+        answering = nil
+        await handle(.linkReady(link))
+        let isTaken = pending.map { $0.link != link } ?? walletWinner.map { $0 != link } ?? false
+        if isTaken, isOpen {
+            await way.allowSilence(true)
+            await way.send(.hold(name.payment))
+        }
+        return TerminalOffer(
+            certificate: story.certificate,
+            request: story.request,
+            timeSeconds: nowMilliseconds / 1000,
+            capabilities: tools.wallet == nil ? nil : .runsGateway
+        )
+    }
+
+    /// A request is shown only under the keys it was made under.
+    private var canOffer: Bool { story.certificate.payload.staticKey == tools.credentials.keys.agreement.publicKey }
+
+    /// Which link this is.
+    private func name(of way: TapLink) -> LinkID? { links.first { $0.value === way }?.key }
+
+    func ended(_ way: TapLink, because reason: String) async {
+        await turn.enter()
+        defer { turn.leave() }
+        guard let link = name(of: way) else { return }
+        links[link] = nil
+        prompting.remove(link)
+        visits[link] = nil
+        if walletWinner == link, !isWalletTold { await recover(link) }
+        tools.logger.debug("link ended", metadata: ["payment": "\(name.payment)", "reason": "\(Reason.clean(reason))"])
+        await handle(.linkLost(link))
+        await tools.host.changed()
+    }
+
+    func refused(_ code: TapErrorCode, answering number: Int, by way: TapLink) async {
+        await turn.enter()
+        defer { turn.leave() }
+        guard let link = name(of: way) else { return }
+        answering = number
+        await handle(code == .unknownType ? .unknownType(link) : .unexpected(link))
+    }
+
+    func received(_ message: TapMessage, by way: TapLink) async {
+        await turn.enter()
+        defer { turn.leave() }
+        guard let link = name(of: way) else { return }
+        answering = message.number
+        defer { answering = nil }
+        if let about = message.body.paymentID, about != name.payment {
+            await way.send(.error(about, .notThisRequest, text: nil), answering: message.number)
+            return
+        }
+        switch message.body {
+        case .received(let notice):
+            noteClock(notice)
+            await handle(.phoneSpoke(link))
+        case .keepAlive: await handle(.phoneSpoke(link))
+        case .accept(let accept, let pass): await take(accept, pass, from: link)
+        case .cancelledByPayer: await declined(link)
+        case .result(_, let status, let receipt, _): await take(receipt, status, from: link)
+        case .error(_, let code, _):
+            tools.logger.info("a phone answers with an error", metadata: ["code": "\(code.rawValue)"])
+            await handle(.errorFromPhone(link))
+        case .bye: break  // The link's end follows.
+        case .ping(let bytes): await way.send(.pong(bytes), answering: message.number)
+        case .acknowledge, .pong: break
+        case .accounts, .choose, .signatures: await takeWallet(message.body, from: link)
+        case .request, .claim, .hold, .reopen, .otherPaid, .cancelledByTerminal, .options, .sign:
+            await handle(.unexpected(link))
+        }
+    }
+
+    /// A phone whose clock is far off cannot pay; which of the two is wrong, people must see.
+    private func noteClock(_ notice: ReceivedNotice) {
+        let skew = notice.timeSeconds - nowMilliseconds / 1000
+        guard abs(skew) > 300 else { return }
+        tools.logger.warning("the phone's clock differs", metadata: ["seconds": "\(skew)"])
+    }
+
+    private func declined(_ link: LinkID) async {
+        let sid = story.sessions.first { $0.value == link }?.key ?? []
+        let isOpenToHim = machine.state == .open && pending?.link != link
+        guard isOpenToHim || machine.winner?.link != link && pending?.link != link else {
+            // Crossing: the accept came first. Where the charge is still being asked, the payer hears the claim next.
+            if machine.state == .open {
+                await links[link]?.send(.error(name.payment, .tooLateToCancel, text: nil), answering: answering)
+            } else {
+                await handle(.cancelledByPayer(link))
+            }
+            return
+        }
+        await handle(.cancelledByPayer(link), with: isOver ? [] : [.declined(sid: sid)])
+    }
+
+    // MARK: - Accepts
+
+    private func take(
+        _ accept: Signed<PaymentAcceptance>,
+        _ pass: Signed<PaymentPass>,
+        from link: LinkID
+    ) async {
+        if walletWinner != nil, machine.state == .open {
+            await links[link]?.allowSilence(true)
+            await links[link]?.send(.hold(name.payment))
+            return
+        }
+        if let pending, machine.state == .open {
+            // The same again is answered with the claim; another one waits.
+            if pending.accept.hash != accept.hash {
+                await links[link]?.allowSilence(true)
+                await links[link]?.send(.hold(name.payment))
+            }
+            return
+        }
+        let check = AcceptanceCheck(
+            trusted: tools.credentials.trusted,
+            request: story.request,
+            maximumTotal: story.certificate.payload.maximumAmount,
+            isOpen: machine.state == .open,
+            isTerminalOnline: await tools.host.isOnline(),
+            vouchers: await tools.host.voucherBook()
+        )
+        let mode: PaymentClaim.Mode
+        do throws(AcceptanceRefusal) {
+            mode = try check.check(accept, pass: pass, nowMilliseconds: nowMilliseconds)
+        } catch {
+            if machine.state == .open {
+                tools.logger.info(
+                    "an accept is refused",
+                    metadata: ["check": "\(error.check)", "code": "\(error.code.rawValue)"]
+                )
+            }
+            await handle(.accept(link, .invalid(accept.hash, error.code)))
+            return
+        }
+        let sid = story.sessions.first { $0.value == link }?.key ?? []
+        guard await keep([.accepted(sid: sid, accept, pass)]) else {
+            await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
+            return
+        }
+        pending = Pending(
+            link: link,
+            sid: sid,
+            accept: accept,
+            mode: mode,
+            isTerminalOnline: check.isTerminalOnline
+        )
+        acceptNumbers[link] = answering
+        await links[link]?.allowSilence(true)
+        jobs.continuation.yield(.claim)
+    }
+
+    /// Asks the charge whether this accept may move money; may take as long as another way to pay needs to be taken back.
+    func askForClaim() async {
+        guard let pending else { return }
+        let answer = await attempt.claim(tipMinorUnits: Int64(pending.accept.payload.tip))
+        await turn.enter()
+        defer { turn.leave() }
+        guard self.pending?.accept.hash == pending.accept.hash else { return }
+        guard machine.state == .open else { return self.pending = nil }
+        switch answer {
+        case .granted:
+            guard await claim(pending) else {
+                // The journal cannot take it: nothing has been promised. Again soon; the charge's answer stays.
+                jobs.continuation.yield(.claim)
+                try? await clock.sleep(.seconds(2))  // Cancelled: the terminal stops, and the accept is asked for again.
+                return
+            }
+            self.pending = nil
+        case .refused(let refusal):
+            self.pending = nil
+            await drop(pending, refusal)
+        }
+    }
+
+    /// The accept wins: claim and winner are on disk before the phone hears of it.
+    private func claim(_ pending: Pending) async -> Bool {
+        let claim: Signed<PaymentClaim>
+        do throws(SigningFailure) {
+            claim = try Signed(
+                signing: PaymentClaim(
+                    paymentID: name.payment,
+                    acceptHash: pending.accept.hash,
+                    claimedAtMilliseconds: nowMilliseconds,
+                    attempt: machine.attempt,
+                    mode: pending.mode
+                ),
+                with: tools.credentials.keys.signer
+            )
+        } catch {
+            tools.logger.error("a claim cannot be signed", metadata: ["error": "\(error.reason)"])
+            return false
+        }
+        answering = acceptNumbers[pending.link] ?? 1
+        defer { answering = nil }
+        let record: TapRecord =
+            pending.mode == .online
+            ? .claimed(sid: pending.sid, claim, isTerminalOnline: pending.isTerminalOnline)
+            : .promised(sid: pending.sid, claim)
+        return await handle(
+            .accept(
+                pending.link,
+                .valid(pending.accept.hash, pending.mode, isTerminalOnline: pending.isTerminalOnline)
+            ),
+            with: [record]
+        )
+    }
+
+    /// The charge does not want this payment any more.
+    private func drop(_ pending: Pending, _ refusal: ClaimRefusal) async {
+        switch refusal {
+        case .over: await handle(.cancelRequested)
+        case .beaten: await handle(.closedByRail)
+        case .unrecorded:
+            await links[pending.link]?.allowSilence(false)
+            await links[pending.link]?.send(.error(name.payment, .backendUnreachable, text: nil))
+            for (link, way) in links where link != pending.link {
+                await way.allowSilence(false)
+                await way.send(.reopen(name.payment, attempt: machine.attempt))
+            }
+            if isCancelWanted { await handle(.cancelRequested) }
+        }
+    }
+
+    // MARK: - Results
+
+    private func take(_ receipt: Signed<PaymentReceipt>?, _ status: PaymentStatus, from link: LinkID) async {
+        do throws(ReceiptRefusal) {
+            let said = try receiptCheck.check(receipt, status: status)
+            guard let receipt else { return }
+            await believe(receipt, said, .phone(link))
+        } catch {
+            await handle(.receiptRefused(link))
+        }
+    }
+
+    var receiptCheck: ReceiptCheck {
+        ReceiptCheck(
+            trusted: tools.credentials.trusted,
+            issuer: story.certificate.payload.issuer,
+            request: story.request,
+            accept: story.claim == nil ? nil : story.accepted?.accept
+        )
+    }
+
+    /// A receipt that has passed its check.
+    func believe(
+        _ receipt: Signed<PaymentReceipt>,
+        _ status: PaymentStatus,
+        _ source: TerminalPayment.ReceiptSource
+    ) async {
+        let isNews = story.receipt != receipt
+        await handle(
+            .receipt(source, status, nowMilliseconds: nowMilliseconds),
+            with: isNews ? [.receipt(receipt)] : []
+        )
+    }
+}

@@ -1,0 +1,201 @@
+import Logging
+import Payments
+import TapProtocol
+
+/// Looking for phones, and connecting to one at a time.
+extension TapStation {
+    func watchRadio() async {
+        for await health in radio.health {
+            radioHealth = health
+            await changed()
+        }
+    }
+
+    /// Looks for phones while somebody wants one.
+    func seek() async {
+        while !Task.isCancelled {
+            guard await wantsPhones else {
+                let changes = changesFromNow()
+                if await wantsPhones { continue }
+                for await _ in changes { break }
+                continue
+            }
+            do {
+                if let phone = try await nextPhone() { await connect(to: phone) }
+            } catch is CancellationError {
+                return
+            } catch {
+                radioHealth = .off(reason: Reason.clean("\(error)"))
+                await changed()
+                do { try await clock.sleep(.seconds(2)) } catch { return }
+            }
+        }
+    }
+
+    /// Whether a phone that is found now would be asked.
+    var wantsPhones: Bool {
+        get async {
+            guard let setup, linked.count < maximumLinks(setup) else { return false }
+            lost = lost.filter { $0.value.until > clock.elapsed() }
+            if !lost.isEmpty { return true }
+            for sale in sales.values where await sale.wantsPhones { return true }
+            return false
+        }
+    }
+
+    private func maximumLinks(_ setup: Setup) -> Int {
+        min(gate?.maximumLinks(at: clock.elapsed()) ?? Self.maximumLinks, Self.maximumLinks)
+    }
+
+    /// Scans until a phone passes the gate, nobody wants one any more, or the scan has lasted long enough.
+    private func nextPhone() async throws -> TapSighting.PhoneAddress? {
+        guard let setup else { return nil }
+        let settings = setup.settings
+        var gate =
+            gate
+            ?? ProximityGate(
+                mode: settings.mode,
+                thresholds: settings.thresholds,
+                service: settings.characteristics.service,
+                tag: setup.tag?.advertisedService,
+                acceptsUnknownSignal: settings.acceptsUnknownSignal
+            )
+        if let phone = choose(&gate) { return phone }
+        let services = gate.services
+        self.gate = gate
+        return try await withThrowingTaskGroup(of: TapSighting.PhoneAddress?.self) { group in
+            group.addTask {
+                for try await sighting in self.radio.sightings(of: services) {
+                    if let phone = await self.see(sighting) { return phone }
+                }
+                try Task.checkCancellation()
+                // A scan that ends by itself is begun again, after a moment.
+                try await self.clock.sleep(.milliseconds(500))
+                return nil
+            }
+            group.addTask {
+                try await self.clock.sleep(self.timers.scan)
+                return nil
+            }
+            group.addTask {
+                for await _ in await self.changesFromNow() where await !self.wantsPhones { return nil }
+                return nil
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+
+    private func see(_ sighting: TapSighting) -> TapSighting.PhoneAddress? {
+        guard var gate else { return nil }
+        gate.see(sighting)
+        defer { self.gate = gate }
+        return choose(&gate)
+    }
+
+    /// The strongest phone that may be tried now.
+    private func choose(_ gate: inout ProximityGate) -> TapSighting.PhoneAddress? {
+        let now = clock.elapsed()
+        return gate.candidates(at: now).first { candidate in
+            guard linked[candidate.address] == nil else { return false }
+            guard let tried = tried[candidate.address] else { return true }
+            return tried.link.state == .seen && now >= tried.notBefore
+        }?.address
+    }
+
+    // MARK: - One phone
+
+    /// Connects and answers the handshake; others wait for no longer than the time limits allow.
+    private func connect(to address: TapSighting.PhoneAddress) async {
+        guard let setup else { return }
+        var phone = tried[address] ?? Tried()
+        _ = phone.link.handle(.gate)
+        tried[address] = phone
+        let characteristics = setup.settings.characteristics
+        do {
+            let connection = try await clock.within(timers.connect) {
+                try await self.radio.connect(address, characteristics: characteristics)
+            }
+            let link = TapLink(connection, address: address, timers: timers, clock: clock)
+            linked[address] = link
+            do throws(TapLink.Failure) {
+                let tag = setup.tag?.tagID
+                try await link.greet(
+                    keys: setup.credentials.keys,
+                    prologue: { hello in
+                        Prologue(service: characteristics.service, tagID: hello.isTagged ? tag : nil)
+                    },
+                    welcome: { hello, link in await self.welcome(hello, link) }
+                )
+            } catch {
+                linked[address] = nil
+                return failed(address, isFinal: error.isUnwanted, "\(error)")
+            }
+            jobs.continuation.yield(.serve(link))
+        } catch {
+            failed(address, isFinal: false, "\(error)")
+        }
+    }
+
+    /// A phone is tried again after a while, three times at most; one that is not wanted, later.
+    private func failed(_ address: TapSighting.PhoneAddress, isFinal: Bool, _ reason: String) {
+        logger.debug("a phone was not asked", metadata: ["reason": "\(Reason.clean(reason))"])
+        var phone = tried[address] ?? Tried()
+        gate?.remove(address)
+        if isFinal {
+            phone.link = TerminalLink()
+            phone.notBefore = clock.elapsed() + .seconds(5)
+        } else {
+            _ = phone.link.handle(.failed)
+            for case .retry(let after) in phone.link.handle(.disconnected) {
+                phone.notBefore = clock.elapsed() + after
+            }
+        }
+        tried[address] = phone
+    }
+
+    /// Which payment a phone is asked for: the one that it left in the middle, else the one that waits.
+    private func welcome(_ hello: Hello, _ link: TapLink) async -> (owner: any TapLink.Owner, offer: TerminalOffer)? {
+        let left = lost[hello.sessionID].flatMap { sales[$0.payment] }
+        var open: [TapSale] = []
+        for sale in sales.values where await sale.isOpen { open.append(sale) }
+        for sale in [left].compactMap(\.self) + open {
+            guard let offer = await sale.admit(hello, link) else { continue }
+            lost[hello.sessionID] = nil
+            return (Visit(sale: sale, station: self), offer)
+        }
+        return nil
+    }
+
+    fileprivate func ended(_ link: TapLink, because reason: String, isWelcome: Bool) async {
+        linked[link.address] = nil
+        failed(link.address, isFinal: isWelcome, reason)
+        await changed()
+    }
+}
+
+/// One phone's visit to a sale: the sale hears what it says, the station when it is gone.
+private struct Visit: TapLink.Owner {
+    let sale: TapSale
+    let station: TapStation
+
+    func received(_ message: TapMessage, by link: TapLink) async { await sale.received(message, by: link) }
+
+    func refused(_ code: TapErrorCode, answering number: Int, by link: TapLink) async {
+        await sale.refused(code, answering: number, by: link)
+    }
+
+    func ended(_ link: TapLink, because reason: String) async {
+        await sale.ended(link, because: reason)
+        await station.ended(link, because: reason, isWelcome: await !sale.isOpen)
+    }
+}
+
+extension TapLink.Failure {
+    var isUnwanted: Bool { if case .unwanted = self { true } else { false } }
+}
+
+extension TapSale {
+    /// An accept that won stops the search.
+    var wantsPhones: Bool { machine.state == .open && pending == nil && walletWinner == nil }
+}

@@ -1,0 +1,333 @@
+import Journal
+public import Logging
+public import Payments
+public import TapProtocol
+
+/// The place where phones are met: one radio, the sales that wait for phones, and what is kept of them.
+///
+/// Charges go on without it: where radio, certificate or acquirer are missing, it says so and takes no payment.
+public actor TapStation {
+    /// What the settings and the acquirer's certificate make of this terminal.
+    public struct Setup: Sendable {
+        public var settings: TapSettings
+        public var credentials: TapCredentials
+        public var acquirer: any TapAcquirer
+        /// Changes each day.
+        public var tag: TerminalTag?
+        /// Nil where wallets without network of their own are not served.
+        public var wallet: (any TapWalletGateway)?
+
+        public init(
+            settings: TapSettings,
+            credentials: TapCredentials,
+            acquirer: any TapAcquirer,
+            tag: TerminalTag? = nil,
+            wallet: (any TapWalletGateway)? = nil
+        ) {
+            (self.settings, self.credentials, self.acquirer, self.tag) = (settings, credentials, acquirer, tag)
+            self.wallet = wallet
+        }
+    }
+
+    enum Job: Sendable {
+        case run(TapSale)
+        case serve(TapLink)
+    }
+
+    /// What is remembered of a phone that was tried.
+    struct Tried {
+        var link = TerminalLink()
+        /// When it may be tried again.
+        var notBefore = Duration.zero
+    }
+
+    let radio: any TapRadio
+    let archive: TapArchive
+    let clock: TerminalClock
+    let timers: TapTimers
+    let logger: Logger
+    var setup: Setup?
+    var hindrance: Reason?
+    var radioHealth = TapRadioHealth.ready
+    var sales: [PaymentID: TapSale] = [:]
+    /// Linked or being linked, by the radio's name for the phone.
+    var linked: [TapSighting.PhoneAddress: TapLink] = [:]
+    var tried: [TapSighting.PhoneAddress: Tried] = [:]
+    var gate: ProximityGate?
+    /// Sessions whose phone left in the middle, with their payment and how long they are looked for.
+    var lost: [[UInt8]: (payment: PaymentID, until: Duration)] = [:]
+    /// When the acquirer answered last, and whether it did when it was asked last.
+    var lastOnline: WallTime?
+    var isReachable = false
+    /// Set by those who know; a terminal without the time takes no vouchers.
+    public var isClockSet = true
+    var book: VoucherBook?
+    var waiting = 0
+    /// The way to a charge that this station has news of.
+    var reach: (@Sendable (ChargeID, Attempt.ID) async -> AttemptLink?)?
+    let jobs = AsyncStream<Job>.makeStream()
+    private var changes: [Int: AsyncStream<Void>.Continuation] = [:]
+    private var nextChange = 0
+    private var viewers: [Int: AsyncStream<TapStatus>.Continuation] = [:]
+    private let making = Turnstile()
+
+    public static let maximumLinks = 4
+
+    public init(
+        radio: any TapRadio,
+        journal: any TapJournal,
+        clock: TerminalClock,
+        logger: Logger,
+        timers: TapTimers = TapTimers()
+    ) {
+        (self.radio, self.clock, self.logger, self.timers) = (radio, clock, logger, timers)
+        archive = TapArchive(journal: journal, clock: clock)
+    }
+
+    /// Works until cancelled, which stops the asking and never a payment.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.seek() }
+            group.addTask { await self.watchRadio() }
+            group.addTask { await self.synchronise() }
+            for await job in self.jobs.stream {
+                switch job {
+                case .run(let sale): group.addTask { await self.run(sale) }
+                case .serve(let link): group.addTask { await link.serve() }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Takes what holds from now on. Payments under way keep what they were made with.
+    /// - Parameter hindrance: Why there is none, in words for the owner.
+    public func use(_ setup: Setup?, because hindrance: Reason? = nil) async {
+        self.setup = setup
+        self.hindrance = setup == nil ? hindrance : nil
+        gate = nil
+        book = nil
+        await changed()
+        await queueChanged()
+    }
+
+    /// Takes the way to charges, for news of those that nobody follows.
+    public func serve(_ desk: ChargeDesk) { reach = { await desk.link(to: $0, attempt: $1) } }
+
+    private func run(_ sale: TapSale) async {
+        await sale.begin()
+        await sale.run()
+        sales[sale.name.payment] = nil
+        await changed()
+    }
+
+    // MARK: - Sales
+
+    /// The sale of an attempt: the one under way, the one in the journal, or a new one.
+    /// - Returns: Nil where none can be made now.
+    func sale(for attempt: AttemptLink, makes: Bool) async throws(JournalError) -> TapSale? {
+        await making.enter()
+        defer { making.leave() }
+        if let known = sales.values.first(where: { $0.name.charge == attempt.terms.id && $0.name.attempt == attempt.id }
+        ) {
+            await known.follow(attempt)
+            return known
+        }
+        if let story = try await archive.story(of: attempt.terms.id, attempt: attempt.id) {
+            guard let setup else { return nil }
+            return add(TapSale(story: story, attempt: attempt, tools: tools(setup, for: story)))
+        }
+        guard makes, let setup else { return nil }
+        let gatewayPayment = setup.wallet == nil ? nil : await gatewayPayment(of: attempt)
+        guard let story = newStory(attempt, setup, gatewayPayment) else { return nil }
+        try await archive.keep(
+            [.requested(story.certificate, story.request, acquirerURL: story.acquirerURL)],
+            of: story.name
+        )
+        return add(TapSale(story: story, attempt: attempt, tools: tools(setup, for: story)))
+    }
+
+    private func add(_ sale: TapSale) -> TapSale {
+        sales[sale.name.payment] = sale
+        tried = [:]
+        jobs.continuation.yield(.run(sale))
+        return sale
+    }
+
+    private func tools(_ setup: Setup, for story: TapStory) -> TapSale.Tools {
+        TapSale.Tools(
+            credentials: setup.credentials,
+            archive: archive,
+            acquirer: story.acquirerURL == setup.acquirer.url ? setup.acquirer : nil,
+            clock: clock,
+            timers: timers,
+            logger: logger,
+            host: self,
+            wallet: setup.wallet
+        )
+    }
+
+    /// The gateway's payment behind the code on the screen; a moment is given to it to be made.
+    private func gatewayPayment(of attempt: AttemptLink) async -> String? {
+        for _ in 0..<10 {
+            let scans = await attempt.charge()?.attempts.filter { $0.rail == .scan && $0.isOpen } ?? []
+            if let offer = scans.lazy.compactMap(\.offer).first(where: { $0.link != nil }) { return offer.paymentID }
+            guard !scans.isEmpty else { return nil }
+            do { try await clock.sleep(.milliseconds(100)) } catch { return nil }  // Nobody waits any more.
+        }
+        return nil
+    }
+
+    private func newStory(_ attempt: AttemptLink, _ setup: Setup, _ gatewayPayment: String?) -> TapStory? {
+        var generator = SystemRandomNumberGenerator()
+        let now = clock.wallTime()
+        let terms = attempt.terms
+        // A UUIDv7 as every charge's name, but of its own: it is the customer's to see.
+        guard let payment = PaymentID(ChargeID(at: now, using: &generator).rawValue),
+            let amount = Int(exactly: terms.amount.minorUnits)
+        else { return nil }
+        let made = Int(now.millisecondsSince1970)
+        let life = min(max(Int(terms.deadline.millisecondsSince1970) - made, 15_000), 600_000)
+        var flags: PaymentRequest.Flags = isReachable ? .terminalOnline : []
+        if setup.settings.offline.isAllowed, isClockSet { flags.insert(.vouchersTaken) }
+        let request = PaymentRequest(
+            paymentID: payment,
+            certificate: setup.credentials.certificate,
+            operatorID: terms.operatorID,
+            amount: amount,
+            currency: terms.amount.currency.code,
+            exponent: terms.amount.currency.exponent,
+            createdAtMilliseconds: made,
+            expiresAtMilliseconds: made + life,
+            // A tip that staff have entered is in the amount.
+            tip: terms.tip == nil ? setup.settings.tipTerms(for: amount) : .none,
+            reference: terms.reference.map { WireText.sendable($0, limitBytes: 64) },
+            flags: flags,
+            rails: setup.wallet.flatMap { wallet in
+                gatewayPayment.map { [.instrument, .walletOverTap(gatewayHost: wallet.host, gatewayPaymentID: $0)] }
+            }
+        )
+        do throws(SigningFailure) {
+            return TapStory(
+                name: TapStory.Name(charge: terms.id, attempt: attempt.id, payment: payment),
+                certificate: setup.credentials.certificate,
+                request: try Signed(signing: request, with: setup.credentials.keys.signer),
+                acquirerURL: setup.acquirer.url
+            )
+        } catch {
+            logger.error("a request cannot be signed", metadata: ["reason": "\(error.reason)"])
+            return nil
+        }
+    }
+
+    /// Why this charge cannot be paid over BLE; nil where it can.
+    func refusal(of terms: ChargeTerms) -> Refusal? {
+        guard let setup else {
+            return Refusal(code: hindrance?.code ?? "tap_off", message: hindrance?.message ?? "Tap is not set up.")
+        }
+        let certificate = setup.credentials.certificate.payload
+        guard certificate.currencies.contains(terms.amount.currency.code) else {
+            return Refusal(code: "tap_currency", message: "The certificate does not name this currency.")
+        }
+        guard terms.amount.minorUnits <= certificate.maximumAmount else {
+            return Refusal(code: "tap_amount", message: "The amount is above what the certificate allows.")
+        }
+        guard Int64(certificate.notAfterSeconds) > clock.wallTime().secondsSince1970 else {
+            return Refusal(code: "tap_certificate", message: "The terminal's certificate has ended.")
+        }
+        return nil
+    }
+
+    // MARK: - What everybody sees
+
+    public var status: TapStatus {
+        get async {
+            var status = TapStatus(waiting: waiting)
+            status.light = light
+            guard let setup else { return status }
+            if setup.settings.mode == .tagged { status.tagURI = setup.tag?.uri }
+            for sale in sales.values where await !sale.isOver {
+                status.phones += await sale.prompting.count
+                if let above = setup.settings.shortCodeAboveMinorUnits, sale.amount >= above {
+                    status.shortCode = await sale.shortCode
+                }
+            }
+            return status
+        }
+    }
+
+    private var light: TapStatus.Light {
+        guard setup != nil else { return hindrance.map(TapStatus.Light.hindered) ?? .off }
+        switch radioHealth {
+        case .ready: return .ready
+        case .off(let reason), .gone(let reason):
+            return .hindered(
+                Reason(
+                    code: "radio_missing",
+                    message: "Bluetooth cannot be used: \(reason). Charges go on by QR code.",
+                    action: "Switch Bluetooth on, or check the adapter."
+                )
+            )
+        }
+    }
+
+    /// The status now, then each newer one.
+    public func statuses() async -> AsyncStream<TapStatus> {
+        let viewer = nextChange
+        nextChange += 1
+        let (stream, continuation) = AsyncStream.makeStream(of: TapStatus.self, bufferingPolicy: .bufferingNewest(1))
+        viewers[viewer] = continuation
+        // Not structured: the stream's end can come from any thread. It does one thing and holds nothing.
+        continuation.onTermination = { [weak self] _ in Task { await self?.leave(viewer) } }
+        continuation.yield(await status)
+        return stream
+    }
+
+    private func leave(_ viewer: Int) { (viewers[viewer], changes[viewer]) = (nil, nil) }
+
+    /// Something on each change, the newest only.
+    func changesFromNow() -> AsyncStream<Void> {
+        let number = nextChange
+        nextChange += 1
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        changes[number] = continuation
+        // As for viewers.
+        continuation.onTermination = { [weak self] _ in Task { await self?.leave(number) } }
+        return stream
+    }
+}
+
+extension TapStation: TapSaleHost {
+    func isOnline() -> Bool { isReachable }
+
+    func note(_ word: TapWord) async {
+        isReachable = word.isAnAnswer
+        if word.isAnAnswer {
+            lastOnline = clock.wallTime()
+            book?.lastOnlineMilliseconds = Int(clock.wallTime().millisecondsSince1970)
+        }
+    }
+
+    func changed() async {
+        for change in changes.values { change.yield() }
+        let now = await status
+        for viewer in viewers.values { viewer.yield(now) }
+    }
+
+    func recover(_ sessionID: [UInt8], of payment: PaymentID) async {
+        lost[sessionID] = (payment, clock.elapsed() + timers.recover)
+        // The phone may be tried again although its link fell.
+        tried = [:]
+        await changed()
+    }
+}
+
+extension TapSale {
+    /// The digits of the phone that pays, or of the only one that was asked.
+    var shortCode: String? {
+        get async {
+            if let winner = machine.winner?.link ?? pending?.link { return await links[winner]?.shortCode }
+            return links.count == 1 ? await links.values.first?.shortCode : nil
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import Sandbox
+import Synchronization
+import TapProtocol
+import Terminal
+
+/// What a peripheral does: the simulated phone, or somebody worse.
+protocol Peripheral: Sendable {
+    func read(by central: String) async -> [UInt8]
+    func write(_ fragment: [UInt8], by central: String) async
+    func subscribe(
+        central: String,
+        maximumValueLength: Int,
+        notify: @escaping @Sendable ([UInt8]) async -> Void
+    ) async
+    func unsubscribe(central: String) async
+}
+
+extension TapPhone: Peripheral {}
+
+/// The air of one shop: phones that advertise, links that can be cut, and no Bluetooth.
+final class Air: TapRadio {
+    private struct State {
+        var phones: [String: (peripheral: any Peripheral, service: ServiceUUID?, rssi: Int?)] = [:]
+        var order: [String] = []
+        var links = 0
+        var open = 0
+        /// Values that still pass, both ways together; nil for any number.
+        var valuesLeft: Int?
+        var refusals: [String: TapRadioError] = [:]
+        var isGone = false
+        var connects: [String] = []
+        var watchers: [AsyncStream<Void>.Continuation] = []
+        var isConnecting = false
+        var connectedAtOnce = false
+    }
+
+    private let state = Mutex(State())
+    private let clock: TerminalClock
+    private let maximumValueLength: Int
+    let health: AsyncStream<TapRadioHealth>
+    let healthChange: AsyncStream<TapRadioHealth>.Continuation
+
+    init(clock: TerminalClock, maximumValueLength: Int = 182) {
+        (self.clock, self.maximumValueLength) = (clock, maximumValueLength)
+        (health, healthChange) = AsyncStream.makeStream(of: TapRadioHealth.self)
+    }
+
+    func add(_ name: String, _ peripheral: any Peripheral, rssi: Int? = -50, service: ServiceUUID? = nil) {
+        state.withLock { state in
+            state.phones[name] = (peripheral, service, rssi)
+            state.order.append(name)
+        }
+    }
+
+    func advertise(_ name: String, _ service: ServiceUUID?) {
+        state.withLock { $0.phones[name]?.service = service }
+    }
+
+    func move(_ name: String, rssi: Int?) { state.withLock { $0.phones[name]?.rssi = rssi } }
+
+    /// After so many values the next one is lost with its link, once.
+    func cut(after values: Int?) { state.withLock { $0.valuesLeft = values } }
+    func refuse(_ name: String, _ error: TapRadioError?) { state.withLock { $0.refusals[name] = error } }
+
+    var connects: [String] { state.withLock { $0.connects } }
+    /// Links that nobody has closed.
+    var openLinks: Int { state.withLock { $0.open } }
+    var hasCut: Bool { state.withLock { $0.valuesLeft == nil } }
+
+    func sightings(of services: [ServiceUUID]) -> AsyncThrowingStream<TapSighting, any Error> {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: TapSighting.self)
+        let task = Task {
+            while !Task.isCancelled {
+                let seen = state.withLock { state in
+                    state.order.compactMap { name -> TapSighting? in
+                        guard let phone = state.phones[name], let service = phone.service, services.contains(service)
+                        else { return nil }
+                        return TapSighting(
+                            address: TapSighting.PhoneAddress(name),
+                            services: [service],
+                            rssi: phone.rssi,
+                            at: clock.elapsed()
+                        )
+                    }
+                }
+                for sighting in seen { continuation.yield(sighting) }
+                do { try await clock.sleep(.milliseconds(50)) } catch { break }
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
+    func connect(
+        _ phone: TapSighting.PhoneAddress,
+        characteristics: TapCharacteristics
+    ) async throws(TapRadioError) -> any TapConnection {
+        let name = phone.rawValue
+        let (found, refusal, number) = state.withLock { state in
+            state.connects.append(name)
+            state.links += 1
+            return (state.phones[name], state.refusals[name], state.links)
+        }
+        if let refusal { throw refusal }
+        guard let found, found.service != nil else { throw .failed("not there") }
+        state.withLock { $0.open += 1 }
+        let connection = AirConnection(
+            air: self,
+            peripheral: found.peripheral,
+            central: "\(name)#\(number)",
+            maximumValueLength: maximumValueLength
+        )
+        await connection.open()
+        return connection
+    }
+
+    /// False where this value is lost.
+    func passes() -> Bool {
+        state.withLock { state in
+            guard let left = state.valuesLeft else { return true }
+            state.valuesLeft = left == 0 ? nil : left - 1
+            return left > 0
+        }
+    }
+
+    func closed() { state.withLock { $0.open -= 1 } }
+}
+
+/// One link through the air.
+final class AirConnection: TapConnection {
+    let maximumValueLength: Int
+    let fragments: AsyncThrowingStream<[UInt8], any Error>
+    private let incoming: AsyncThrowingStream<[UInt8], any Error>.Continuation
+    private let air: Air
+    private let peripheral: any Peripheral
+    private let central: String
+    private let isClosed = Mutex(false)
+
+    init(air: Air, peripheral: any Peripheral, central: String, maximumValueLength: Int) {
+        (self.air, self.peripheral, self.central) = (air, peripheral, central)
+        self.maximumValueLength = maximumValueLength
+        (fragments, incoming) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+    }
+
+    func open() async {
+        await peripheral.subscribe(central: central, maximumValueLength: maximumValueLength) { [weak self] value in
+            guard let self else { return }
+            if air.passes() { incoming.yield(value) } else { await fall() }
+        }
+    }
+
+    func readHello() async throws(TapRadioError) -> [UInt8] { await peripheral.read(by: central) }
+
+    func send(_ fragment: [UInt8]) async throws(TapRadioError) {
+        guard !isClosed.withLock({ $0 }) else { throw .failed("the link is down") }
+        guard air.passes() else {
+            await fall()
+            throw .failed("the link is down")
+        }
+        await peripheral.write(fragment, by: central)
+    }
+
+    func close() async { await fall() }
+
+    private func fall() async {
+        let isFirst = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return !isClosed
+        }
+        guard isFirst else { return }
+        incoming.finish()
+        air.closed()
+        await peripheral.unsubscribe(central: central)
+    }
+}

@@ -1,0 +1,231 @@
+import Payments
+import Sandbox
+import TapProtocol
+import Terminal
+
+/// The acquirer of both sides, in one place: it moves money at most once for each payment, and answers as it is told.
+actor Bank {
+    enum Mood: Sendable, Equatable {
+        case pays, declines, declinesOnce
+    }
+
+    nonisolated let issuer = "bank.example"
+    nonisolated let signer: Ed25519Signer
+    nonisolated let publicKey: [UInt8]
+    private(set) var receipts: [PaymentID: Signed<PaymentReceipt>] = [:]
+    private(set) var voided: Set<PaymentID> = []
+    private(set) var executions = 0
+    private(set) var passes = 0
+    var mood = Mood.pays
+    var reachesTerminal = true
+    var reachesPhones = true
+    /// Executions that happen and whose answer is lost.
+    var lostAnswers = 0
+    var syncVerdict = TapSyncAnswer.Verdict.settled
+    private(set) var uploads: [[PaymentID]] = []
+    private let now: @Sendable () -> Int
+
+    init(now: @escaping @Sendable () -> Int) throws {
+        signer = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: Array("bank1".utf8))
+        guard case .ed25519(let key) = signer.publicKey else { throw SigningFailure(reason: "no key") }
+        publicKey = key
+        self.now = now
+    }
+
+    nonisolated var trusted: GatewayKeys {
+        var keys = GatewayKeys()
+        keys.add(issuer: issuer, keyID: Array("bank1".utf8), ed25519: publicKey)
+        return keys
+    }
+
+    func change(_ body: @Sendable (isolated Bank) -> Void) { body(self) }
+
+    /// Minor units that the merchant got and kept.
+    var paid: Int { receipts.values.filter { $0.payload.status == .completed }.reduce(0) { $0 + $1.payload.total } }
+
+    // MARK: - Executing
+
+    private func run(_ bundle: TapBundle) throws -> TapWord {
+        let id = bundle.request.payload.paymentID
+        if voided.contains(id) { return .refused(code: "payment_closed") }
+        if let receipt = receipts[id] {
+            if receipt.payload.acceptHash == bundle.accept.hash { return .receipt(receipt) }
+            guard receipt.payload.status == .failed else { return .notNow(code: "payment_closed", retryAfter: nil) }
+        }
+        try bundle.pass.verify(signer.publicKey)
+        try bundle.accept.verify(bundle.pass.payload.deviceKey)
+        try bundle.claim.verify(bundle.certificate.payload.requestKey)
+        executions += 1
+        let isDeclined = mood != .pays
+        if mood == .declinesOnce { mood = .pays }
+        let receipt = try Signed(
+            signing: PaymentReceipt(
+                status: isDeclined ? .failed : .completed,
+                request: bundle.request,
+                accept: bundle.accept,
+                instrument: "card 4242",
+                transactionID: isDeclined ? nil : "tx\(executions)",
+                executedAtMilliseconds: now(),
+                declineCode: isDeclined ? 51 : nil
+            ),
+            with: signer
+        )
+        receipts[id] = receipt
+        return .receipt(receipt)
+    }
+
+    private func answer(_ word: TapWord) -> TapWord {
+        guard lostAnswers > 0 else { return word }
+        lostAnswers -= 1
+        return .noAnswer(reason: "silence")
+    }
+}
+
+extension Bank: TapAcquirer {
+    nonisolated var url: String { "https://bank.example" }
+
+    func execute(_ bundle: TapBundle) -> TapWord {
+        guard reachesTerminal else { return .unreachable(reason: "no network") }
+        return answer((try? run(bundle)) ?? .refused(code: "bundle_refused"))
+    }
+
+    func status(of payment: TapProtocol.PaymentID) -> TapWord {
+        guard reachesTerminal else { return .unreachable(reason: "no network") }
+        return answer(receipts[payment].map(TapWord.receipt) ?? (voided.contains(payment) ? .voided : .unknownPayment))
+    }
+
+    func void(_ payment: TapProtocol.PaymentID) -> TapWord {
+        guard reachesTerminal else { return .unreachable(reason: "no network") }
+        voided.insert(payment)
+        guard let receipt = receipts[payment], receipt.payload.status == .completed else { return answer(.voided) }
+        var back = receipt.payload
+        back.status = .cancelled
+        guard let signed = try? Signed(signing: back, with: signer) else { return .noAnswer(reason: "no key") }
+        receipts[payment] = signed
+        return answer(.receipt(signed))
+    }
+
+    func synchronise(_ bundles: [TapBundle], isClockSet: Bool) -> [TapSyncAnswer]? {
+        guard reachesTerminal else { return nil }
+        uploads.append(bundles.map(\.request.payload.paymentID))
+        return bundles.map { bundle in
+            var receipt: Signed<PaymentReceipt>?
+            if [.settled, .late, .duplicate].contains(syncVerdict), case .receipt(let done)? = try? run(bundle) {
+                receipt = done
+            }
+            return TapSyncAnswer(
+                paymentID: bundle.request.payload.paymentID,
+                acceptHash: bundle.accept.hash,
+                verdict: syncVerdict,
+                isPaid: receipt?.payload.status == .completed,
+                receipt: receipt
+            )
+        }
+    }
+
+    func keys(issuer: String) -> GatewayKeys? { reachesTerminal ? trusted : nil }
+
+    func certificate(for keys: TapTerminalKeys) -> TapCertificateAnswer {
+        guard reachesTerminal else { return .noAnswer(reason: "no network") }
+        guard let certificate = try? certify(keys) else { return .refused(code: "key_refused") }
+        return .issued(certificate, trusted)
+    }
+
+    func certify(_ keys: TapTerminalKeys) throws -> Signed<TerminalCertificate> {
+        guard case .ed25519(let signing) = keys.signer.publicKey else { throw SigningFailure(reason: "no key") }
+        let seconds = now() / 1000
+        let map: CBORMap = [
+            1: .text(issuer), 2: .text("t1"), 3: .text("m1"), 4: .text("Coffee Shop"), 5: .integer(seconds - 60),
+            6: .integer(seconds + 7 * 86_400), 7: .bytes(keys.agreement.publicKey), 8: .bytes(signing), 9: .unsigned(0),
+            10: .array([.text("EUR")]), 11: .integer(100_000), 12: .unsigned(5814), 13: .text("DE"),
+        ]
+        return try Signed(signing: try TerminalCertificate(map: map), with: signer)
+    }
+}
+
+extension Bank: PhoneAcquirer {
+    func keys() throws(PhoneAcquirerError) -> [TrustedGatewayKey] {
+        try reach()
+        return [TrustedGatewayKey(issuer: issuer, keyID: Array("bank1".utf8), publicKey: publicKey)]
+    }
+
+    func denyList() throws(PhoneAcquirerError) -> DenyList {
+        try reach()
+        return DenyList()
+    }
+
+    func instruments() throws(PhoneAcquirerError) -> [String] {
+        try reach()
+        return ["card", "bank"]
+    }
+
+    func passes(_ count: Int, for device: VerificationKey) throws(PhoneAcquirerError) -> [Signed<PaymentPass>] {
+        try reach()
+        return try (0..<count).map { _ throws(PhoneAcquirerError) in try pass(device, nil) }
+    }
+
+    func preAuthorize(
+        _ wish: VoucherWish,
+        for device: VerificationKey
+    ) throws(PhoneAcquirerError) -> Signed<PaymentPass> {
+        try reach()
+        return try pass(
+            device,
+            PaymentPass.Voucher(
+                currency: wish.currency,
+                exponent: wish.exponent,
+                limitTotal: wish.limitTotal,
+                instrumentID: wish.instrumentID
+            )
+        )
+    }
+
+    private func pass(
+        _ device: VerificationKey,
+        _ voucher: PaymentPass.Voucher?
+    ) throws(PhoneAcquirerError) -> Signed<PaymentPass> {
+        passes += 1
+        let seconds = now() / 1000
+        let pass = PaymentPass(
+            passID: (0..<15).map { _ in 7 } + [UInt8(passes % 256)],
+            issuer: issuer,
+            deviceKey: device,
+            notBeforeSeconds: seconds - 60,
+            notAfterSeconds: seconds + 86_400,
+            voucher: voucher
+        )
+        do throws(SigningFailure) { return try Signed(signing: pass, with: signer) } catch {
+            throw .refused(error.reason)
+        }
+    }
+
+    func execute(_ bundle: PaymentBundle) throws(PhoneAcquirerError) -> PhoneAnswer {
+        try reach()
+        let word = try? run(
+            TapBundle(
+                certificate: bundle.certificate,
+                request: bundle.request,
+                pass: bundle.pass,
+                accept: bundle.accept,
+                claim: bundle.claim
+            )
+        )
+        switch word {
+        case .receipt(let receipt): return .receipt(receipt)
+        case .notNow: return .inProgress
+        default: throw .refused("bundle_refused")
+        }
+    }
+
+    func payment(_ id: TapProtocol.PaymentID) throws(PhoneAcquirerError) -> PhoneAnswer {
+        try reach()
+        return receipts[id].map(PhoneAnswer.receipt) ?? .unknown
+    }
+
+    func sync(_ accepts: [Signed<PaymentAcceptance>]) throws(PhoneAcquirerError) -> [PhoneSyncAnswer] {
+        try reach()
+        return accepts.map { accept in receipts[accept.payload.paymentID].map(PhoneSyncAnswer.settled) ?? .pending }
+    }
+
+    private func reach() throws(PhoneAcquirerError) { if !reachesPhones { throw .unreachable("no network") } }
+}

@@ -1,0 +1,210 @@
+import Payments
+import Sandbox
+import TapProtocol
+import Terminal
+import Testing
+
+/// Several phones, both sides' second thoughts, and other ways to pay.
+struct RaceTests {
+    @Test func ofThreePhonesOnePaysAndTheOthersHearIt() async throws {
+        let stall = try Stall()
+        for (name, delay) in [("anna", 5000), ("ben", 3000), ("cem", 4000)] {
+            try stall.phone(name, user: PhoneUser(answer: .accept(after: .milliseconds(delay))))
+        }
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("everybody knows") {
+                let outcomes = ["anna", "ben", "cem"].map(stall.outcome)
+                return outcomes.filter { $0 == .paid }.count == 1 && outcomes.filter { $0 == .notPaid }.count == 2
+            }
+            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+        }
+        #expect(await stall.bank.executions == 1)
+        #expect(await stall.bank.paid == 1050)
+    }
+
+    @Test func twoPhonesThatAcceptAtOnceAreOnePayment() async throws {
+        let stall = try Stall()
+        let user = PhoneUser(answer: .accept(after: .seconds(3)))
+        for name in ["anna", "ben"] { try stall.phone(name, user: user) }
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("both know") { stall.outcome("anna") != nil && stall.outcome("ben") != nil }
+        }
+        // The one whose accept lost believes the acquirer alone, and may not have heard from it yet.
+        let outcomes = ["anna", "ben"].compactMap(stall.outcome)
+        #expect(outcomes.count { $0 == .paid } == 1)
+        #expect(outcomes.count { $0 == .notPaid || $0 == .unknown } == 1)
+        #expect(await stall.bank.paid == 1050)
+    }
+
+    @Test func aTipIsPaidOnTop() async throws {
+        let stall = try Stall { $0.tips.mode = .allowed }
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .milliseconds(300)), tip: .preset(1)))
+        try await stall.run { shift in
+            let id = try await shift.charge(2000)
+            try await shift.until(id, is: .succeeded)
+            #expect(try await shift.snapshot(id).total.minorUnits == 2200)
+        }
+        #expect(await stall.bank.paid == 2200)
+    }
+
+    @Test func staffCancelAndThePhoneHearsIt() async throws {
+        let stall = try Stall()
+        try stall.phone("anna", user: PhoneUser(answer: .never))
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
+            try await shift.until(id, is: .cancelled)
+            try await shift.until("anna knows") { stall.outcome("anna") == .notPaid }
+            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
+    @Test func aPhoneThatDeclinesIsNotAskedAgainAndAnotherPays() async throws {
+        let stall = try Stall()
+        try stall.phone("anna", user: PhoneUser(answer: .decline(after: .milliseconds(100))))
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna declines") { stall.outcome("anna") == .declined }
+            let asked = stall.timesAsked("anna")
+            try stall.phone("ben", user: PhoneUser(answer: .accept(after: .seconds(20))))
+            try await shift.until(id, is: .succeeded)
+            #expect(stall.timesAsked("anna") == asked)
+        }
+        #expect(stall.outcome("ben") == .paid)
+    }
+
+    @Test func aDeclinedPaymentCanBeTriedAgainWithAnotherInstrument() async throws {
+        let stall = try Stall()
+        await stall.bank.change { $0.mood = .declinesOnce }
+        let user = PhoneUser(
+            answer: .accept(after: .milliseconds(300)),
+            secondAnswer: .accept(after: .milliseconds(500)),
+            instruments: ["card", "bank"]
+        )
+        try stall.phone("anna", user: user)
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+        }
+        #expect(await stall.bank.executions == 2)
+        #expect(await stall.bank.paid == 1050)
+    }
+
+    @Test func aCancelThatCrossesTheClaimComesTooLate() async throws {
+        let stall = try Stall()
+        await stall.bank.change {
+            $0.reachesTerminal = true; $0.lostAnswers = 2
+        }
+        try stall.phone(
+            "anna",
+            user: PhoneUser(answer: .accept(after: .milliseconds(300)), regretAfter: .milliseconds(1))
+        )
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("it has ended") { try await shift.state(id).isFinal }
+            let isPaid = try await shift.state(id) == .succeeded
+            try await shift.until("anna knows the same") {
+                stall.outcome("anna") == (isPaid ? .paid : .declined)
+                    || stall.outcome("anna") == (isPaid ? .paid : .notPaid)
+            }
+            #expect(await stall.bank.paid == (isPaid ? 1050 : 0))
+        }
+    }
+
+    @Test func silenceOfTheAcquirerIsFollowedUntilItSpeaks() async throws {
+        let stall = try Stall()
+        await stall.bank.change { $0.lostAnswers = 8 }
+        try stall.phone("anna")
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
+    @Test func anUnansweredPaymentExpires() async throws {
+        let stall = try Stall()
+        try stall.phone("anna", user: PhoneUser(answer: .never))
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("it is over", within: .seconds(180)) { try await shift.state(id).isFinal }
+            #expect([.expired, .cancelled].contains(try await shift.state(id)))
+            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
+    // MARK: - Beside the QR code
+
+    private static let offer = Offer(paymentID: "pay_1", link: "https://pay.example/1", expiresAt: nil)
+
+    /// A gateway that cancels what it is told to, where it is still waiting.
+    private func scan() -> ScriptedRail {
+        ScriptedRail(.scan, withdraws: true)
+    }
+
+    @Test func aTapTakesTheQRCodesPaymentBackBeforeMoneyMoves() async throws {
+        let stall = try Stall()
+        let scan = scan()
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(1))))
+        try await stall.run(scan: scan) { shift in
+            let id = try await shift.charge()
+            try await shift.until("the code is offered") { scan.link(id) != nil }
+            await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
+            try await shift.until(id, is: .succeeded)
+            let charge = try await shift.snapshot(id)
+            #expect(charge.attempts.first { $0.rail == .scan }?.ending == .cancelled)
+            #expect(charge.surplusAttempts.isEmpty)
+        }
+        #expect(await stall.bank.paid == 1050)
+    }
+
+    @Test func aScanThatPaysFirstTellsThePhonesThatSomebodyPaid() async throws {
+        let stall = try Stall()
+        let scan = ScriptedRail(.scan)
+        try stall.phone("anna", user: PhoneUser(answer: .never))
+        try await stall.run(scan: scan) { shift in
+            let id = try await shift.charge()
+            try await shift.until("the code is offered") { scan.link(id) != nil }
+            await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
+            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+            await scan.link(id)?.record(.reported(attempt: 1, report: .succeeded(evidence)))
+            try await shift.until("anna hears it") {
+                stall.heard("anna").contains { if case .heard(.otherPaid) = $0 { true } else { false } }
+            }
+            #expect(try await shift.state(id) == .succeeded)
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
+    @Test func aPaymentUnderWayByQRCodeRefusesTheTap() async throws {
+        let stall = try Stall()
+        let scan = ScriptedRail(.scan)
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(2))))
+        try await stall.run(scan: scan) { shift in
+            let id = try await shift.charge()
+            try await shift.until("the code is offered") { scan.link(id) != nil }
+            await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
+            try await shift.until("anna has accepted") {
+                stall.heard("anna").contains { if case .sent(.accept) = $0 { true } else { false } }
+            }
+            // The gateway does not say whether its payment could be taken back: nothing may move on the phone's.
+            for _ in 0..<50 { try await shift.passes(.milliseconds(100)) }
+            #expect(await stall.bank.executions == 0)
+            let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+            await scan.link(id)?.record(.reported(attempt: 1, report: .succeeded(evidence)))
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("anna hears it") { stall.outcome("anna") != nil || stall.heardOtherPaid("anna") }
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+}

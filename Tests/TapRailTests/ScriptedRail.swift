@@ -1,0 +1,57 @@
+import Payments
+import Synchronization
+import Terminal
+
+/// A rail whose authority is the test: it does nothing by itself and remembers what it was asked for.
+final class ScriptedRail: RailDriver {
+    enum Call: Hashable { case pursue(ChargeID), withdraw(ChargeID), ask(ChargeID) }
+
+    let rail: Rail
+    private let withdraws: Bool
+    private let state = Mutex<(calls: [Call], links: [ChargeID: AttemptLink])>(([], [:]))
+    private let answer: @Sendable (AttemptLink) async -> Void
+
+    /// - Parameter answer: What the authority says when it is asked once.
+    /// - Parameter withdraws: Its authority cancels what it is told to.
+    init(
+        _ rail: Rail = .scan,
+        withdraws: Bool = false,
+        answer: @escaping @Sendable (AttemptLink) async -> Void = { _ in }
+    ) {
+        self.rail = rail
+        self.withdraws = withdraws
+        self.answer = answer
+    }
+
+    var calls: [Call] { state.withLock { $0.calls } }
+
+    func link(_ id: ChargeID) -> AttemptLink? { state.withLock { $0.links[id] } }
+
+    func pursue(_ attempt: AttemptLink) async {
+        note(.pursue(attempt.terms.id), attempt)
+        // Follows until the attempt is over, as a rail does; the test speaks for the authority through `link`.
+        let (never, continuation) = AsyncStream<Never>.makeStream()
+        await withTaskCancellationHandler {
+            for await _ in never {}
+        } onCancel: {
+            continuation.finish()
+        }
+    }
+
+    func withdraw(_ attempt: AttemptLink) async {
+        note(.withdraw(attempt.terms.id), attempt)
+        if withdraws { await attempt.record(.reported(attempt: attempt.id, report: .cancelled)) }
+    }
+
+    func ask(_ attempt: AttemptLink) async {
+        note(.ask(attempt.terms.id), attempt)
+        await answer(attempt)
+    }
+
+    private func note(_ call: Call, _ attempt: AttemptLink) {
+        state.withLock { state in
+            state.calls.append(call)
+            state.links[attempt.terms.id] = attempt
+        }
+    }
+}

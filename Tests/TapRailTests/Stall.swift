@@ -1,0 +1,243 @@
+import Ethereum
+import Foundation
+import Journal
+import Logging
+import Payments
+import Sandbox
+import Synchronization
+import TapProtocol
+import Terminal
+import Testing
+
+/// A terminal with a real journal file, phones around it, and the bank of both.
+final class Stall: Sendable {
+    static let acceptsQuickly = PhoneUser(answer: .accept(after: .milliseconds(300)))
+
+    let clock: ManualClock
+    let bank: Bank
+    let air: Air
+    let folder: String
+    let keys: TapTerminalKeys
+    let tag: TerminalTag?
+    private let events = Mutex<[String: [PhoneEvent]]>([:])
+    private let arrivals = AsyncStream.makeStream(of: (String, TapPhone).self)
+    var settings: TapSettings { stored.withLock { $0 } }
+    private let stored: Mutex<TapSettings>
+
+    init(_ change: (inout TapSettings) -> Void = { _ in }, folder: String? = nil) throws {
+        let clock = ManualClock()
+        self.clock = clock
+        bank = try Bank { Int(clock.terminalClock.wallTime().millisecondsSince1970) }
+        air = Air(clock: clock.terminalClock)
+        self.folder = folder ?? NSTemporaryDirectory() + "/stall-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+        keys = TapTerminalKeys(
+            agreement: try AgreementKey(bytes: [UInt8](repeating: 5, count: 32)),
+            signer: try Ed25519Signer(seed: [UInt8](repeating: 6, count: 32))
+        )
+        tag = TerminalTag(
+            tagID: [UInt8](repeating: 3, count: 16),
+            terminalKey: keys.agreement.publicKey,
+            name: "Coffee Shop"
+        )
+        var settings = TapSettings()
+        settings.isEnabled = true
+        settings.mode = .open
+        settings.acquirerURL = bank.url
+        change(&settings)
+        stored = Mutex(settings)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    var wall: SandboxClock {
+        let clock = clock.terminalClock
+        return SandboxClock(now: clock.wallTime, sleep: clock.sleep)
+    }
+
+    /// Opens the journal, runs desk and station while `body` does, and closes everything: as often as one likes.
+    /// - Parameter fuse: Where the power goes out.
+    func open(
+        scan: (any RailDriver)? = nil,
+        wallet: (any TapWalletGateway)? = nil,
+        fuse: Fuse = Fuse(),
+        _ body: @escaping @Sendable (Shift) async throws -> Void
+    ) async throws {
+        let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
+        let journal = try Journal.open(directory: folder, deviceKey: key)
+        var logger = Logger(label: "tap")
+        logger.logLevel = ProcessInfo.processInfo.environment["TAP_LOG"] == nil ? .critical : .trace
+        let desk = ChargeDesk(
+            archive: FusedArchive(journal: journal, fuse: fuse),
+            clock: clock.terminalClock,
+            logger: logger
+        )
+        let station = TapStation(
+            radio: air,
+            journal: FusedTapJournal(journal: journal, fuse: fuse),
+            clock: clock.terminalClock,
+            logger: logger
+        )
+        let certificate = try await bank.certify(keys)
+        await station.serve(desk)
+        await station.use(
+            TapStation.Setup(
+                settings: settings,
+                credentials: TapCredentials(keys: keys, certificate: certificate, trusted: bank.trusted),
+                acquirer: bank,
+                tag: tag,
+                wallet: wallet
+            )
+        )
+        if await bank.reachesTerminal { await station.note(online: true) }
+        let merchant = MerchantSettings(
+            operatorID: "op1",
+            merchantID: "m1",
+            merchantName: "Coffee Shop",
+            gatewayURL: "https://gateway.example",
+            currency: .euro,
+            timeLimitSeconds: 120
+        )
+        let rails: [any RailDriver] = [TapRail(station: station)] + (scan.map { [$0] } ?? [])
+        await desk.use(merchant, drivers: rails)
+        let shift = Shift(stall: self, desk: desk, station: station, journal: journal)
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await desk.run() }
+            group.addTask { await station.run() }
+            try await shift.until("the terminal is ready") {
+                if case .idle = await desk.snapshot.phase { true } else { await desk.snapshot.isCharging }
+            }
+            do { try await body(shift) } catch {
+                group.cancelAll()
+                throw error
+            }
+            group.cancelAll()
+        }
+        try journal.close()
+    }
+
+    @discardableResult
+    func phone(
+        _ name: String,
+        user: PhoneUser = Stall.acceptsQuickly,
+        isOnline: Bool = true,
+        rssi: Int? = -50,
+        tag: TerminalTag? = nil,
+        voucher: Int? = nil,
+        wallet: PrivateKey? = nil,
+        acquirer: (any PhoneAcquirer)? = nil
+    ) throws -> TapPhone {
+        var configuration = PhoneConfiguration(tag: tag, user: user, isOnline: isOnline)
+        configuration.keys = [
+            TrustedGatewayKey(issuer: bank.issuer, keyID: Array("bank1".utf8), publicKey: bank.publicKey)
+        ]
+        configuration.wallet = wallet
+        configuration.voucherWish = voucher.map {
+            VoucherWish(instrumentID: "card", currency: "EUR", exponent: 2, limitTotal: $0)
+        }
+        let record: @Sendable (PhoneEvent) -> Void = { event in
+            self.events.withLock { $0[name, default: []].append(event) }
+        }
+        let phone = try TapPhone(configuration, acquirer: acquirer ?? bank, clock: wall, log: record)
+        air.add(name, phone, rssi: rssi)
+        arrivals.continuation.yield((name, phone))
+        return phone
+    }
+
+    /// Phones live while `body` runs, also while the terminal is off.
+    func play(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                await withDiscardingTaskGroup { phones in
+                    for await (name, phone) in self.arrivals.stream { phones.addTask { await self.live(name, phone) } }
+                    phones.cancelAll()
+                }
+            }
+            defer { group.cancelAll() }
+            try await body()
+        }
+    }
+
+    /// One shift with its phones.
+    func run(
+        scan: (any RailDriver)? = nil,
+        wallet: (any TapWalletGateway)? = nil,
+        _ body: @escaping @Sendable (Shift) async throws -> Void
+    ) async throws {
+        try await play { try await self.open(scan: scan, wallet: wallet, body) }
+    }
+
+    private func live(_ name: String, _ phone: TapPhone) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { for await service in phone.advertisement { self.air.advertise(name, service) } }
+            await phone.run()
+            group.cancelAll()
+        }
+    }
+
+    func heard(_ name: String) -> [PhoneEvent] { events.withLock { $0[name] ?? [] } }
+    func timesAsked(_ name: String) -> Int {
+        heard(name).count { if case .asked = $0 { true } else { false } }
+    }
+    func wasAsked(_ name: String) -> Bool { timesAsked(name) > 0 }
+    func heardOtherPaid(_ name: String) -> Bool {
+        heard(name).contains { if case .heard(.otherPaid) = $0 { true } else { false } }
+    }
+    func outcome(_ name: String) -> PhoneOutcome? {
+        heard(name).reversed().lazy.compactMap { event -> PhoneOutcome? in
+            if case .ended(_, let outcome) = event { outcome } else { nil }
+        }.first
+    }
+}
+
+/// The terminal while it is switched on.
+struct Shift: Sendable {
+    let stall: Stall
+    let desk: ChargeDesk
+    let station: TapStation
+    let journal: Journal
+
+    func charge(_ minorUnits: Int64 = 1050) async throws -> ChargeID {
+        try await desk.open(
+            ChargeRequest(amount: Money(minorUnits: minorUnits, currency: .euro), by: .staff(name: "test"))
+        ).id
+    }
+
+    func state(_ id: ChargeID) async throws -> Charge.State { try await desk.charge(id).charge.state }
+    func snapshot(_ id: ChargeID) async throws -> Charge { try await desk.charge(id).charge }
+
+    struct TooLong: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Lets time pass until something is so. Fails where it is not after that much of the clock.
+    func until(
+        _ what: String,
+        within limit: Duration = .seconds(200),
+        _ isSo: @Sendable () async throws -> Bool
+    ) async throws {
+        let end = stall.clock.now + limit
+        while stall.clock.now < end {
+            if try await isSo() { return }
+            for _ in 0..<20 { await Task.yield() }
+            // The disk and other threads take real time; the clock stands still meanwhile.
+            try await Task.sleep(for: .microseconds(500))
+            stall.clock.advance(by: .milliseconds(5))
+        }
+        throw TooLong(description: "not within \(limit): \(what)")
+    }
+
+    /// Lets time pass.
+    func passes(_ duration: Duration) async throws {
+        let end = stall.clock.now + duration
+        try await until("time has passed") { stall.clock.now >= end }
+    }
+
+    func until(_ id: ChargeID, is state: Charge.State, within limit: Duration = .seconds(200)) async throws {
+        try await until("the charge is \(state)", within: limit) { try await self.state(id) == state }
+    }
+}
+
+extension TerminalSnapshot {
+    var isCharging: Bool { if case .charging = phase { true } else { false } }
+}

@@ -1,0 +1,114 @@
+import Payments
+import Sandbox
+import TapProtocol
+import Terminal
+import Testing
+
+/// Giving a paid tap back, and tags.
+struct TakeBackTests {
+    @Test func aPaidTapIsGivenBackOnce() async throws {
+        let stall = try Stall()
+        try stall.phone("anna")
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            try await shift.desk.takeBack(id, by: shift.station)
+            #expect(try await shift.snapshot(id).isGivenBack)
+            #expect(try await shift.snapshot(id).reason?.code == "given_back")
+            try await shift.desk.takeBack(id, by: shift.station)
+        }
+        #expect(await stall.bank.paid == 0)
+        #expect(await stall.bank.voided.count == 1)
+    }
+
+    @Test func whatWasNotPaidIsNotGivenBack() async throws {
+        let stall = try Stall()
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            await #expect(throws: TakeBackRefusal.nothingPaid) {
+                try await shift.desk.takeBack(id, by: shift.station)
+            }
+        }
+        #expect(await stall.bank.voided.isEmpty)
+    }
+
+    @Test func withoutAnAnswerNobodySaysThatItWasGivenBack() async throws {
+        let stall = try Stall()
+        try stall.phone("anna")
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            await stall.bank.change { $0.lostAnswers = 1 }
+            await #expect(throws: TakeBackRefusal.unclear) { try await shift.desk.takeBack(id, by: shift.station) }
+            #expect(try await shift.snapshot(id).isGivenBack == false)
+            try await shift.desk.takeBack(id, by: shift.station)
+            #expect(try await shift.snapshot(id).isGivenBack)
+        }
+    }
+
+    @Test func aPaymentThatWasVoidedElsewhereIsBookedAsPaidAndGivenBack() async throws {
+        let stall = try Stall()
+        try stall.phone("anna")
+        // The execution's answer is lost, and so are those of the next questions; meanwhile somebody voids it.
+        await stall.bank.change { $0.lostAnswers = 3 }
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("it is executed") { await stall.bank.executions == 1 }
+            if let payment = await stall.bank.receipts.keys.first { _ = await stall.bank.void(payment) }
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("it is given back") { try await shift.snapshot(id).isGivenBack }
+        }
+        #expect(await stall.bank.paid == 0)
+    }
+
+    @Test func aPhoneThatReadTheTagIsFoundByItAndOthersAreNotAsked() async throws {
+        let stall = try Stall { $0.mode = .tagged }
+        try stall.phone("stranger")
+        try stall.phone("anna", tag: stall.tag)
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            #expect(await shift.station.status.tagURI == stall.tag?.uri)
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+        }
+        #expect(stall.timesAsked("stranger") == 0)
+        #expect(Set(stall.air.connects) == ["anna"])
+    }
+
+    @Test func bothScreensShowTheSameCodeAboveTheSetAmount() async throws {
+        let stall = try Stall { $0.shortCodeAboveMinorUnits = 1000 }
+        try stall.phone("anna", user: PhoneUser(answer: .never))
+        try await stall.run { shift in
+            _ = try await shift.charge()
+            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            let shown = await shift.station.status.shortCode
+            let seen = stall.heard("anna").compactMap { event -> String? in
+                if case .asked(_, _, _, _, let code) = event { code } else { nil }
+            }
+            #expect(shown != nil && seen == [shown ?? ""])
+        }
+    }
+
+    @Test func withoutARadioTheLightSaysWhyAndTheCodeIsStillPaid() async throws {
+        let stall = try Stall()
+        let scan = ScriptedRail(.scan)
+        try await stall.run(scan: scan) { shift in
+            stall.air.healthChange.yield(.gone(reason: "there is no Bluetooth adapter"))
+            try await shift.until("the light says so") {
+                if case .hindered(let reason) = await shift.station.status.light {
+                    reason.message.contains("there is no Bluetooth adapter")
+                } else {
+                    false
+                }
+            }
+            let id = try await shift.charge()
+            try await shift.until("the code is offered") { scan.link(id) != nil }
+            await scan.link(id)?.record(
+                .offered(attempt: 1, offer: Offer(paymentID: "pay_1", link: "https://pay.example/1", expiresAt: nil))
+            )
+            let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+            await scan.link(id)?.record(.reported(attempt: 1, report: .succeeded(evidence)))
+            #expect(try await shift.state(id) == .succeeded)
+        }
+    }
+}

@@ -1,0 +1,270 @@
+import Acquirer
+import Foundation
+import Journal
+import Logging
+import Payments
+import Sandbox
+import Synchronization
+import TapProtocol
+import Terminal
+import Testing
+import WalletConnectPay
+
+/// The phone's own calls to the sandbox's acquirer.
+struct SandboxPhoneAcquirer: PhoneAcquirer {
+    let client: AcquirerClient
+
+    private func call<Value>(
+        _ body: (AcquirerClient) async throws(AcquirerError) -> Value
+    ) async throws(PhoneAcquirerError) -> Value {
+        do throws(AcquirerError) { return try await body(client) } catch { throw .unreachable(error.summary) }
+    }
+
+    func keys() async throws(PhoneAcquirerError) -> [TrustedGatewayKey] {
+        try await call { client throws(AcquirerError) in try await client.keys() }.keys.map {
+            TrustedGatewayKey(issuer: $0.issuer, keyID: $0.keyID, publicKey: $0.publicKey)
+        }
+    }
+    func denyList() async throws(PhoneAcquirerError) -> DenyList {
+        try await call { client throws(AcquirerError) in try await client.denyList() }
+    }
+    func instruments() async throws(PhoneAcquirerError) -> [String] {
+        try await call { client throws(AcquirerError) in try await client.instruments() }.map(\.instrumentID)
+    }
+    func passes(_ count: Int, for device: VerificationKey) async throws(PhoneAcquirerError) -> [Signed<PaymentPass>] {
+        try await call { client throws(AcquirerError) in try await client.passes(for: device, count: count) }
+    }
+    func preAuthorize(
+        _ wish: VoucherWish,
+        for device: VerificationKey
+    ) async throws(PhoneAcquirerError) -> Signed<PaymentPass> {
+        throw .refused("not here")
+    }
+    func execute(_ bundle: PaymentBundle) async throws(PhoneAcquirerError) -> PhoneAnswer {
+        let bundle = ExecutionBundle(
+            certificate: bundle.certificate,
+            request: bundle.request,
+            pass: bundle.pass,
+            accept: bundle.accept,
+            claim: bundle.claim
+        )
+        switch try await call({ client throws(AcquirerError) in try await client.execute(bundle) }) {
+        case .ended(let receipt): return .receipt(receipt)
+        case .inProgress: return .inProgress
+        }
+    }
+    func payment(_ id: TapProtocol.PaymentID) async throws(PhoneAcquirerError) -> PhoneAnswer {
+        guard let record = try await call({ client throws(AcquirerError) in try await client.payment(id) }) else {
+            return .unknown
+        }
+        return record.receipt.map(PhoneAnswer.receipt) ?? .unknown
+    }
+    func sync(_ accepts: [Signed<PaymentAcceptance>]) async throws(PhoneAcquirerError) -> [PhoneSyncAnswer] {
+        accepts.map { _ in .pending }
+    }
+}
+
+/// Tap from its settings on, with the sandbox's acquirer: enrolment, certificate, a paid charge, a refund.
+struct TapDeskTests {
+    final class Network: Sendable {
+        private let state = Mutex(true)
+        var isUp: Bool {
+            get { state.withLock { $0 } }
+            set { state.withLock { $0 = newValue } }
+        }
+    }
+
+    struct Parts: Sendable {
+        let stall: Stall
+        let acquirer: SandboxAcquirer
+        let network = Network()
+    }
+
+    static let form: TapForm = {
+        var form = TapForm()
+        form.isEnabled = true
+        form.mode = "open"
+        form.acquirerURL = InProcessAcquirer.url
+        form.acquirerLogin = "shop@example.com"
+        form.acquirerPassword = "shop-password"
+        form.terminalID = "till-1"
+        return form
+    }()
+
+    private func parts() throws -> Parts {
+        let stall = try Stall()
+        let state = AcquirerState(configuration: AcquirerConfiguration())
+        return Parts(stall: stall, acquirer: SandboxAcquirer(state, clock: stall.wall))
+    }
+
+    private func open(
+        _ parts: Parts,
+        _ body: @escaping @Sendable (Shift, TapDesk) async throws -> Void
+    ) async throws {
+        let stall = parts.stall
+        let key = try DeviceKey.loadOrCreate(at: stall.folder + "/device.key")
+        let journal = try Journal.open(directory: stall.folder, deviceKey: key)
+        var logger = Logger(label: "tap")
+        logger.logLevel = .critical
+        let clock = stall.clock.terminalClock
+        let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
+        let station = TapStation(radio: stall.air, journal: journal, clock: clock, logger: logger)
+        let network = parts.network
+        let transport = InProcessAcquirer(parts.acquirer) { network.isUp }
+        let taps = TapDesk(
+            journal: journal,
+            desk: desk,
+            station: station,
+            acquirers: GatewayPolicy(allowsLoopbackHTTP: true, hosts: []),
+            clock: clock,
+            logger: logger
+        ) { try AcquirerClient(baseURL: $0, transport: transport) }
+        try await taps.load()
+        let merchant = MerchantSettings(
+            operatorID: "op1",
+            merchantID: "m1",
+            merchantName: "Coffee Shop",
+            gatewayURL: "https://gateway.example",
+            currency: .euro,
+            timeLimitSeconds: 120
+        )
+        await desk.use(merchant, drivers: [TapRail(station: station)])
+        let shift = Shift(stall: stall, desk: desk, station: station, journal: journal)
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await desk.run() }
+            group.addTask { await station.run() }
+            group.addTask { await taps.run() }
+            do { try await body(shift, taps) } catch {
+                group.cancelAll()
+                throw error
+            }
+            group.cancelAll()
+        }
+        try journal.close()
+    }
+
+    @Test func aMerchantSwitchesTapOnAndIsPaidAndGivesItBack() async throws {
+        let parts = try parts()
+        try await parts.stall.play {
+            try await open(parts) { shift, taps in
+                #expect(await shift.station.status.light == .off)
+                _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
+                try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
+                try await Self.phone(parts)
+                let id = try await shift.charge()
+                try await shift.until(id, is: .succeeded)
+                try await shift.until("anna knows") { parts.stall.outcome("anna") == .paid }
+                try await shift.desk.takeBack(id, by: shift.station)
+                #expect(try await shift.snapshot(id).isGivenBack)
+            }
+            // After a start without network, keys and certificate are still there.
+            parts.network.isUp = false
+            try await open(parts) { shift, taps in
+                #expect(await shift.station.status.light == .ready)
+                #expect(await taps.current?.hasPassword == true)
+            }
+        }
+    }
+
+    private static func phone(_ parts: Parts) async throws {
+        var client = try InProcessAcquirer(parts.acquirer).client()
+        client.session = try await client.logIn(
+            identifier: "customer@example.com",
+            password: Secret("customer-password")
+        ).token
+        let instruments = try await client.instruments()
+        let user = PhoneUser(
+            answer: .accept(after: .milliseconds(300)),
+            instruments: instruments.map(\.instrumentID)
+        )
+        try parts.stall.phone("anna", user: user, acquirer: SandboxPhoneAcquirer(client: client))
+    }
+
+    @Test func withoutTheAcquirerTheLightSaysWhyAndComesBackByItself() async throws {
+        let parts = try parts()
+        parts.network.isUp = false
+        try await open(parts) { shift, taps in
+            _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
+            try await shift.until("the light says why") {
+                if case .hindered(let reason) = await shift.station.status.light {
+                    reason.code == "acquirer_silent"
+                } else {
+                    false
+                }
+            }
+            let id = try await shift.charge()
+            try await shift.until("the charge does not wait for Tap") { try await shift.state(id).isFinal }
+            parts.network.isUp = true
+            try await shift.until("the light comes back") { await shift.station.status.light == .ready }
+        }
+    }
+
+    @Test func aWrongPasswordIsToldAndNothingIsTaken() async throws {
+        let parts = try parts()
+        try await open(parts) { shift, taps in
+            var form = Self.form
+            form.acquirerPassword = "wrong"
+            _ = try await taps.save(form, replacing: 0, by: .staff(name: "test"))
+            try await shift.until("the light says why") {
+                if case .hindered(let reason) = await shift.station.status.light {
+                    reason.code == "acquirer_refuses"
+                } else {
+                    false
+                }
+            }
+        }
+    }
+
+    @Test func theStoredPasswordIsNotSentToAnotherAcquirer() async throws {
+        let parts = try parts()
+        try await open(parts) { shift, taps in
+            _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
+            var form = TapForm()
+            form.acquirerURL = "https://elsewhere.example"
+            #expect(await taps.validate(form).keys.sorted() == ["acquirerPassword"])
+            form.acquirerPassword = "new"
+            #expect(await taps.validate(form).isEmpty)
+        }
+    }
+
+    @Test func twoWhoSaveAtOnceDoNotUndoEachOther() async throws {
+        let parts = try parts()
+        try await open(parts) { _, taps in
+            _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "one"))
+            await #expect(throws: SettingsError.conflict) {
+                _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "two"))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("mode", "mode"), ("serviceUUID", "serviceUUID"), ("tapThreshold", "tapThreshold"), ("tipMode", "tipMode"),
+        ("tipMaximumPercent", "tipMaximumPercent"), ("tipPresets", "tipPresets"), ("offlineHours", "offlineHours"),
+        ("offlineFloorMinor", "offlineFloorMinor"), ("offlineTotalMinor", "offlineTotalMinor"),
+        ("shortCodeAboveMinor", "shortCodeAboveMinor"), ("acquirerURL", "acquirerURL"),
+        ("acquirerLogin", "acquirerLogin"), ("terminalID", "terminalID"),
+    ])
+    func eachFieldSaysWhatIsWrongWithIt(field: String, named: String) async throws {
+        let parts = try parts()
+        try await open(parts) { _, taps in
+            var form = Self.form
+            switch field {
+            case "mode": form.mode = "far"
+            case "serviceUUID": form.serviceUUID = "7d2b"
+            case "tapThreshold": form.tapThreshold = -101
+            case "tipMode": form.tipMode = "always"
+            case "tipMaximumPercent": form.tipMaximumPercent = 101
+            case "tipPresets": form.tipPresets = "5, ten"
+            case "offlineHours": form.offlineHours = 73
+            case "offlineFloorMinor": form.offlineFloorMinor = -1
+            case "offlineTotalMinor": form.offlineTotalMinor = 1
+            case "shortCodeAboveMinor": form.shortCodeAboveMinor = -1
+            case "acquirerURL": form.acquirerURL = "http://elsewhere.example"
+            case "acquirerLogin": form.acquirerLogin = ""
+            default: form.terminalID = "till 1"
+            }
+            #expect(await taps.validate(form).keys.sorted() == [named])
+            #expect(await taps.validate(Self.form).isEmpty)
+        }
+    }
+}
