@@ -144,7 +144,7 @@ struct CentralTests {
 
     @Test(arguments: [FakeBlueZ.Phone.Answer.silence, .no(name: "org.bluez.Error.Failed", text: "host is down")])
     func aPhoneThatDoesNotConnectIsLetGoInTime(answer: FakeBlueZ.Phone.Answer) async throws {
-        var timings = BluetoothTimings()
+        var timings = BluetoothTimings.patient
         timings.connect = .milliseconds(300)
         try await Radio.with(timings: timings) { radio in
             var phone = FakeBlueZ.Phone()
@@ -166,7 +166,7 @@ struct CentralTests {
     }
 
     @Test func aPhoneThatNeverTellsItsServicesIsLetGo() async throws {
-        var timings = BluetoothTimings()
+        var timings = BluetoothTimings.patient
         timings.resolve = .milliseconds(300)
         try await Radio.with(timings: timings) { radio in
             var phone = FakeBlueZ.Phone()

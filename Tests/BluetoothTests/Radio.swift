@@ -21,7 +21,7 @@ struct Radio: Sendable {
     static func with(
         starts: Bool = true,
         speed: Int = 1,
-        timings: BluetoothTimings = BluetoothTimings(),
+        timings: BluetoothTimings = .patient,
         prepare: (FakeBlueZ) async throws -> Void = { _ in },
         _ body: (Radio) async throws -> Void
     ) async throws {
@@ -35,7 +35,7 @@ struct Radio: Sendable {
         on address: String,
         starts: Bool = true,
         speed: Int = 1,
-        timings: BluetoothTimings = BluetoothTimings(),
+        timings: BluetoothTimings = .patient,
         prepare: (FakeBlueZ) async throws -> Void = { _ in },
         _ body: (Radio) async throws -> Void
     ) async throws {
@@ -76,9 +76,17 @@ struct Radio: Sendable {
 }
 
 extension BluetoothTimings {
+    /// For what must succeed on a busy machine too.
+    static let patient: BluetoothTimings = {
+        var timings = BluetoothTimings()
+        (timings.connect, timings.resolve, timings.open) = (.seconds(60), .seconds(60), .seconds(60))
+        (timings.send, timings.stopScanning, timings.remove) = (.seconds(60), .seconds(60), .seconds(60))
+        return timings
+    }()
+
     /// Tries again soon. What may take long may take as long as ever.
     static let quick: BluetoothTimings = {
-        var timings = BluetoothTimings()
+        var timings = patient
         timings.scanRetry = .milliseconds(50)
         timings.scanRestart = .milliseconds(200)
         timings.connectRetries = [.milliseconds(20), .milliseconds(50), .milliseconds(100)]
