@@ -415,8 +415,9 @@ extension BlueZ {
     /// The signal of a removal may be taken in a moment after the answer. Until then the phone seems to be there.
     fileprivate func untilGone(_ path: ObjectPath) async {
         let now = epoch
-        for _ in 0..<16 where objects[path, BlueZObjects.device] != nil && epoch == now {
-            await changes.wait(after: changes.version, atMost: .milliseconds(50), clock: setup.clock)
+        let waited = stopwatch(setup.clock)
+        while waited() < .seconds(1), objects[path, BlueZObjects.device] != nil, epoch == now, !Task.isCancelled {
+            await changes.wait(after: changes.version, atMost: .milliseconds(100), clock: setup.clock)
         }
     }
 }
