@@ -26,6 +26,10 @@ actor BlueZ {
     private(set) var objects = BlueZObjects()
     /// Rises whenever what was learnt, registered or opened before is void.
     private(set) var epoch = 0
+    /// Rises with the epoch, and whenever the adapter was off or away, however shortly.
+    var session: Int { epoch + lapses }
+    private var lapses = 0
+    private var wasReady = false
     private(set) var bus: BusConnection?
     private var owner: String?
     private var snapshotEpoch = -1
@@ -174,6 +178,9 @@ actor BlueZ {
     }
 
     private func publish() {
+        let state = state
+        if wasReady, !state.isReady { lapses += 1 }
+        wasReady = state.isReady
         states.publish(state)
         changes.bump()
     }
@@ -408,8 +415,9 @@ extension BlueZ {
     /// The signal of a removal may be taken in a moment after the answer. Until then the phone seems to be there.
     fileprivate func untilGone(_ path: ObjectPath) async {
         let now = epoch
-        for _ in 0..<16 where objects[path, BlueZObjects.device] != nil && epoch == now {
-            await changes.wait(after: changes.version, atMost: .milliseconds(50), clock: setup.clock)
+        let waited = stopwatch(setup.clock)
+        while waited() < .seconds(1), objects[path, BlueZObjects.device] != nil, epoch == now, !Task.isCancelled {
+            await changes.wait(after: changes.version, atMost: .milliseconds(100), clock: setup.clock)
         }
     }
 }

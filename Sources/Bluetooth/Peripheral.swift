@@ -149,7 +149,7 @@ public actor BluetoothPeripheral {
 
     /// Whether the service can be found and the wanted advertisement is on the air.
     public func isRegistered() async -> Bool {
-        let epoch = await bluez.epoch
+        let epoch = await bluez.session
         return applicationEpoch == epoch && wanted == advertised && (wanted == nil || advertisedEpoch == epoch)
     }
 
@@ -175,12 +175,10 @@ public actor BluetoothPeripheral {
 
     private func register() async throws(BluetoothError) {
         guard case .ready = await bluez.state, let bus = await bluez.bus, let adapter = await bluez.adapterPath else {
-            // An adapter that was off or away has forgotten everything.
-            (applicationEpoch, advertisedEpoch, advertised) = (-1, -1, nil)
             return
         }
-        guard case .ready = await bluez.state, let bus = await bluez.bus else { return }
-        let epoch = await bluez.epoch
+        // An adapter that was off or away has forgotten everything.
+        let epoch = await bluez.session
         if exportedEpoch != epoch {
             do throws(BusError) { try export(on: bus) } catch { throw BluetoothError(error, at: .register) }
             exportedEpoch = epoch

@@ -26,12 +26,14 @@ struct CentralTests {
 
     @Test func scanningStopsBeforeAConnectAndGoesOnAfterIt() async throws {
         try await Radio.with { radio in
+            radio.bluez.state.withLock { $0.isSlowToStop = true }
             try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
             await radio.untilReady()
             var sightings = radio.central.sightings(of: [testService]).makeAsyncIterator()
             let first = try await sightings.next()
             let link = try await radio.central.connect(to: #require(first?.address), testProfile)
             await radio.bluez.until { $0.isDiscovering }
+            #expect(radio.bluez.state.withLock { $0.connectsBeforeStopped } == 0)
             let calls = radio.calls
             let connect = try #require(calls.firstIndex(of: "Connect"))
             #expect(calls[..<connect].filter { $0.hasSuffix("Discovery") }.last == "StopDiscovery")
@@ -79,7 +81,7 @@ struct CentralTests {
     }
 
     @Test func aScanThatIsRefusedAsInProgressIsAskedForAgain() async throws {
-        try await Radio.with { radio in
+        try await Radio.with(timings: .quick) { radio in
             radio.bluez.state.withLock { $0.inProgress = 3 }
             try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
             await radio.untilReady()
@@ -89,7 +91,7 @@ struct CentralTests {
     }
 
     @Test func aScanThatHearsNothingIsStartedAnew() async throws {
-        try await Radio.with { radio in
+        try await Radio.with(timings: .quick) { radio in
             await radio.untilReady()
             let sightings = radio.central.sightings(of: [testService])
             await radio.bluez.until { $0.calls.filter { $0 == "StartDiscovery" }.count >= 3 }
@@ -107,7 +109,7 @@ struct CentralTests {
     }
 
     @Test func aConnectThatIsAbortedByTheOwnControllerIsTriedAgain() async throws {
-        try await Radio.with { radio in
+        try await Radio.with(timings: .quick) { radio in
             var phone = FakeBlueZ.Phone()
             phone.refusals = 2
             try radio.bluez.add(phone, at: phoneAddress)
@@ -142,7 +144,9 @@ struct CentralTests {
 
     @Test(arguments: [FakeBlueZ.Phone.Answer.silence, .no(name: "org.bluez.Error.Failed", text: "host is down")])
     func aPhoneThatDoesNotConnectIsLetGoInTime(answer: FakeBlueZ.Phone.Answer) async throws {
-        try await Radio.with { radio in
+        var timings = BluetoothTimings.patient
+        timings.connect = .milliseconds(300)
+        try await Radio.with(timings: timings) { radio in
             var phone = FakeBlueZ.Phone()
             phone.connect = answer
             try radio.bluez.add(phone, at: phoneAddress)
@@ -153,20 +157,22 @@ struct CentralTests {
                 try await radio.central.connect(to: address, testProfile)
             }
             switch answer {
-            case .silence: #expect(error == .tooSlow(.connect, after: .seconds(5)))
+            case .silence: #expect(error == .tooSlow(.connect, after: .milliseconds(300)))
             default: #expect(error == .refused(.connect, name: "org.bluez.Error.Failed", text: "host is down"))
             }
-            #expect(start.duration(to: radio.clock.now) < .seconds(60))
+            #expect(start.duration(to: radio.clock.now) < .seconds(30))
             #expect(radio.known == [])
         }
     }
 
     @Test func aPhoneThatNeverTellsItsServicesIsLetGo() async throws {
-        try await Radio.with { radio in
+        var timings = BluetoothTimings.patient
+        timings.resolve = .milliseconds(300)
+        try await Radio.with(timings: timings) { radio in
             var phone = FakeBlueZ.Phone()
             phone.resolves = false
             try radio.bluez.add(phone, at: phoneAddress)
-            await #expect(throws: BluetoothError.tooSlow(.resolve, after: .seconds(5))) {
+            await #expect(throws: BluetoothError.tooSlow(.resolve, after: .milliseconds(300))) {
                 try await radio.connect()
             }
             #expect(radio.known == [])

@@ -44,7 +44,14 @@ extension FakeBlueZ {
                     defer { state.isDiscovering = false }
                     return state.isDiscovering
                 }
-                if was { call.answer() } else { call.refuse("org.bluez.Error.Failed", "No discovery started") }
+                guard was else { return call.refuse("org.bluez.Error.Failed", "No discovery started") }
+                guard fake.state.withLock({ $0.isSlowToStop }) else { return call.answer() }
+                fake.state.withLock { $0.isStopping = true }
+                fake.later {
+                    for _ in 0..<50 { _ = try? await fake.bus?.owner(of: "org.bluez") }
+                    fake.state.withLock { $0.isStopping = false }
+                    call.answer()
+                }
             },
             "RemoveDevice": method(takes: "o") { fake, call in
                 let path = call.arguments.first?.path
@@ -83,6 +90,7 @@ extension FakeBlueZ {
         let phone: Phone = state.withLock { state in
             state.known[address] = true  // From here on BlueZ keeps it.
             state.connecting += 1
+            if state.isStopping || state.isDiscovering { state.connectsBeforeStopped += 1 }
             state.mostConnecting = max(state.mostConnecting, state.connecting)
             var phone = state.phones[address] ?? Phone()
             if phone.refusals > 0 {

@@ -54,6 +54,10 @@ final class FakeBlueZ: Sendable {
         var calls: [String] = []
         var faults: [Int: Fault] = [:]
         var inProgress = 0
+        /// The answer to `StopDiscovery` takes a while.
+        var isSlowToStop = false
+        var connectsBeforeStopped = 0
+        var isStopping = false
         var filter: [String: BusValue] = [:]
         var kept: [FakeCall] = []
         var held: [(address: String, call: FakeCall)] = []

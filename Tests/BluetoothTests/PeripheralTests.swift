@@ -103,7 +103,7 @@ struct PeripheralTests {
             relayed.isRelayed = true
             relayed.mtu = 517
             try phone.bluez.add(relayed, at: phoneAddress)
-            let central = BluetoothCentral(adapter: "hci0", busAddress: phone.busAddress, clock: FastClock())
+            let central = BluetoothCentral(adapter: "hci0", busAddress: phone.busAddress, timings: .patient)
             let radio = Radio(bluez: phone.bluez, central: central, clock: FastClock(), busAddress: phone.busAddress)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await central.run() }
@@ -139,6 +139,7 @@ private struct Phone: Sendable {
                 busAddress: address,
                 profile: testProfile,
                 service: service,
+                timings: .patient,
                 clock: FastClock()
             )
             try await withThrowingTaskGroup(of: Void.self) { group in
