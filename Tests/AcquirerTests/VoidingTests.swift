@@ -18,6 +18,9 @@ struct VoidingTests {
         let status = try bundle.receiptCheck(trusting: await bench.keys).check(receipt, status: .cancelled)
         #expect(status == .cancelled)
         #expect(await bench.moved() == (0, 0))
+        let late = try bench.terminal.bundle(request, try await bench.phone().accept(request), attempt: 2)
+        #expect(try await bench.shop.execute(late).end(late, bench) == .cancelled)
+        #expect(try await bench.shop.payment(bundle.paymentID)?.receipt == receipt)
         // Who still asks about the execution hears how it stands now.
         #expect(try await bench.shop.execute(bundle).end(bundle, bench) == .cancelled)
         #expect(await bench.moved() == (0, 0))
@@ -79,6 +82,10 @@ struct VoidingTests {
         let bundle = try bench.terminal.bundle(request, try await phone.accept(request))
         #expect(try await bench.shop.execute(bundle).end(bundle, bench) == .failed)
         #expect(try await !bench.shop.void(bundle.paymentID).gaveBack)
+        // Whoever asks is not shown the decline any more: it would invite another attempt.
+        let record = try await bench.shop.payment(bundle.paymentID)
+        #expect(record?.word == .cancelled)
+        #expect(record?.receipt == nil)
         let again = try bench.terminal.bundle(request, try await phone.accept(request), attempt: 2)
         #expect(try await bench.shop.execute(again).end(again, bench) == .cancelled)
         #expect(await bench.moved() == (0, 0))

@@ -49,8 +49,13 @@ struct AcquirerPayment: Sendable {
 
     func place(of hash: ObjectHash) -> Int? { attempts.firstIndex { $0.accept.hash == hash } }
 
+    /// The one that was paid back.
+    var givenBack: Attempt? { attempts.first { $0.word == .cancelled && $0.payer != nil } }
+
     var json: ExactJSON {
-        let shown = attempts.first(where: \.isAlive) ?? attempts.last
+        let shown = attempts.first(where: \.isAlive) ?? givenBack ?? attempts.last
+        // A receipt that says something else than the status would be believed.
+        let receipt = shown?.receipt.flatMap { isVoid && $0.payload.status != .cancelled ? nil : $0 }
         let accept = shown?.accept.payload ?? told.last?.payload
         return .members([
             "paymentId": .string(key.id.description), "status": .string(word.rawValue),
@@ -63,7 +68,7 @@ struct AcquirerPayment: Sendable {
             "operatorId": .text(request?.payload.operatorID), "terminalId": .text(request?.payload.terminalID),
             "reference": .text(request?.payload.reference), "instrumentId": .text(accept?.instrumentID),
             "attempts": .array(attempts.suffix(64).map(\.json)),
-            "receipt": shown?.receipt.map { .base64($0.encoded) } ?? .null,
+            "receipt": receipt.map { .base64($0.encoded) } ?? .null,
             "updatedAt": .integer(updatedAt.millisecondsSince1970),
         ])
     }

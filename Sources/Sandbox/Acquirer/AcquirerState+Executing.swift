@@ -278,7 +278,7 @@ extension AcquirerState {
         at now: WallTime
     ) throws(AcquirerRefusal) -> AcquirerPayment.Attempt? {
         if let payment = payments[key] {
-            if payment.isVoid { return payment.attempts.first { $0.word == .cancelled && $0.payer != nil } }
+            if payment.isVoid { return payment.givenBack }
             if payment.attempts.contains(where: { $0.word == .inProgress }) {
                 throw AcquirerRefusal(code: .paymentBusy)
             }
