@@ -33,6 +33,7 @@ final class RelayHub: Sendable {
         var last: UInt64 = 0
         var publications: [(from: Int, publication: RelayPublication)] = []
         var isDown = false
+        var isSilent = false
     }
 
     private let state: Mutex<State>
@@ -67,6 +68,9 @@ final class RelayHub: Sendable {
         }
     }
 
+    /// Takes nothing and confirms nothing, as a relay that has stopped answering: each call times out.
+    func setSilent(_ isSilent: Bool) { state.withLock { $0.isSilent = isSilent } }
+
     /// Delivers what was held back, in any order, and again what nobody acknowledged.
     func settle() {
         state.withLock { state in
@@ -88,12 +92,13 @@ final class RelayHub: Sendable {
     }
 
     fileprivate func subscribe(_ topic: Topic, _ number: Int) throws(RelayFailure) {
-        let isDown = state.withLock { state in
+        let (isDown, isSilent) = state.withLock { state in
             state.ports[number]?.topics.insert(topic)
-            if !state.isDown { Self.deliverAll(to: number, topics: [topic], &state) }
-            return state.isDown
+            if !state.isDown, !state.isSilent { Self.deliverAll(to: number, topics: [topic], &state) }
+            return (state.isDown, state.isSilent)
         }
         if isDown { throw .notConnected }
+        if isSilent { throw .timedOut }
     }
 
     fileprivate func unsubscribe(_ topic: Topic, _ number: Int) {
@@ -103,6 +108,7 @@ final class RelayHub: Sendable {
     fileprivate func publish(_ publication: RelayPublication, _ number: Int) throws(RelayFailure) {
         let failure = state.withLock { state -> RelayFailure? in
             guard !state.isDown else { return .notConnected }
+            guard !state.isSilent else { return .timedOut }
             state.publications.append((number, publication))
             func happens(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &state.generator) < percent }
             if happens(state.faults.lost) { return .timedOut }
