@@ -34,6 +34,7 @@ final class RelayHub: Sendable {
         var publications: [(from: Int, publication: RelayPublication)] = []
         var isDown = false
         var isSilent = false
+        var unheard = 0
     }
 
     private let state: Mutex<State>
@@ -57,6 +58,9 @@ final class RelayHub: Sendable {
 
     /// Everything that was handed in, confirmed or not.
     var publications: [(from: Int, publication: RelayPublication)] { state.withLock(\.publications) }
+
+    /// Publications on topics their sender did not listen to, and so would not have heard the answer.
+    var unheard: Int { state.withLock(\.unheard) }
 
     /// No connection for anybody, or one again.
     func setDown(_ isDown: Bool) {
@@ -110,6 +114,7 @@ final class RelayHub: Sendable {
             guard !state.isDown else { return .notConnected }
             guard !state.isSilent else { return .timedOut }
             state.publications.append((number, publication))
+            if state.ports[number]?.topics.contains(publication.topic) != true { state.unheard += 1 }
             func happens(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &state.generator) < percent }
             if happens(state.faults.lost) { return .timedOut }
             state.last += 1

@@ -28,6 +28,8 @@ struct SignClientTests {
             #expect(await duo.wallet.getSessions().isEmpty)
             #expect(await duo.dapp.getSessions().isEmpty)
             #expect(await duo.dapp.getPairings().count == 1)
+            // Each side listens before it speaks: an answer cannot be missed.
+            #expect(duo.hub.unheard == 0)
         }
     }
 
