@@ -47,6 +47,7 @@ struct Shop {
         bytes[6] = bytes[6] & 0x0F | 0x70
         bytes[8] = bytes[8] & 0x3F | 0x80
         // Sixteen bytes are always a name.
+        // swift-format-ignore: NeverForceUnwrap
         return PaymentID(bytes: bytes)!
     }
 
