@@ -26,6 +26,10 @@ actor BlueZ {
     private(set) var objects = BlueZObjects()
     /// Rises whenever what was learnt, registered or opened before is void.
     private(set) var epoch = 0
+    /// Rises with the epoch, and whenever the adapter was off or away, however shortly.
+    var session: Int { epoch + lapses }
+    private var lapses = 0
+    private var wasReady = false
     private(set) var bus: BusConnection?
     private var owner: String?
     private var snapshotEpoch = -1
@@ -100,7 +104,8 @@ actor BlueZ {
         var iterator = signals.makeAsyncIterator()
         while let signal = try await iterator.next(isolation: self) {
             if signal.droppedBefore > 0 { try await snapshot() }
-            if signal.member == "NameOwnerChanged", signal.arguments.count == 3 {
+            if signal.sender == "org.freedesktop.DBus" {
+                guard signal.arguments.count == 3, signal.arguments[0].text == Self.name else { continue }
                 let new = signal.arguments[2].text ?? ""
                 try await adopt(new.isEmpty ? nil : new)
             } else if signal.sender == owner {
@@ -173,6 +178,9 @@ actor BlueZ {
     }
 
     private func publish() {
+        let state = state
+        if wasReady, !state.isReady { lapses += 1 }
+        wasReady = state.isReady
         states.publish(state)
         changes.bump()
     }
@@ -395,9 +403,21 @@ extension BlueZ {
                 stage: .connect
             )
             leftovers.remove(path)
+            await untilGone(path)
         } catch {
             if case .refused(_, "org.bluez.Error.DoesNotExist", _) = error { leftovers.remove(path) }
             if case .refused(_, "org.freedesktop.DBus.Error.UnknownObject", _) = error { leftovers.remove(path) }
+        }
+    }
+}
+
+extension BlueZ {
+    /// The signal of a removal may be taken in a moment after the answer. Until then the phone seems to be there.
+    fileprivate func untilGone(_ path: ObjectPath) async {
+        let now = epoch
+        let waited = stopwatch(setup.clock)
+        while waited() < .seconds(1), objects[path, BlueZObjects.device] != nil, epoch == now, !Task.isCancelled {
+            await changes.wait(after: changes.version, atMost: .milliseconds(100), clock: setup.clock)
         }
     }
 }

@@ -152,11 +152,10 @@ extension BlueZ {
             return .gone(.disconnected)
         }
         guard let device = objects[phone.path, BlueZObjects.device] else { return .gone(.disconnected) }
-        // BlueZ does not always tell that `Connected` turned true: where its ATT socket is up before the kernel's word, it
-        // sets the state in silence. Source: BlueZ 5.66 src/device.c, `device_attach_att` and `device_add_connection`.
-        let isResolved = device["ServicesResolved"]?.boolean == true
-        let isConnected = isResolved || device["Connected"]?.boolean == true
-        guard isResolved, let paths = objects.characteristics(of: phone.path, in: profile)
+        let isConnected = device["Connected"]?.boolean == true
+        // Not `isConnected` too: after a restart BlueZ 5.66 was seen to tell of the services and never of the connection.
+        guard device["ServicesResolved"]?.boolean == true,
+            let paths = objects.characteristics(of: phone.path, in: profile)
         else { return .notYet(isConnected: isConnected) }
         return .found(paths)
     }

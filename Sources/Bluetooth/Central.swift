@@ -15,7 +15,7 @@ public actor BluetoothCentral {
     private(set) var isScanning = false
     /// A start or stop of the scan is asked for and not answered.
     private(set) var isArranging = false
-    private var scanEpoch = -1
+    private var scanSession = -1
     private var scannedServices: Set<BluetoothUUID> = []
     private var scanFloor: Int?
 
@@ -111,15 +111,14 @@ extension BluetoothCentral {
             let delay = await arrangeScan()
             await bluez.changes.wait(after: version, atMost: delay, clock: clock)
         }
-        if isScanning { await stopScan() }
     }
 
     /// Starts, stops or renews the scan as it is wanted now.
     ///
     /// - Returns: When to look again, if nothing changes before.
     private func arrangeScan() async -> Duration? {
-        let epoch = await bluez.epoch
-        if epoch != scanEpoch { (isScanning, scanEpoch) = (false, epoch) }
+        let session = await bluez.session
+        if session != scanSession { (isScanning, scanSession) = (false, session) }
         guard case .ready = await bluez.state, let adapter = await bluez.adapterPath else {
             isScanning = false
             return nil

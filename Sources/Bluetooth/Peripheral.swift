@@ -48,7 +48,9 @@ public struct Advertisement: Sendable, Equatable {
     }
 
     /// Source: BlueZ 5.66 doc/advertising-api.txt. No local name: BPP/1 section 4.1.
-    var exported: ExportedInterface {
+    ///
+    /// - Parameter released: bluetoothd has taken it off the air.
+    func exported(_ released: @escaping @Sendable () -> Void) -> ExportedInterface {
         var properties: [String: BusValue] = [
             "Type": .string("peripheral"),
             "ServiceUUIDs": .strings(services.map(\.description)),
@@ -61,10 +63,25 @@ public struct Advertisement: Sendable, Equatable {
         if includesTxPower { properties["Includes"] = .strings(["tx-power"]) }
         return ExportedInterface(
             "org.bluez.LEAdvertisement1",
-            methods: ["Release": ExportedMethod { $0.answer() }],
+            methods: [
+                "Release": ExportedMethod { call in
+                    call.answer()
+                    released()
+                }
+            ],
             properties: properties
         )
     }
+}
+
+/// Something that happened on another thread.
+final class Flag: Sendable {
+    private let value = Atomic(false)
+
+    func set() { value.store(true, ordering: .releasing) }
+
+    /// Whether it happened since it was last asked.
+    func take() -> Bool { value.exchange(false, ordering: .acquiringAndReleasing) }
 }
 
 /// This machine as a BLE peripheral, as a customer's phone is one: it advertises and holds one service with a
@@ -81,6 +98,8 @@ public actor BluetoothPeripheral {
     private var advertisedEpoch = -1
     private var applicationEpoch = -1
     private var exportedEpoch = -1
+    /// Set on the connection's thread.
+    private let isReleased = Flag()
 
     private static let root = ObjectPath("/org/till/peripheral") ?? .root
     private static let advertisementPath = ObjectPath("/org/till/advertisement") ?? .root
@@ -130,7 +149,7 @@ public actor BluetoothPeripheral {
 
     /// Whether the service can be found and the wanted advertisement is on the air.
     public func isRegistered() async -> Bool {
-        let epoch = await bluez.epoch
+        let epoch = await bluez.session
         return applicationEpoch == epoch && wanted == advertised && (wanted == nil || advertisedEpoch == epoch)
     }
 
@@ -155,13 +174,11 @@ public actor BluetoothPeripheral {
     }
 
     private func register() async throws(BluetoothError) {
-        guard let adapter = await bluez.adapterPath else {
-            // What was registered went with the adapter; the one that comes back knows nothing of it.
-            (applicationEpoch, advertisedEpoch, advertised) = (-1, -1, nil)
+        guard case .ready = await bluez.state, let bus = await bluez.bus, let adapter = await bluez.adapterPath else {
             return
         }
-        guard case .ready = await bluez.state, let bus = await bluez.bus else { return }
-        let epoch = await bluez.epoch
+        // An adapter that was off or away has forgotten everything.
+        let epoch = await bluez.session
         if exportedEpoch != epoch {
             do throws(BusError) { try export(on: bus) } catch { throw BluetoothError(error, at: .register) }
             exportedEpoch = epoch
@@ -171,17 +188,22 @@ public actor BluetoothPeripheral {
             try await ask(adapter, "org.bluez.GattManager1", "RegisterApplication", arguments)
             applicationEpoch = epoch
         }
+        if isReleased.take() { advertisedEpoch = -1 }
         let wanted = wanted
         if advertisedEpoch == epoch, advertised == wanted { return }
         let manager = "org.bluez.LEAdvertisingManager1"
-        if advertisedEpoch == epoch, advertised != nil {
-            try await ask(adapter, manager, "UnregisterAdvertisement", [.objectPath(Self.advertisementPath)])
-            advertised = nil
-        }
+        // Also if it should be gone: what is left of it would stand in the way.
+        try await ask(adapter, manager, "UnregisterAdvertisement", [.objectPath(Self.advertisementPath)])
+        advertised = nil
         if let wanted {
             do throws(BusError) {
                 try bus.unexport(Self.advertisementPath)
-                try bus.export([wanted.exported], at: Self.advertisementPath)
+                let (isReleased, changes) = (isReleased, bluez.changes)
+                let exported = wanted.exported {
+                    isReleased.set()
+                    changes.bump()
+                }
+                try bus.export([exported], at: Self.advertisementPath)
             } catch { throw BluetoothError(error, at: .register) }
             let arguments = [BusValue.objectPath(Self.advertisementPath), .properties([:])]
             try await ask(adapter, manager, "RegisterAdvertisement", arguments)

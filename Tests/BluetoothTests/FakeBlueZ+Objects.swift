@@ -44,7 +44,14 @@ extension FakeBlueZ {
                     defer { state.isDiscovering = false }
                     return state.isDiscovering
                 }
-                if was { call.answer() } else { call.refuse("org.bluez.Error.Failed", "No discovery started") }
+                guard was else { return call.refuse("org.bluez.Error.Failed", "No discovery started") }
+                guard fake.state.withLock({ $0.isSlowToStop }) else { return call.answer() }
+                fake.state.withLock { $0.isStopping = true }
+                fake.later {
+                    for _ in 0..<50 { _ = try? await fake.bus?.owner(of: "org.bluez") }
+                    fake.state.withLock { $0.isStopping = false }
+                    call.answer()
+                }
             },
             "RemoveDevice": method(takes: "o") { fake, call in
                 let path = call.arguments.first?.path
@@ -83,6 +90,7 @@ extension FakeBlueZ {
         let phone: Phone = state.withLock { state in
             state.known[address] = true  // From here on BlueZ keeps it.
             state.connecting += 1
+            if state.isStopping || state.isDiscovering { state.connectsBeforeStopped += 1 }
             state.mostConnecting = max(state.mostConnecting, state.connecting)
             var phone = state.phones[address] ?? Phone()
             if phone.refusals > 0 {
@@ -96,15 +104,26 @@ extension FakeBlueZ {
         case .no(let name, let text):
             state.withLock { $0.connecting -= 1 }
             call.refuse(name, text)
-        case .yes:
-            state.withLock { $0.connecting -= 1 }
-            set(address, ["Connected": .boolean(true)])
-            call.answer()
-            guard phone.resolves else { return }
-            if !phone.isLate { exportServices(of: address, phone) }
-            set(address, ["ServicesResolved": .boolean(true)])
-            if phone.isLate { exportServices(of: address, phone) }
+        case .held: state.withLock { $0.held.append((address, call)) }
+        case .yes: connected(address, phone, call)
         }
+    }
+
+    /// Lets the connect that has waited longest go on.
+    func releaseConnect() {
+        let next = state.withLock { state in state.held.isEmpty ? nil : state.held.removeFirst() }
+        guard let next else { return }
+        connected(next.address, state.withLock { $0.phones[next.address] ?? Phone() }, next.call)
+    }
+
+    private func connected(_ address: String, _ phone: Phone, _ call: FakeCall) {
+        state.withLock { $0.connecting -= 1 }
+        if phone.tellsConnected { set(address, ["Connected": .boolean(true)]) }
+        call.answer()
+        guard phone.resolves else { return }
+        if !phone.isLate { exportServices(of: address, phone) }
+        set(address, ["ServicesResolved": .boolean(true)])
+        if phone.isLate { exportServices(of: address, phone) }
     }
 
     private func set(_ address: String, _ changes: [String: BusValue?]) {
@@ -197,8 +216,11 @@ extension FakeBlueZ {
                     call.answer()
                 },
                 "UnregisterAdvertisement": method(takes: "o") { fake, call in
-                    fake.state.withLock { $0.advertisement = nil }
-                    call.answer()
+                    let was = fake.state.withLock { state in
+                        defer { state.advertisement = nil }
+                        return state.advertisement
+                    }
+                    if was == nil { call.refuse("org.bluez.Error.DoesNotExist") } else { call.answer() }
                 },
             ]
         )

@@ -8,7 +8,11 @@ import Synchronization
 final class FakeBlueZ: Sendable {
     /// What one phone does.
     struct Phone: Sendable {
-        enum Answer: Sendable { case yes, silence, no(name: String, text: String) }
+        enum Answer: Sendable {
+            case yes, silence, no(name: String, text: String)
+            /// Yes, when the test lets it.
+            case held
+        }
 
         var services = [testService.description]
         var rssi: Int16 = 127
@@ -16,6 +20,8 @@ final class FakeBlueZ: Sendable {
         /// Refusals before the first connect that goes as `connect` says.
         var refusals = 0
         var resolves = true
+        /// Whether bluetoothd tells that it is connected.
+        var tellsConnected = true
         /// The characteristics come this much later than `ServicesResolved`.
         var isLate = false
         var mtu: UInt16 = 185
@@ -48,8 +54,13 @@ final class FakeBlueZ: Sendable {
         var calls: [String] = []
         var faults: [Int: Fault] = [:]
         var inProgress = 0
+        /// The answer to `StopDiscovery` takes a while.
+        var isSlowToStop = false
+        var connectsBeforeStopped = 0
+        var isStopping = false
         var filter: [String: BusValue] = [:]
         var kept: [FakeCall] = []
+        var held: [(address: String, call: FakeCall)] = []
         var connecting = 0
         var mostConnecting = 0
         var pipes: [String: [PacketPipe]] = [:]

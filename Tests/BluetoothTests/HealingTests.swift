@@ -176,7 +176,7 @@ struct HealingTests {
     @Test(arguments: FakeBlueZ.Fault.allCases)
     func whateverFailsNothingIsLeftBehindAndNothingHangs(fault: FakeBlueZ.Fault) async throws {
         for number in 1...20 {
-            try await Radio.with { bluez in
+            try await Radio.with(speed: 10, timings: BluetoothTimings()) { bluez in
                 bluez.state.withLock { $0.faults = [number: fault] }
                 try bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
             } _: { radio in

@@ -56,6 +56,30 @@ struct PeripheralTests {
         }
     }
 
+    @Test func anAdvertisementThatWasTakenOffTheAirIsPutBack() async throws {
+        try await Phone.with { phone in
+            await phone.peripheral.advertise(Advertisement(services: [testService]))
+            await phone.bluez.until { $0.advertisement != nil }
+            let (sender, path) = try #require(phone.bluez.state.withLock { $0.advertisement })
+            phone.bluez.state.withLock { $0.advertisement = nil }
+            let release = BusCall(to: sender, at: path, "org.bluez.LEAdvertisement1", "Release")
+            try await phone.bluez.bus?.call(release)
+            await phone.bluez.until { $0.advertisement != nil }
+        }
+    }
+
+    @Test func anAdapterThatWasPulledOutIsToldEverythingAgain() async throws {
+        try await Phone.with { phone in
+            await phone.peripheral.advertise(Advertisement(services: [testService]))
+            await phone.bluez.until { $0.application != nil && $0.advertisement != nil }
+            try phone.bluez.unplug()
+            phone.bluez.state.withLock { ($0.application, $0.advertisement) = (nil, nil) }
+            for await state in phone.peripheral.states where state == .unavailable(.noAdapter(nil)) { break }
+            try phone.bluez.plugIn()
+            await phone.bluez.until { $0.application != nil && $0.advertisement != nil }
+        }
+    }
+
     @Test func aLongReadGivesTheRestOfTheSameBytes() async throws {
         try await Phone.with { phone in
             await phone.bluez.until { $0.application != nil }
@@ -79,7 +103,7 @@ struct PeripheralTests {
             relayed.isRelayed = true
             relayed.mtu = 517
             try phone.bluez.add(relayed, at: phoneAddress)
-            let central = BluetoothCentral(adapter: "hci0", busAddress: phone.busAddress, clock: FastClock())
+            let central = BluetoothCentral(adapter: "hci0", busAddress: phone.busAddress, timings: .patient)
             let radio = Radio(bluez: phone.bluez, central: central, clock: FastClock(), busAddress: phone.busAddress)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await central.run() }
@@ -115,6 +139,7 @@ private struct Phone: Sendable {
                 busAddress: address,
                 profile: testProfile,
                 service: service,
+                timings: .patient,
                 clock: FastClock()
             )
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -20,12 +20,13 @@ struct Radio: Sendable {
 
     static func with(
         starts: Bool = true,
-        timings: BluetoothTimings = BluetoothTimings(),
+        speed: Int = 1,
+        timings: BluetoothTimings = .patient,
         prepare: (FakeBlueZ) async throws -> Void = { _ in },
         _ body: (Radio) async throws -> Void
     ) async throws {
         try await withPrivateBus { address, _ in
-            try await with(on: address, starts: starts, timings: timings, prepare: prepare, body)
+            try await with(on: address, starts: starts, speed: speed, timings: timings, prepare: prepare, body)
         }
     }
 
@@ -33,14 +34,15 @@ struct Radio: Sendable {
     static func with(
         on address: String,
         starts: Bool = true,
-        timings: BluetoothTimings = BluetoothTimings(),
+        speed: Int = 1,
+        timings: BluetoothTimings = .patient,
         prepare: (FakeBlueZ) async throws -> Void = { _ in },
         _ body: (Radio) async throws -> Void
     ) async throws {
         let bluez = FakeBlueZ(address: address)
         try await prepare(bluez)
         if starts { try await bluez.start() }
-        let clock = FastClock()
+        let clock = FastClock(speed: speed)
         let central = BluetoothCentral(adapter: "hci0", busAddress: address, timings: timings, clock: clock)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await bluez.run() }
@@ -71,4 +73,23 @@ struct Radio: Sendable {
 
     var known: [String] { bluez.state.withLock { $0.known.keys.sorted() } }
     var calls: [String] { bluez.state.withLock { $0.calls } }
+}
+
+extension BluetoothTimings {
+    /// For what must succeed on a busy machine too.
+    static let patient: BluetoothTimings = {
+        var timings = BluetoothTimings()
+        (timings.connect, timings.resolve, timings.open) = (.seconds(60), .seconds(60), .seconds(60))
+        (timings.send, timings.stopScanning, timings.remove) = (.seconds(60), .seconds(60), .seconds(60))
+        return timings
+    }()
+
+    /// Tries again soon. What may take long may take as long as ever.
+    static let quick: BluetoothTimings = {
+        var timings = patient
+        timings.scanRetry = .milliseconds(50)
+        timings.scanRestart = .milliseconds(200)
+        timings.connectRetries = [.milliseconds(20), .milliseconds(50), .milliseconds(100)]
+        return timings
+    }()
 }

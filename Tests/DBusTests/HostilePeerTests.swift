@@ -42,7 +42,7 @@ struct HostilePeerTests {
             let body = Array(repeating: variant, count: BusLimits.depth + 4).joined() + [1, UInt8(ascii: "y"), 0, 7]
             link.send(answer(toSerial: 1, signature: "v", body: Array(body)))
         }
-        await expectUnreadable(peer)
+        await expectUnreadable(peer, "deeper than \(BusLimits.depth) levels")
     }
 
     @Test func anAnswerWithTooManyValuesIsUnreadable() async throws {
@@ -53,7 +53,7 @@ struct HostilePeerTests {
             let length = [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: bytes >> UInt32($0)) }
             link.send(answer(toSerial: 1, signature: "an", body: length + Array(repeating: 0, count: count * 2)))
         }
-        await expectUnreadable(peer)
+        await expectUnreadable(peer, "more than \(BusLimits.values) values")
     }
 
     @Test func anAnswerToNoCallIsIgnored() async throws {
@@ -73,10 +73,10 @@ struct HostilePeerTests {
         Issue.record("\(String(describing: error))")
     }
 
-    private func expectUnreadable(_ peer: Peer) async {
-        let error = await #expect(throws: BusError.self) { _ = try await BusConnection.open(address: peer.address) }
-        if case .unreadable = error { return }
-        Issue.record("\(String(describing: error))")
+    private func expectUnreadable(_ peer: Peer, _ reason: String) async {
+        await #expect(throws: BusError.unreadable(reason: reason)) {
+            _ = try await BusConnection.open(address: peer.address)
+        }
     }
 }
 

@@ -73,10 +73,15 @@ struct SignalTests {
 
     @Test func aDroppedStreamIsNoLongerListenedFor() async throws {
         try await withPrivateBus { address, _ in
-            let bus = try await BusConnection.open(address: address)
-            for _ in 0..<600 {  // The daemon allows 512 rules to a connection.
-                _ = try await bus.signals([SignalRule(member: "Count")])
-            }
+            let (here, there) = try await (BusConnection.open(address: address), BusConnection.open(address: address))
+            let stats = "org.freedesktop.DBus.Debug.Stats"
+            let bus = try #require(ObjectPath("/org/freedesktop/DBus"))
+            let ask = BusCall(to: "org.freedesktop.DBus", at: bus, stats, "GetAllMatchRules")
+            let before = try await there.call(ask)
+            for _ in 0..<10 { _ = try await here.signals([SignalRule(sender: "org.till.Name", member: "Count")]) }
+            // The answer to a later call comes after what was sent before it.
+            _ = try await here.owner(of: "org.till.Name")
+            #expect(try await there.call(ask) == before)
         }
     }
 
