@@ -128,7 +128,8 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen",
+                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer",
+                "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],

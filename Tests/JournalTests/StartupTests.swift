@@ -122,7 +122,8 @@ struct StartupTests {
         try await file.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA foreign_keys = OFF; DROP TABLE idempotency; DROP TABLE charge")
             try db.execute(sql: Schema.projections)
-            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v2'")
+            try db.execute(sql: "DROP TABLE tap; DROP TABLE tap_voucher")
+            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier IN ('v2', 'v3')")
             try change(db)
             try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }

@@ -97,7 +97,8 @@ extension Bank: TapAcquirer {
     func void(_ payment: TapProtocol.PaymentID) -> TapWord {
         guard reachesTerminal else { return .unreachable(reason: "no network") }
         voided.insert(payment)
-        guard let receipt = receipts[payment], receipt.payload.status == .completed else { return answer(.voided) }
+        guard let receipt = receipts[payment], receipt.payload.status != .failed else { return answer(.voided) }
+        guard receipt.payload.status == .completed else { return answer(.receipt(receipt)) }
         var back = receipt.payload
         back.status = .cancelled
         guard let signed = try? Signed(signing: back, with: signer) else { return .noAnswer(reason: "no key") }

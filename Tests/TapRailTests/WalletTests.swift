@@ -17,7 +17,10 @@ struct WalletTests {
             let question = GatewayRequest(
                 request.method.rawValue,
                 String(request.url.dropFirst(Self.baseURL.count)),
-                headers: Dictionary(request.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }),
+                headers: Dictionary(
+                    request.headers.map { ($0.name, $0.value) },
+                    uniquingKeysWith: { first, _ in first }
+                ),
                 body: request.body ?? []
             )
             guard let answer = await gateway.answer(question) else { throw .noAnswer(after: request.timeout) }

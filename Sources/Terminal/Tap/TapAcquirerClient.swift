@@ -38,7 +38,7 @@ public struct TapAcquirerClient: TapAcquirer {
         do throws(AcquirerError) {
             guard
                 let record = try await account.call({ client throws(AcquirerError) in try await client.payment(payment)
-                    })
+                })
             else { return .unknownPayment }
             // Its receipt is of the last attempt that ended; one that runs says nothing yet.
             if record.word == .inProgress { return .inProgress(askAgainAfter: nil) }

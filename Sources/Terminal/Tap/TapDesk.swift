@@ -274,13 +274,12 @@ public actor TapDesk {
             kept.madeAt.duration(to: now) < Self.renewAfter
         {
             // Also says whether the acquirer is there.
-            if let trusted = await acquirer.keys(issuer: kept.certificate.payload.issuer) {
-                await station.note(online: true)
-                if trusted != kept.trusted { await keep(kept.certificate, trusted, at: kept.acquirerURL) }
-            } else {
+            guard let trusted = await acquirer.keys(issuer: kept.certificate.payload.issuer) else {
                 await station.note(online: false)
                 return false
             }
+            await station.note(online: true)
+            if trusted != kept.trusted { await keep(kept.certificate, trusted, at: kept.acquirerURL) }
             await putIntoForce()
             return true
         }

@@ -99,7 +99,8 @@ extension TapSale {
     /// The code's link, while its payment waits.
     private var paymentLink: String? {
         get async {
-            await attempt.charge()?.attempts.lazy.filter { $0.isOpen && $0.rail == .scan }.compactMap(\.offer?.link).first
+            await attempt.charge()?.attempts.lazy.filter { $0.isOpen && $0.rail == .scan }.compactMap(\.offer?.link)
+                .first
         }
     }
 
