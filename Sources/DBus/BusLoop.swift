@@ -39,9 +39,10 @@ final class BusLoop {
     func run() {
         while end == nil {
             mailbox.rest()
+            handle.moveBytes()
+            // After the bytes were read: an object that was exported before a call was sent is there for the call.
             for command in mailbox.takeAll() { command(self) }
             guard end == nil else { break }
-            handle.moveBytes()
             while let message = handle.nextMessage() { receive(message) }
             if !handle.isConnected { end = end ?? .disconnected(reason: "the bus closed it") }
             expire()
