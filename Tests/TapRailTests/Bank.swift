@@ -167,6 +167,7 @@ extension Bank: PhoneAcquirer {
 
     func preAuthorize(
         _ wish: VoucherWish,
+        on instrumentID: String,
         for device: VerificationKey
     ) throws(PhoneAcquirerError) -> Signed<PaymentPass> {
         try reach()
@@ -176,7 +177,7 @@ extension Bank: PhoneAcquirer {
                 currency: wish.currency,
                 exponent: wish.exponent,
                 limitTotal: wish.limitTotal,
-                instrumentID: wish.instrumentID
+                instrumentID: instrumentID
             )
         )
     }

@@ -36,6 +36,7 @@ struct SandboxPhoneAcquirer: PhoneAcquirer {
     }
     func preAuthorize(
         _ wish: VoucherWish,
+        on instrumentID: String,
         for device: VerificationKey
     ) async throws(PhoneAcquirerError) -> Signed<PaymentPass> {
         throw .refused("not here")
