@@ -24,6 +24,8 @@ let package = Package(
         .library(name: "Ethereum", targets: ["Ethereum"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
         .library(name: "WalletConnect", targets: ["WalletConnect"]),
+        // With a relay client that reaches the network.
+        .library(name: "WalletConnectNet", targets: ["WalletConnect", "WebSocket"]),
         .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
         // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
         .library(name: "WalletConnectPayNet", targets: ["WalletConnectPay", "Net"]),
@@ -33,6 +35,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -77,6 +81,16 @@ let package = Package(
             swiftSettings: swift6
         ),
         .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
+        .target(
+            name: "WebSocket",
+            dependencies: [
+                "WalletConnect",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: swift6
+        ),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
             name: "Screen",
@@ -102,7 +116,10 @@ let package = Package(
         ),
         .target(
             name: "Sandbox",
-            dependencies: ["Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "WebServer", logging],
+            dependencies: [
+                "Payments", "StrictJSON", "Ethereum", "WalletConnect", "WalletConnectPay", "WebServer", "WebSocket",
+                logging, .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: swift6
         ),
 
