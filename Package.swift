@@ -136,8 +136,8 @@ let package = Package(
         .executableTarget(
             name: "till-sandbox",
             dependencies: [
-                "Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "Net", "WebServer", "Sandbox", argumentParser,
-                logging, serviceLifecycle, unixSignals, "Yams",
+                "Payments", "StrictJSON", "Ethereum", "WalletConnectPay", "Net", "WebServer", "WebSocket", "Sandbox",
+                argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
         ),
@@ -167,7 +167,22 @@ let package = Package(
         .executableTarget(name: "till-bench-screen", dependencies: ["Screen", subprocess], swiftSettings: swift6),
         .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
 
+        .executableTarget(
+            name: "till-bench-relay",
+            dependencies: ["Sandbox", "WalletConnect", "WebSocket", subprocess],
+            swiftSettings: swift6
+        ),
+
         // Tests.
+        .testTarget(
+            name: "RelayTests",
+            dependencies: [
+                "Sandbox", "StrictJSON", "Payments", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            exclude: ["Vectors"],
+            swiftSettings: swift6
+        ),
         .testTarget(
             name: "ConsoleTests",
             dependencies: [

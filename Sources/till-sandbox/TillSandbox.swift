@@ -1,15 +1,16 @@
 import ArgumentParser
 
-/// The far ends of a payment, for trials and tests: a gateway with its own money, and a customer's wallet.
+/// The far ends of a payment, for trials and tests: a gateway with its own money, a customer's wallet, and the relay
+/// that carries envelopes between a terminal and a wallet.
 @main
 struct TillSandbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "till-sandbox",
-        abstract: "A payment gateway and a customer's wallet that move no real money.",
+        abstract: "A payment gateway and a customer's wallet that move no real money, and a WalletConnect relay.",
         discussion: """
             The gateway speaks the WalletConnect Pay API and keeps its own ledger of tokens; the wallet pays \
             payment links at such a gateway with real signatures. Neither talks to any blockchain.
             """,
-        subcommands: [GatewayCommand.self, WalletCommand.self]
+        subcommands: [GatewayCommand.self, WalletCommand.self, RelayCommand.self]
     )
 }
