@@ -180,7 +180,7 @@ let package = Package(
                 "Sandbox", "StrictJSON", "Payments", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
-            exclude: ["Vectors"],
+            exclude: ["Certificates", "Vectors"],
             swiftSettings: swift6
         ),
         .testTarget(

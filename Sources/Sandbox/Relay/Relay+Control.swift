@@ -3,6 +3,15 @@ import WebSocket
 
 /// What a test or an operator asks of the relay itself.
 extension Relay {
+    /// Open connections by number.
+    public var openSessions: [UInt64] { sessions.keys.sorted() }
+
+    /// Messages that a subscriber has acknowledged since the start.
+    public var acknowledgedCount: Int { counts.acknowledged }
+
+    /// Closes one connection with this code.
+    public func closeOnDemand(_ id: UInt64, _ code: UInt16) { close(id, code, "on demand") }
+
     func faultsOfHandshake() -> [RelayFault] { faults.meeting(.connect) }
 
     func counted(_ refusal: WebSocketServer.Answer) -> WebSocketServer.Answer {

@@ -7,7 +7,7 @@ import WebSocket
 ///
 /// One actor holds everything; what happens on one connection cannot hold up another.
 public actor Relay {
-    let configuration: RelayConfiguration
+    public nonisolated let configuration: RelayConfiguration
     let clock: SandboxClock
     var mailboxes: RelayMailboxes
     var faults = RelayFaultPlan()

@@ -29,7 +29,8 @@ public struct RelayServer: Sendable {
             group.addTask { try await relay.run() }
             group.addTask { await server.run(RelayDoor(relay: relay)) }
             defer { group.cancelAll() }
-            try await group.next()
+            // To be asked to stop is no error.
+            do { try await group.next() } catch is CancellationError where Task.isCancelled {}
         }
     }
 }

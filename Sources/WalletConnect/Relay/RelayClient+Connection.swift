@@ -46,10 +46,10 @@ extension RelayClient {
         return nil
     }
 
-    /// Every second: deadlines, signs of life, what has to be asked for again.
+    /// Every second, or more often where answers are awaited for less than four: deadlines, signs of life, what has to be asked for again.
     private func watch(_ line: any WebSocketLine) async -> RelayTrouble? {
         while true {
-            do { try await clock.sleep(.seconds(1)) } catch { return nil }
+            do { try await clock.sleep(min(.seconds(1), settings.deadline / 4)) } catch { return nil }
             endOverdueRequests()
             showStatus()
             guard let now = connection else { return nil }
@@ -59,6 +59,7 @@ extension RelayClient {
                 connection?.pingedAt = clock.elapsed()
                 do throws(WebSocketFailure) { try await line.ping() } catch { return RelayTrouble(error) }
             }
+            askAgainForUnstored()
             if let again = now.fetchAgainAt, again <= clock.elapsed() {
                 connection?.fetchAgainAt = nil
                 connection?.fetchAgain = []
@@ -97,23 +98,23 @@ extension RelayClient {
 
     private func fetch(_ wanted: [Topic]) async {
         for start in stride(from: 0, to: wanted.count, by: RelayCall.batchLimit) {
-            let batch = Array(wanted[start..<min(start + RelayCall.batchLimit, wanted.count)])
-            let call: RelayCall =
-                batch.count == 1 ? .fetch(topic: batch[0].text) : .batchFetch(topics: batch.map(\.text))
-            // A relay that always says "more" ends with its first page without news.
-            for _ in 0..<1000 {
-                switch await ask(call) {
-                case .success(let answer):
-                    guard await take(mailbox: answer) else { return fetchLater(batch, answer) }
-                case .failure(.timedOut):
-                    fetchAgain(batch)
-                    return
-                case .failure(.refused):
-                    // Subscriptions bring the mailbox too; this relay knows no other way.
-                    connection?.cannotFetch = true
-                    return
-                case .failure(.notConnected): return
-                }
+            await fetch(batch: Array(wanted[start..<min(start + RelayCall.batchLimit, wanted.count)]))
+        }
+    }
+
+    private func fetch(batch: [Topic]) async {
+        let call: RelayCall =
+            batch.count == 1 ? .fetch(topic: batch[0].text) : .batchFetch(topics: batch.map(\.text))
+        // A relay that always says "more" ends with its first page without news.
+        for _ in 0..<1000 {
+            guard connection?.cannotFetch == false else { return }
+            switch await ask(call) {
+            case .success(let answer):
+                guard await take(mailbox: answer) else { return fetchLater(batch, answer) }
+            case .failure(.timedOut): return fetchAgain(batch)
+            // Subscriptions bring the mailbox too; this relay knows no other way.
+            case .failure(.refused): connection?.cannotFetch = true
+            case .failure(.notConnected): return
             }
         }
     }

@@ -43,6 +43,7 @@ extension RelayClient {
         if inHand[mark] != nil {
             counts.duplicates += 1
             add(copy, to: mark)
+            handAgain(parcel, topic, mark)
             return false
         }
         let size = parcel.message.utf8.count + (parcel.attestation?.utf8.count ?? 0)
@@ -61,7 +62,8 @@ extension RelayClient {
             bytes: size,
             publishedAt: parcel.publishedAt,
             copies: copy.map { [$0] } ?? [],
-            connection: connectionNumber
+            connection: connectionNumber,
+            handedAt: clock.elapsed()
         )
         do {
             guard try await memory.knows(mark) else {
@@ -91,6 +93,22 @@ extension RelayClient {
                 receipt: receipt
             )
         )
+    }
+
+    /// A copy of what was handed on long ago and never acknowledged: perhaps storing it failed, and works now.
+    private func handAgain(_ parcel: RelayParcel, _ topic: Topic, _ mark: RelayMark) {
+        guard var held = inHand[mark], clock.elapsed() - held.handedAt >= held.patience else { return }
+        held.handedAt = clock.elapsed()
+        held.patience *= 2
+        inHand[mark] = held
+        hand(on: parcel, topic, held.receipt)
+    }
+
+    /// Relays give up sending a message again after a while; asking brings it.
+    func askAgainForUnstored() {
+        let now = clock.elapsed()
+        let overdue = inHand.values.filter { now - $0.handedAt >= $0.patience }
+        if !overdue.isEmpty { fetchAgain(Set(overdue.map(\.topic))) }
     }
 
     public func acknowledge(_ message: RelayMessage) async {

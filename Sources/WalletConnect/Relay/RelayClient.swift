@@ -75,6 +75,9 @@ public actor RelayClient: RelayPort {
         /// The relay's numbers for its copies over the connection of that number.
         var copies: [RelayID] = []
         var connection: Int
+        /// When it was handed on last, and how long until a copy may be handed on again: whoever took it may have failed.
+        var handedAt: Duration
+        var patience = Duration.seconds(30)
     }
 
     /// Counts connections, so that an acknowledgement never goes to another one than its message came from.
