@@ -169,7 +169,7 @@ let package = Package(
 
         .executableTarget(
             name: "till-bench-relay",
-            dependencies: ["Sandbox", "WalletConnect", "WebSocket", subprocess],
+            dependencies: ["StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess],
             swiftSettings: swift6
         ),
 

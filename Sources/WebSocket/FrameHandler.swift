@@ -38,10 +38,9 @@ final class FrameHandler: ChannelDuplexHandler {
     // MARK: - From the receiver
 
     func take(_ promise: EventLoopPromise<WebSocketEvent>) {
-        guard receiver == nil else {
-            promise.fail(WebSocketFailure.address(reason: "two receivers on one connection"))
-            return
-        }
+        // One that was given up may be told so after it was replaced.
+        receiver?.fail(WebSocketFailure.cancelled)
+        receiver = nil
         if let event = events.popFirst() {
             if case .message(let content) = event { bytes -= content.count }
             promise.succeed(event)
@@ -51,12 +50,6 @@ final class FrameHandler: ChannelDuplexHandler {
         } else {
             receiver = promise
         }
-    }
-
-    /// The receiver was cancelled.
-    func giveUp() {
-        receiver?.fail(WebSocketFailure.cancelled)
-        receiver = nil
     }
 
     func close(_ code: UInt16, _ reason: String) {

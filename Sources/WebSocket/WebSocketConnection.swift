@@ -57,7 +57,7 @@ public final class WebSocketConnection: WebSocketLine {
                 loop.execute { handler.value.take(promise) }
                 return try await promise.futureResult.get()
             } onCancel: {
-                loop.execute { handler.value.giveUp() }
+                promise.fail(WebSocketFailure.cancelled)
             }
         } catch let failure as WebSocketFailure {
             throw failure

@@ -66,7 +66,9 @@ struct ClientTests {
         try await scripted.running {
             _ = try await scripted.sockets.ready()
             let request = try #require(await scripted.sockets.requests.take())
-            #expect(request.url.hasPrefix("wss://relay.test/?projectId=0123456789abcdef0123456789abcdef&ua=wc-2%2Ftill"))
+            #expect(
+                request.url.hasPrefix("wss://relay.test/?projectId=0123456789abcdef0123456789abcdef&ua=wc-2%2Ftill")
+            )
             let header = try #require(request.headers.first { $0.name == "Authorization" })
             let token = try RelayToken(
                 checking: String(header.value.dropFirst(7)),
@@ -178,7 +180,13 @@ struct ClientTests {
         try await scripted.connected([topic]) { line in
             try await withThrowingDiscardingTaskGroup { group in
                 group.addTask {
-                    try await scripted.client.publish(topic: topic, message: "own", tag: 1100, ttlSeconds: 300, prompt: true)
+                    try await scripted.client.publish(
+                        topic: topic,
+                        message: "own",
+                        tag: 1100,
+                        ttlSeconds: 300,
+                        prompt: true
+                    )
                 }
                 let (id, call) = try await line.nextCall()
                 let post = RelayPost(topic: topic.text, message: "own", ttlSeconds: 300, tag: 1100, prompt: true)
@@ -192,13 +200,19 @@ struct ClientTests {
         }
     }
 
-    @Test func `Silence after a publication is said after ten seconds, and the next attempt has the same text`() async throws {
+    @Test func `Silence after a publication is said after ten seconds, and the next attempt has the same text`()
+        async throws
+    {
         let scripted = try ScriptedClient()
         try await scripted.connected([topic]) { line in
             try await withThrowingDiscardingTaskGroup { group in
                 group.addTask {
                     let publication = RelayPublication(
-                        topic: topic, message: "pay", tag: 1108, ttlSeconds: 300, prompt: true
+                        topic: topic,
+                        message: "pay",
+                        tag: 1108,
+                        ttlSeconds: 300,
+                        prompt: true
                     )
                     try await scripted.client.publishUntilConfirmed(publication)
                 }
@@ -260,7 +274,11 @@ struct ClientTests {
                 for number in 0..<20 {
                     group.addTask {
                         try await scripted.client.publish(
-                            topic: topic, message: "m\(number)", tag: 1, ttlSeconds: 300, prompt: false
+                            topic: topic,
+                            message: "m\(number)",
+                            tag: 1,
+                            ttlSeconds: 300,
+                            prompt: false
                         )
                     }
                 }

@@ -30,9 +30,11 @@ struct FrameTests {
         // `iridium_` is the older spelling.
         #expect(calls.contains(.delivery(subscription: "test_id", parcel)))
         #expect(calls.filter { if case .approveSession = $0 { true } else { false } }.count == 3)
-        #expect(calls.filter { if case .unknown = $0 { true } else { false } } == [
-            .unknown("irn_watchRegister"), .unknown("irn_watchUnregister"),
-        ])
+        #expect(
+            calls.filter { if case .unknown = $0 { true } else { false } } == [
+                .unknown("irn_watchRegister"), .unknown("irn_watchUnregister"),
+            ]
+        )
     }
 
     @Test(arguments: [
@@ -51,7 +53,10 @@ struct FrameTests {
         (#"{"id":1}"#, "InvalidJsonRpcVersion"), (#"{"id":1,"jsonrpc":"1.0"}"#, "InvalidJsonRpcVersion"),
         (#"{"id":1,"jsonrpc":"2.0"}"#, "Serialization"),
         (#"{"id":1,"jsonrpc":"2.0","method":"irn_publish"}"#, "InvalidParams"),
-        (#"{"id":1,"jsonrpc":"2.0","method":"irn_publish","params":{"topic":"t","message":"m","ttl":"1"}}"#, "InvalidParams"),
+        (
+            #"{"id":1,"jsonrpc":"2.0","method":"irn_publish","params":{"topic":"t","message":"m","ttl":"1"}}"#,
+            "InvalidParams"
+        ),
         (#"{"id":1,"jsonrpc":"2.0","method":"irn_batchSubscribe","params":{"topics":[]}}"#, "BatchEmpty"),
         (#"{"id":1,"jsonrpc":"2.0","method":"irn_batchSubscribe","params":{"topics":[1]}}"#, "InvalidParams"),
     ])
@@ -86,7 +91,10 @@ struct FrameTests {
             .batchSubscribe(topics: ["a"], partial: true), .unsubscribe(.init(topic: "t", id: "s")),
             .batchUnsubscribe([.init(topic: "t"), .init(topic: "u", id: "v")]), .publish(post), .batchPublish([post]),
             .fetch(topic: "t"), .batchFetch(topics: ["t", "u"]), .receive([.init(topic: "t")]), .createTopic("t"),
-            .delivery(subscription: "s", RelayParcel(topic: "t", message: "m", publishedAt: 5, tag: 6, attestation: "a")),
+            .delivery(
+                subscription: "s",
+                RelayParcel(topic: "t", message: "m", publishedAt: 5, tag: 6, attestation: "a")
+            ),
         ]
         for call in calls {
             let text = RelayFrame.call(RelayID(7), call).text

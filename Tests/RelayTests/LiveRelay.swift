@@ -33,6 +33,9 @@ struct LiveRelay: Sendable {
 
 /// A real client of a real relay.
 struct LiveClient: Sendable {
+    /// One for all: each reads the system's authorities when it is made.
+    static let plain = Result { () throws(WebSocketFailure) in try WebSocketClient(allowsPlain: true) }
+
     let client: RelayClient
     let memory = ShortRelayMemory()
 
@@ -45,11 +48,11 @@ struct LiveClient: Sendable {
     ) throws {
         var settings = RelayClientSettings(url: url, projectID: "0123456789abcdef0123456789abcdef")
         // Loopback answers at once: a test that breaks something must not wait for it like a shop.
-        settings.deadline = .milliseconds(400)
+        settings.deadline = .seconds(1)
         settings.pauses = [.milliseconds(20)]
         settings.longPause = .milliseconds(100)
         change(&settings)
-        let sockets = try sockets ?? WebSocketClient(allowsPlain: true)
+        let sockets = try sockets ?? Self.plain.get()
         client = try RelayClient(
             settings: settings,
             identity: identity,

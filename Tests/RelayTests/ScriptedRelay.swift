@@ -1,6 +1,5 @@
 import StrictJSON
 
-
 @testable import WalletConnect
 
 /// Sockets whose other end is the test.
