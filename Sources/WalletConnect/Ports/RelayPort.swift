@@ -26,7 +26,7 @@ public protocol RelayPort: Sendable {
     /// Tells the relay not to send this copy again. Called once the message's effects are stored.
     func acknowledge(_ message: RelayMessage) async
 
-    /// Whether there is a connection, now and at every change, for one consumer.
+    /// Whether there is a connection, beginning with the present state, and then every change; for one consumer.
     var connectionStates: AsyncStream<RelayConnectionState> { get }
 }
 

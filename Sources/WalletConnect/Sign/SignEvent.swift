@@ -1,0 +1,33 @@
+/// What happened, for the streams and for whoever waits.
+enum SignEvent: Sendable, Equatable {
+    case pairingExpired(Pairing)
+    case pairingDeleted(Topic, Reason)
+    case proposalReceived(Session.Proposal)
+    case proposalExpired(Session.Proposal)
+    case authenticationRequested(AuthenticationRequest)
+    case authenticationResponded(AuthenticationResponse)
+    case sessionSettled(Session)
+    case settlementAcknowledged(Topic)
+    case proposalFailed(ProposalFailure)
+    case sessionUpdated(Topic, [String: SessionNamespace])
+    case sessionExtended(Topic, expiry: Int64)
+    case sessionEvent(Topic, Session.Event, Blockchain)
+    case sessionEnded(SessionEnd)
+    case requestReceived(Request, VerifyContext)
+    case requestExpired(RPCID, Topic)
+    case responded(SessionResponse)
+    /// A request of ours is over without an answer. One may still come.
+    case unanswered(RPCID, Topic)
+    case pong(RPCID, Topic)
+    /// The peer refused an update, an extension or an event of ours.
+    case callRefused(RPCID, Topic, JSONRPCError)
+    case log(String)
+}
+
+/// One thing to do with the relay, in order within its job.
+enum RelayOperation: Sendable, Equatable {
+    case subscribe(Topic)
+    /// By its number in the outbox.
+    case publish(UInt64)
+    case unsubscribe(Topic)
+}
