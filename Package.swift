@@ -19,17 +19,6 @@ let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-s
 
 let package = Package(
     name: "till",
-    products: [
-        // What a wallet compares before it signs.
-        .library(name: "Ethereum", targets: ["Ethereum"]),
-        .library(name: "TapProtocol", targets: ["TapProtocol"]),
-        .library(name: "WalletConnect", targets: ["WalletConnect"]),
-        // With a relay client that reaches the network.
-        .library(name: "WalletConnectNet", targets: ["WalletConnect", "WebSocket"]),
-        .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
-        // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
-        .library(name: "WalletConnectPayNet", targets: ["WalletConnectPay", "Net"]),
-    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
@@ -45,42 +34,19 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     ],
     targets: [
-        // C libraries: a module map each, and a shim for what Swift cannot import. One importer each.
-        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-        .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
-        .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
-        .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
-        .systemLibrary(name: "CLinuxFramebuffer"),
-        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
-
-        // Core: decides. No I/O, no clock of its own.
-        .target(name: "Payments", swiftSettings: swift6),
+        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "StrictJSON", swiftSettings: swift6),
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
-        .target(
-            name: "TapProtocol",
-            dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: swift6
-        ),
+        .target(name: "Payments", swiftSettings: swift6),
+        .target(name: "WalletConnectPay", swiftSettings: swift6),
         .target(
             name: "WalletConnect",
             dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swift6
         ),
-        .target(name: "WalletConnectPay", swiftSettings: swift6),
-
-        // Adapters: each touches one outside thing and knows no other adapter.
-        .target(
-            name: "Journal",
-            dependencies: [
-                "Payments", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: swift6
-        ),
-        .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
+        .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
             name: "WebSocket",
             dependencies: [
@@ -91,45 +57,12 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
-        .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
-        .target(
-            name: "Screen",
-            dependencies: ["CQRencode", "CPango", "CZBar", "CLinuxFramebuffer"],
-            swiftSettings: swift6
-        ),
-
-        // Appliance: composes.
-        .target(
-            name: "Terminal",
-            dependencies: ["Payments", "WalletConnectPay", "Journal", "Screen", logging],
-            swiftSettings: swift6
-        ),
-        .target(
-            name: "Console",
-            dependencies: [
-                "Payments", "StrictJSON", "Terminal", "Journal", "WebServer", logging,
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "X509", package: "swift-certificates"),
-            ],
-            swiftSettings: swift6
-        ),
+        .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
         .target(
             name: "Sandbox",
             dependencies: [
                 "Payments", "StrictJSON", "Ethereum", "WalletConnect", "WalletConnectPay", "WebServer", "WebSocket",
                 logging, .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: swift6
-        ),
-
-        // Programs: parse, build, run.
-        .executableTarget(
-            name: "till",
-            dependencies: [
-                "CMalloc", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer", "Screen", "Terminal",
-                "Console",
-                argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
         ),
@@ -141,39 +74,6 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
-
-        .executableTarget(
-            name: "till-example-wallet",
-            dependencies: ["Ethereum", "Net", "WalletConnectPay"],
-            swiftSettings: swift6
-        ),
-
-        .executableTarget(
-            name: "till-bench-journal",
-            dependencies: [
-                "Journal", "Payments", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: swift6
-        ),
-        .executableTarget(
-            name: "till-bench-payment",
-            dependencies: [
-                "Console", "Ethereum", "Journal", "Net", "Payments", "Sandbox", "Screen", "Terminal",
-                "WalletConnectPay", asyncHTTPClient, logging, subprocess,
-            ],
-            swiftSettings: swift6
-        ),
-        .executableTarget(name: "till-bench-screen", dependencies: ["Screen", subprocess], swiftSettings: swift6),
-        .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
-
-        .executableTarget(
-            name: "till-bench-relay",
-            dependencies: ["StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess],
-            swiftSettings: swift6
-        ),
-
-        // Tests.
         .testTarget(
             name: "RelayTests",
             dependencies: [
@@ -183,89 +83,12 @@ let package = Package(
             exclude: ["Certificates", "Vectors"],
             swiftSettings: swift6
         ),
-        .testTarget(
-            name: "ConsoleTests",
+        .executableTarget(
+            name: "till-bench-relay",
             dependencies: [
-                "Console", "Journal", "Payments", "Terminal", "WalletConnectPay", "WebServer", logging, subprocess,
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: swift6
-        ),
-        .testTarget(
-            name: "JournalTests",
-            dependencies: [
-                "Journal", "Payments", "till-bench-journal", subprocess,
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
-            swiftSettings: swift6
-        ),
-        .testTarget(
-            name: "SandboxTests",
-            dependencies: [
-                "Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "WalletConnectPay", "WebServer", subprocess,
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            exclude: ["Vectors"],
-            swiftSettings: swift6
-        ),
-        .testTarget(
-            name: "WalletConnectPayTests",
-            dependencies: ["WalletConnectPay"],
-            exclude: ["Vectors"],
-            swiftSettings: swift6
-        ),
-        .testTarget(name: "NetTests", dependencies: ["Net", "WalletConnectPay", subprocess], swiftSettings: swift6),
-        .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
-        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
-        .testTarget(
-            name: "EthereumTests",
-            dependencies: ["Ethereum", "StrictJSON"],
-            exclude: ["Vectors"],
-            swiftSettings: swift6
-        ),
-        .testTarget(
-            name: "TapProtocolTests",
-            dependencies: [
-                "TapProtocol", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            exclude: ["Vectors"],
-            swiftSettings: swift6
-        ),
-        .testTarget(
-            name: "WalletConnectTests",
-            dependencies: [
-                "WalletConnect", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            exclude: ["Vectors"],
-            swiftSettings: swift6
-        ),
-        .testTarget(
-            name: "TerminalTests",
-            dependencies: ["Terminal", "Journal", "Payments", "Screen", "WalletConnectPay", logging],
-            swiftSettings: swift6
-        ),
-        .testTarget(
-            name: "ProgramTests",
-            dependencies: [
-                "till", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Terminal",
-                "WalletConnectPay", asyncHTTPClient,
-                logging, subprocess,
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: swift6
-        ),
-        .testTarget(
-            name: "AgreementTests",
-            dependencies: [
-                "Ethereum", "Journal", "Payments", "Sandbox", "Terminal", "WalletConnectPay", logging,
-            ],
-            swiftSettings: swift6
-        ),
-        .testTarget(name: "WebServerTests", dependencies: ["WebServer", subprocess], swiftSettings: swift6),
-        .testTarget(
-            name: "ScreenTests",
-            dependencies: ["Screen", "WalletConnectPay", subprocess],
             swiftSettings: swift6
         ),
     ]

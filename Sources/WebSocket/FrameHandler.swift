@@ -69,11 +69,6 @@ final class FrameHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = Self.unwrapInboundIn(data)
-        // Source: RFC 6455, section 5.1: a client masks, a server does not.
-        guard (frame.maskKey != nil) == isServer || frame.opcode == .continuation else {
-            fail(1002, isServer ? "a frame without a mask" : "a frame with a mask", context)
-            return
-        }
         switch frame.opcode {
         case .text, .binary: deliver(.message(Array(frame.unmaskedData.readableBytesView)))
         case .ping:
@@ -97,6 +92,7 @@ final class FrameHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
+        case is MaskError: fail(1002, isServer ? "a frame without a mask" : "a frame with a mask", context)
         case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge:
             fail(1009, "a message beyond the limit", context)
         case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error:
@@ -179,3 +175,23 @@ final class FrameHandler: ChannelDuplexHandler {
         (1000...1014).contains(code) && ![1004, 1005, 1006].contains(code) || (3000...4999).contains(code)
     }
 }
+
+/// Refuses frames that are masked by the wrong side, before they are put together: what is put together has no mask.
+/// Source: RFC 6455, section 5.1: a client masks, a server does not.
+final class MaskCheck: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+
+    private let isServer: Bool
+
+    init(isServer: Bool) { self.isServer = isServer }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard (Self.unwrapInboundIn(data).maskKey != nil) == isServer else {
+            context.fireErrorCaught(MaskError())
+            return
+        }
+        context.fireChannelRead(data)
+    }
+}
+
+struct MaskError: Error {}

@@ -12,6 +12,7 @@ public final class WebSocketConnection: WebSocketLine {
     static func open(_ channel: any Channel, isServer: Bool, limitBytes: Int) throws -> WebSocketConnection {
         let handler = FrameHandler(isServer: isServer)
         try channel.pipeline.syncOperations.addHandlers(
+            MaskCheck(isServer: isServer),
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0,
                 maxAccumulatedFrameCount: 1024,

@@ -3,7 +3,7 @@ import Glibc
 import StrictJSON
 import Subprocess
 import Synchronization
-import System
+import SystemPackage
 import WalletConnect
 import WebSocket
 

@@ -98,6 +98,7 @@ public actor RelayClient: RelayPort {
         // Its length is bounded by what may be in hand.
         (messages, incoming) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
         (connectionStates, connectionChanges) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+        connectionChanges.yield(.disconnected(reason: "not started"))
     }
 
     /// Connects, and connects again, until the task is cancelled. Call once.
