@@ -92,6 +92,8 @@ final class FrameHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
+        // What follows the frame that was refused. Cutting now would take the reason away from who sent it.
+        case is ByteToMessageDecoderError where hasSentClose: break
         case is MaskError: fail(1002, isServer ? "a frame without a mask" : "a frame with a mask", context)
         case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge:
             fail(1009, "a message beyond the limit", context)
@@ -146,10 +148,7 @@ final class FrameHandler: ChannelDuplexHandler {
 
     private func fail(_ code: UInt16, _ reason: String, _ context: ChannelHandlerContext) {
         finish(.unacceptable(reason: reason))
-        guard !hasSentClose else {
-            context.close(promise: nil)
-            return
-        }
+        guard !hasSentClose else { return }
         sendClose(code, reason, context)
         // What the other side goes on sending is not read: it may be without end.
         context.flush()
