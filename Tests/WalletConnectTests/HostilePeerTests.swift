@@ -85,6 +85,27 @@ struct HostilePeerTests {
         #expect(book.hasSeen("\(Book.seenLimit * 2 - 1)", on: topic))
     }
 
+    @Test func aFloodOfPingsWaitsInItsMailboxWhileTheRelayTakesNothing() throws {
+        var peers = Peers()
+        let topic = try peers.settle()
+        var wallet = peers.wallet
+        for number in 0..<2000 {
+            let text = "{\"id\":\(number),\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionPing\",\"params\":{}}"
+            let ping = try peers.forged(text, on: topic, nonce: UInt8(number & 255))
+            let isHandled = wallet.receive(ping)
+            #expect(isHandled == (number < SignEngine.outboxLimit))
+        }
+        #expect(wallet.book.outbox.count == SignEngine.outboxLimit)
+        wallet.book.removeOutbox(try #require(wallet.book.outbox.keys.min()))
+        let answer = try peers.forged(
+            "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"wc_sessionPing\",\"params\":{}}",
+            on: topic,
+            nonce: 3
+        )
+        let isTaken = wallet.receive(answer)
+        #expect(isTaken)
+    }
+
     @Test func aFloodOnUnknownTopicsWhileAProposalIsOpenIsBounded() throws {
         var peers = Peers()
         let (_, proposal) = try peers.propose()

@@ -33,6 +33,8 @@ final class RelayHub: Sendable {
         var last: UInt64 = 0
         var publications: [(from: Int, publication: RelayPublication)] = []
         var isDown = false
+        var isSilent = false
+        var unheard = 0
     }
 
     private let state: Mutex<State>
@@ -57,6 +59,9 @@ final class RelayHub: Sendable {
     /// Everything that was handed in, confirmed or not.
     var publications: [(from: Int, publication: RelayPublication)] { state.withLock(\.publications) }
 
+    /// Publications on topics their sender did not listen to, and so would not have heard the answer.
+    var unheard: Int { state.withLock(\.unheard) }
+
     /// No connection for anybody, or one again.
     func setDown(_ isDown: Bool) {
         state.withLock { state in
@@ -66,6 +71,9 @@ final class RelayHub: Sendable {
             for number in state.ports.keys { Self.deliverAll(to: number, topics: nil, &state) }
         }
     }
+
+    /// Takes nothing and confirms nothing, as a relay that has stopped answering: each call times out.
+    func setSilent(_ isSilent: Bool) { state.withLock { $0.isSilent = isSilent } }
 
     /// Delivers what was held back, in any order, and again what nobody acknowledged.
     func settle() {
@@ -88,12 +96,13 @@ final class RelayHub: Sendable {
     }
 
     fileprivate func subscribe(_ topic: Topic, _ number: Int) throws(RelayFailure) {
-        let isDown = state.withLock { state in
+        let (isDown, isSilent) = state.withLock { state in
             state.ports[number]?.topics.insert(topic)
-            if !state.isDown { Self.deliverAll(to: number, topics: [topic], &state) }
-            return state.isDown
+            if !state.isDown, !state.isSilent { Self.deliverAll(to: number, topics: [topic], &state) }
+            return (state.isDown, state.isSilent)
         }
         if isDown { throw .notConnected }
+        if isSilent { throw .timedOut }
     }
 
     fileprivate func unsubscribe(_ topic: Topic, _ number: Int) {
@@ -103,7 +112,9 @@ final class RelayHub: Sendable {
     fileprivate func publish(_ publication: RelayPublication, _ number: Int) throws(RelayFailure) {
         let failure = state.withLock { state -> RelayFailure? in
             guard !state.isDown else { return .notConnected }
+            guard !state.isSilent else { return .timedOut }
             state.publications.append((number, publication))
+            if state.ports[number]?.topics.contains(publication.topic) != true { state.unheard += 1 }
             func happens(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &state.generator) < percent }
             if happens(state.faults.lost) { return .timedOut }
             state.last += 1

@@ -28,6 +28,8 @@ struct SignClientTests {
             #expect(await duo.wallet.getSessions().isEmpty)
             #expect(await duo.dapp.getSessions().isEmpty)
             #expect(await duo.dapp.getPairings().count == 1)
+            // Each side listens before it speaks: an answer cannot be missed.
+            #expect(duo.hub.unheard == 0)
         }
     }
 
@@ -121,18 +123,40 @@ struct SignClientTests {
         try await Duo.run(stores: (store, MemoryStore())) { duo in
             let session = try await duo.settle().dapp
             await store.breakDown(true)
-            let count = duo.hub.publications.count
             await #expect(throws: SignError.storage(reason: "disk full")) {
                 try await duo.dapp.request(duo.sign(session.topic))
             }
             await #expect(throws: SignError.self) { try await duo.dapp.disconnect(topic: session.topic) }
-            #expect(duo.hub.publications.count == count)
+            #expect(!duo.hub.publications.contains { [1108, 1112].contains($0.publication.tag) })
             #expect(await duo.dapp.getSessions().map(\.topic) == [session.topic])
             // What arrives meanwhile is not acknowledged, and comes again.
             let update = try Example.grant(["eip155:1", "eip155:10"])
             try await duo.wallet.update(topic: session.topic, namespaces: update)
             await store.breakDown(false)
             while await duo.dapp.getSessions().first?.namespaces != update { await duo.beat() }
+        }
+    }
+
+    @Test func aRelayThatDoesNotConfirmIsATimeoutAndWhatWasSaidIsSentAgain() async throws {
+        try await Duo.run { duo in
+            var proposals = duo.wallet.streams.sessionProposals.makeAsyncIterator()
+            let uri = try await duo.dapp.connect(namespaces: Example.wish())
+            duo.hub.setSilent(true)
+            await #expect(throws: PairingError.timedOut) { try await duo.wallet.pair(uri: uri) }
+            #expect(PairingError.timedOut.userClass == .noConnection)
+            await #expect(throws: SignError.timedOut) { try await duo.dapp.connect(namespaces: Example.wish()) }
+            duo.hub.setSilent(false)
+            duo.hub.settle()
+            let proposal = try #require(await proposals.next()).proposal
+            duo.hub.setSilent(true)
+            let error = await #expect(throws: SignError.self) {
+                try await duo.wallet.approve(proposalId: proposal.id, namespaces: Example.grant())
+            }
+            #expect(error == .timedOut && error?.isStillBeingSent == true)
+            duo.hub.setSilent(false)
+            while await duo.dapp.getSessions().isEmpty { await duo.beat() }
+            #expect(try await duo.dapp.session(pairing: uri.topic).peer.name == "Wallet")
+            while await duo.wallet.getSessions().first?.acknowledged != true { await duo.beat() }
         }
     }
 

@@ -66,7 +66,6 @@ public actor SignClient {
         guard phase == .new else { throw .stopped }
         phase = .running
         enqueue(engine.topics.map(RelayOperation.subscribe))
-        for number in engine.book.outbox.keys.sorted() { enqueue([.publish(number)]) }
         await withDiscardingTaskGroup { group in
             group.addTask { await self.performJobs() }
             group.addTask { await self.receiveMessages() }

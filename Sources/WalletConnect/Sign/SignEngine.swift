@@ -23,6 +23,8 @@ struct SignEngine: Sendable {
     static let earlyBytes = 65_536
     /// Open proposals of one pairing, and open requests of one session.
     static let openLimit = 64
+    /// Unsent messages. Beyond it requests wait in their mailbox until the relay takes some: each makes an answer.
+    static let outboxLimit = 1024
 
     init(metadata: AppMetadata, random: any RandomSource, book: Book) {
         (self.metadata, self.random, self.book) = (metadata, random, book)
@@ -152,6 +154,7 @@ struct SignEngine: Sendable {
         guard !book.hasSeen(hash, on: message.topic) else { return true }
         do throws(MessageFault) {
             let content = try open(message, in: place)
+            if case .request = content, book.outbox.count >= Self.outboxLimit { return false }
             book.see(hash, on: message.topic, at: now)
             dispatch(content, in: place, attestation: message.attestation)
         } catch {
