@@ -26,6 +26,8 @@ let package = Package(
         .library(name: "Ethereum", targets: ["Ethereum"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
         .library(name: "WalletConnect", targets: ["WalletConnect"]),
+        // With a relay client that reaches the network.
+        .library(name: "WalletConnectNet", targets: ["WalletConnect", "WebSocket"]),
         .library(name: "WalletConnectPay", targets: ["WalletConnectPay"]),
         // With an HTTP client, so that `WalletConnectPay.configure` needs no transport.
         .library(name: "WalletConnectPayNet", targets: ["WalletConnectPay", "Net"]),
@@ -35,6 +37,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -89,6 +93,16 @@ let package = Package(
         .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
         .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
         .target(name: "Bluetooth", dependencies: ["DBus"], swiftSettings: swift6),
+        .target(
+            name: "WebSocket",
+            dependencies: [
+                "WalletConnect",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: swift6
+        ),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
             name: "Screen",
@@ -117,7 +131,8 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
-                "Acquirer", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WebServer",
+                "Acquirer", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WalletConnect",
+                "WebServer", "WebSocket",
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -139,7 +154,7 @@ let package = Package(
             name: "till-sandbox",
             dependencies: [
                 "Acquirer", "Bluetooth", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "Net",
-                "WebServer", "Sandbox",
+                "WebServer", "WebSocket", "Sandbox",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
@@ -167,6 +182,11 @@ let package = Package(
                 "Console", "Ethereum", "Journal", "Net", "Payments", "Sandbox", "Screen", "Terminal",
                 "WalletConnectPay", asyncHTTPClient, logging, subprocess,
             ],
+            swiftSettings: swift6
+        ),
+        .executableTarget(
+            name: "till-bench-relay",
+            dependencies: ["StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess],
             swiftSettings: swift6
         ),
         .executableTarget(name: "till-bench-screen", dependencies: ["Screen", subprocess], swiftSettings: swift6),
@@ -221,6 +241,15 @@ let package = Package(
             swiftSettings: swift6
         ),
         .testTarget(name: "NetTests", dependencies: ["Net", "WalletConnectPay", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "RelayTests",
+            dependencies: [
+                "Sandbox", "StrictJSON", "Payments", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            exclude: ["Certificates", "Vectors"],
+            swiftSettings: swift6
+        ),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
         .testTarget(

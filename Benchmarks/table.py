@@ -135,6 +135,16 @@ def idle():
     line("start → first screen, 800×480 PNG: p50", f"{middle:.0f} ms", limit="300 ms", holds=middle < 300)
 
 
+def relay():
+    """5000 clients at a relay that is a process of its own, publishing and receiving on the same cores."""
+    text = output(BUILD / "till-bench-relay", "5000", "4000")
+    middle, slow = spans(text)["publish to delivery"]
+    line("WalletConnect relay, 5000 clients: publish → delivery, p50", f"{middle:.2f} ms")
+    line("WalletConnect relay, 5000 clients: publish → delivery, p99", f"{slow:.2f} ms", limit="50 ms", holds=slow < 50)
+    each = float(re.search(r"([\d.]+) KB each", text).group(1))
+    line("WalletConnect relay: memory of one client", f"{each:.1f} KB", limit="64 KB", holds=each < 64)
+
+
 def polls():
     found = json.loads(output(ROOT / "Benchmarks/polls.py", BUILD / "till-sandbox"))
     count = found["count"]
@@ -146,7 +156,7 @@ def polls():
 
 def main():
     print("Measuring …", flush=True)
-    for part in (screen, payment, library, journal, idle, web, polls):
+    for part in (screen, payment, library, journal, idle, web, polls, relay):
         part()
     widths = [max(len(row[column]) for row in lines) for column in range(6)]
     heads = ("what", "Till", "baseline", "ratio", "limit", "")

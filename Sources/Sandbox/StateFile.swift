@@ -80,7 +80,7 @@ public final class StateFile: Sendable {
     }
 
     /// A new file is only there after a power cut when its folder is on the disk too. Source: fsync(2).
-    private static func syncFolder(of path: String) throws(StateFileError) {
+    static func syncFolder(of path: String) throws(StateFileError) {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = unsafe Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("is in a folder that cannot be opened", path) }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Logging
 import Sandbox
 import ServiceLifecycle
@@ -178,14 +177,6 @@ struct GatewayCommand: AsyncParsableCommand {
         } catch {
             throw ValidationError("--fault \(text): \(error)")
         }
-    }
-
-    /// Each held question is an open connection: the default of 1024 descriptors ends too soon.
-    private func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }
 

@@ -92,7 +92,11 @@ struct Run: AsyncParsableCommand {
             allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
             hosts: configuration.gatewayHosts
         )
-        let radio = BluetoothRadio(BluetoothCentral(adapter: configuration.bluetoothAdapter), clock: clock)
+        let radio = BluetoothRadio(
+            // BlueZ as a phone drops what is longer. Source: BlueZ 5.66, a value of 511 bytes is refused.
+            BluetoothCentral(adapter: configuration.bluetoothAdapter, valueLimit: 510),
+            clock: clock
+        )
         let station = TapStation(radio: radio, journal: journal, clock: clock, logger: logger)
         let taps = TapDesk(
             journal: journal,
