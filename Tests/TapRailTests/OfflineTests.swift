@@ -57,7 +57,7 @@ struct OfflineTests {
             let id = try await shift.charge()
             try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
             #expect(try await shift.snapshot(id).holdsTerminal == false)
-            #expect(await shift.station.status.waiting == 1)
+            try await shift.until("it waits to be told") { await shift.station.status.waiting == 1 }
             try await shift.until("anna has paid") { stall.outcome("anna") == .acceptedOffline }
             #expect(await stall.bank.paid == 0)
             await stall.bank.change { $0.reachesTerminal = true }
