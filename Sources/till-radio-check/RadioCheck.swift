@@ -8,11 +8,13 @@ enum RadioCheck {
         till-radio-check scan  --adapter hci0 --service UUID [--seconds 10]
         till-radio-check echo  --adapter hci0 --service UUID [--count 10] [--size 100] [--links 1] [--seconds 30]
                                [--value-limit 510]
+        till-radio-check together --adapter hci0 --service UUID --links 2 [--count 10] [--size 100] [--seconds 60]
         till-radio-check serve --adapter hci1 --service UUID [--seconds 0]
 
         scan   prints each phone that it hears.
         echo   scans, connects, reads 45 bytes, sends values and waits for each to come back, disconnects, removes the
                phone; `links` times over. Ends with a line that starts with "ok", and exit code 0.
+        together  the same with so many phones, all linked at once.
         serve  is the phone: advertises, answers a read with 45 bytes whose first four count the reads, and notifies
                each value back to who wrote it. 0 seconds: until it is ended.
         """
@@ -25,6 +27,7 @@ enum RadioCheck {
         switch options.mode {
         case "scan": return await scan(options)
         case "echo": return await EchoRun(options).run()
+        case "together": return await TogetherRun(options, phones: options.links).run()
         case "serve": return await serve(options)
         default:
             say(usage)

@@ -17,7 +17,7 @@ promise "The phone pays it without anybody touching the terminal" phone_ends ann
 promise "The page says paid" within 10 charge_is succeeded
 promise "The screen says paid" within 10 screen_reads "Paid"
 host picture tap-paid
-promise "The acquirer's books hold one payment that succeeded" booked SUCCEEDED 1
+promise "The acquirer's books hold one payment that succeeded" booked COMPLETED 1
 promise "At the gateway nothing was paid for it" gateway_booked succeeded 0
 promise "No code is left that could be paid a second time" screen_code_is ""
 promise "BlueZ keeps no device object of the phone" within 15 knows_no_device hci0
@@ -29,14 +29,14 @@ promise "The charge stays open for others" charge_is requiresAction
 link=$(announced charge link)
 promise "Somebody else pays it by QR code" customer_pays "$link"
 promise "The page says paid by QR code" within 10 charge_is succeeded
-promise "The acquirer's books still hold one payment that succeeded" booked SUCCEEDED 1
+promise "The acquirer's books still hold one payment that succeeded" booked COMPLETED 1
 promise "The gateway's hold one now" gateway_booked succeeded 1
 
 required "Two phones are held to the terminal at once: the first" phone_taps clara hci1 --once
 required "Two phones are held to the terminal at once: the second" phone_taps dora hci2 --once
 required "A charge of 7.00 is opened" charge 7.00
 promise "The page says paid" within 20 charge_is succeeded
-promise "One of them paid, and the acquirer's books hold one payment more" booked SUCCEEDED 2
+promise "One of them paid, and the acquirer's books hold one payment more" booked COMPLETED 2
 finish clara
 finish dora
 promise "BlueZ keeps no device object of either" within 15 knows_no_device hci0
