@@ -11,7 +11,7 @@ const english = {
     unreachableDetail: "Check that it is switched on and that this device is in the same network. This page keeps trying.",
     tryNow: "Try now",
   },
-  nav: { label: "Main", charge: "Charge", history: "History", settings: "Settings", security: "Password and sign-ins", signOut: "Sign out" },
+  nav: { label: "Main", charge: "Charge", history: "History", settings: "Settings", phones: "Phones nearby", security: "Password and sign-ins", signOut: "Sign out" },
   link: {
     lost: "No connection to the terminal. Reconnecting… A running charge goes on there.",
     back: "Connected to the terminal again.",
