@@ -158,7 +158,7 @@ const english = {
     acquirerLoginHelp: "As the acquirer gave it to you.",
     acquirerPassword: "Password",
     acquirerPasswordHelp: "Stored encrypted on the terminal and never shown again.",
-    acquirerPasswordSet: "A password is stored. Leave this empty to keep it.",
+    acquirerPasswordSet: "A password is stored for this address. Leave this empty to keep it.",
     terminalID: "Terminal’s name",
     terminalIDHelp: "How the acquirer calls this terminal.",
     passwordHelp: "Needed because the acquirer’s address or account changes.",

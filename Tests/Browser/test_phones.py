@@ -11,7 +11,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, PHONE, FakeEvents, sample_charge, small_targets
+from shopfloor import OWNER_PASSWORD, DESKTOP, PHONE, FakeEvents, sample_charge, small_targets
 from steps import current_charge, error_of, new_charge, open_charge, panel, setup_field
 
 #: Every field that can be asked for, but those of a chosen way only.
@@ -178,18 +178,21 @@ def test_saved_the_page_says_why_phones_cannot_pay_and_that_charges_go_on(page, 
     said = page.locator(".phones-status .notice-bad")
     expect(said).to_contain_text("Bluetooth cannot be used")
     expect(said).to_contain_text("Charges go on by QR code")
+    assert "/" not in said.inner_text(), "a path of the machine is no word for staff"
     expect(said).to_be_in_viewport()
     now = stored(page)
     assert now["light"]["state"] == "hindered" and now["acquirerPasswordSet"] is True and now["nearThreshold"] == -60
     assert shop.acquirer["password"] not in str(now)
     expect(field(page, "acquirerPassword")).to_have_value("")
-    expect(page.get_by_text("A password is stored.")).to_be_visible()
+    expect(page.get_by_text("A password is stored for this address.")).to_be_visible()
     eyes.look(page, "phones-hindered")
 
 
 def test_charges_by_qr_code_go_on(page, shop):
     open_charge(page, "3.10")
     charge = current_charge(page)
+    light = stored(page)["light"]
+    assert light["state"] == "hindered" and "message bus" in light["message"], light
     shop.pay(charge["link"])
     expect(panel(page, "succeeded")).to_contain_text("€3.10")
     new_charge(page)
@@ -310,6 +313,9 @@ def test_a_payment_by_phone_is_given_back_after_a_question(context, eyes):
     expect(page.get_by_role("heading", name="Given back")).to_be_visible()
     expect(button).to_have_count(0)
     assert asked == ["POST", "POST"]
+    page.set_viewport_size(DESKTOP)
+    expect(page.locator(".list a.row")).to_contain_text("Given back")
+    page.set_viewport_size(PHONE)
     eyes.look(page, "history-given-back")
     page.close()
 
