@@ -25,7 +25,8 @@ extension TapStation {
             } catch is CancellationError {
                 return
             } catch {
-                radioHealth = .off(reason: Reason.clean("\(error)"))
+                // Where the radio itself has said what is wrong, that says more.
+                if radioHealth == .ready { radioHealth = .off(reason: Reason.clean("\(error)")) }
                 await changed()
                 do { try await clock.sleep(.seconds(2)) } catch { return }
             }
