@@ -12,6 +12,7 @@
 #                                  laid over the tap settings, the options are the gateway's
 #   phone_said NAME TEXT           the phone's log has a line that begins like this
 #   page_says FIELD VALUE          the charge has that, says the page's API
+#   cable_in, cable_out            the terminal's own way to the acquirer, which can be pulled out
 
 acquirer_login=shop@example.com
 acquirer_password=shop-password
@@ -83,6 +84,15 @@ shop_up() {
     required "The owner switches tap to pay on" owner_sets_up_tap "$tap"
     required "The terminal is ready for phones" within 20 tap_light_is ready
 }
+
+# A program in between, so that phones keep their own way. Pulled out, it cuts what goes through it.
+cable_url=http://127.0.0.1:4030
+cable_in() {
+    setsid busybox nc -ll -p 4030 -e busybox nc 127.0.0.1 "${acquirer_url##*:}" 2>>"$RIG_LOGS/cable.log" 9>&- &
+    process_of[cable]=$!
+    within 5 curl -s --max-time 5 -o /dev/null "$cable_url/keys"
+}
+cable_out() { kill -KILL -- "-$(pid cable)"; }
 
 booked() {
     acquirer_control payments >"$RIG_LOGS/acquirer-payments.json" || return 1
