@@ -8,6 +8,11 @@
 #   phone_ends NAME STATUS…        it has ended with one of these statuses (0 paid, 1 not, 3 declined, 4 nobody asked)
 #   booked STATUS N                the acquirer's books hold N payments with that status
 #   gateway_booked STATUS N        the gateway's do
+#   shop_up N [JSON [OPTIONS…]]    all of it, with N radios: a shop that is ready for phones, as promises of its own. JSON is
+#                                  laid over the tap settings, the options are the gateway's
+#   phone_said NAME TEXT           the phone's log has a line that begins like this
+#   page_says FIELD VALUE          the charge has that, says the page's API
+#   cable_in, cable_out            the terminal's own way to the acquirer, which can be pulled out
 
 acquirer_login=shop@example.com
 acquirer_password=shop-password
@@ -54,6 +59,40 @@ phone_ends() {
     echo "it ended with $status; its last word: $(tail -n 1 "$RIG_LOGS/$1.log")"
     return 1
 }
+
+phone_said() { grep -aq "^$2" "$RIG_LOGS/$1.log" || {
+    echo "$1 did not say ‘$2’ but last: $(tail -n 1 "$RIG_LOGS/$1.log")"
+    return 1
+}; }
+page_says() {
+    local now
+    now=$(charge_now) || return 1
+    [ "$(jq -r --arg field "$1" '.[$field]' <<<"$now")" = "$2" ] || {
+        jq -c . <<<"$now"
+        return 1
+    }
+}
+
+shop_up() {
+    local tap=${2:-{\}}
+    required "Terminal and phones have radios" radio_up "$1"
+    required "The sandbox gateway starts" gateway_up --settle-after 1 "${@:3}"
+    required "The sandbox acquirer starts" acquirer_up
+    required "The terminal starts" terminal_up $'bluetooth:\n  adapter: hci0'
+    required "The owner claims it" owner_claims
+    required "The owner sets the shop up" owner_sets_up
+    required "The owner switches tap to pay on" owner_sets_up_tap "$tap"
+    required "The terminal is ready for phones" within 20 tap_light_is ready
+}
+
+# A program in between, so that phones keep their own way. Pulled out, it cuts what goes through it.
+cable_url=http://127.0.0.1:4030
+cable_in() {
+    setsid busybox nc -ll -p 4030 -e busybox nc 127.0.0.1 "${acquirer_url##*:}" 2>>"$RIG_LOGS/cable.log" 9>&- &
+    process_of[cable]=$!
+    within 5 curl -s --max-time 5 -o /dev/null "$cable_url/keys"
+}
+cable_out() { kill -KILL -- "-$(pid cable)"; }
 
 booked() {
     acquirer_control payments >"$RIG_LOGS/acquirer-payments.json" || return 1
