@@ -78,6 +78,7 @@ actor TapSale: TapLink.Owner {
     var walletWinner: LinkID?
     var walletTransaction: String?
     var isWalletTold = false
+    var isWalletFollowed = false
     /// What the desk has not taken yet.
     var unreported: Bool = false
     let turn = Turnstile()
@@ -183,6 +184,9 @@ actor TapSale: TapLink.Owner {
         // So does the gateway's word on a wallet's signatures.
         if pending != nil || walletWinner != nil && !isBeaten {
             isCancelWanted = true
+        } else if let walletWinner {
+            // The money that moves may be this wallet's: what its phone hears waits for the gateway's last word.
+            jobs.continuation.yield(.wallet(walletWinner, .follow))
         } else {
             await handle(isBeaten ? .closedByRail : .cancelRequested)
         }
