@@ -23,10 +23,10 @@ protocol TapSaleHost: Sendable {
 actor TapSale: TapLink.Owner {
     /// What a sale works with.
     struct Tools: Sendable {
-        let credentials: TapCredentials
+        var credentials: TapCredentials
         let archive: TapArchive
         /// Nil where the payment was made at another acquirer than the one that is set now.
-        let acquirer: (any TapAcquirer)?
+        var acquirer: (any TapAcquirer)?
         let clock: TerminalClock
         let timers: TapTimers
         let logger: Logger
@@ -57,7 +57,7 @@ actor TapSale: TapLink.Owner {
     nonisolated let name: TapStory.Name
     /// Minor units, without the tip.
     nonisolated let amount: Int64
-    let tools: Tools
+    private(set) var tools: Tools
     var story: TapStory
     var machine: TerminalPayment
     var attempt: AttemptLink
@@ -212,6 +212,12 @@ actor TapSale: TapLink.Owner {
     }
 
     func follow(_ attempt: AttemptLink) { self.attempt = attempt }
+
+    /// Takes a new login and new keys of the acquirer that the payment was made at.
+    func use(_ setup: TapStation.Setup) {
+        guard setup.acquirer.url == story.acquirerURL else { return }
+        (tools.credentials, tools.acquirer) = (setup.credentials, setup.acquirer)
+    }
 
     // MARK: - The machine
 

@@ -35,7 +35,7 @@ extension TapStation {
     /// Whether a phone that is found now would be asked.
     var wantsPhones: Bool {
         get async {
-            guard let setup, linked.count < maximumLinks(setup) else { return false }
+            guard let setup, setup.settings.isEnabled, linked.count < maximumLinks(setup) else { return false }
             lost = lost.filter { $0.value.until > clock.elapsed() }
             if !lost.isEmpty { return true }
             for sale in sales.values where await sale.wantsPhones { return true }
