@@ -218,6 +218,24 @@ struct RaceTests {
         #expect(await stall.bank.paid == 1050)
     }
 
+    @Test func anAcceptIsNotExecutedLongAfterTheChargesTime() async throws {
+        let stall = try Stall()
+        // Its gateway is silent: the code's payment can neither be taken back nor asked about.
+        let scan = ScriptedRail(.scan)
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(1))))
+        try await stall.run(scan: scan) { shift in
+            let id = try await shift.charge()
+            try await shift.until("the code is offered") { scan.link(id) != nil }
+            await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
+            try await shift.until("anna wants to pay") { try await shift.snapshot(id).isClaimed }
+            try await shift.passes(.seconds(190))
+            await scan.link(id)?.record(.reported(attempt: 1, report: .cancelled))
+            try await shift.until("it is over", within: .seconds(20)) { try await shift.state(id).isFinal }
+            #expect(try await shift.state(id) != .succeeded)
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
     @Test func aScanThatPaysFirstTellsThePhonesThatSomebodyPaid() async throws {
         let stall = try Stall()
         let scan = ScriptedRail(.scan)

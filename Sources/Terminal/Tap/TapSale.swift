@@ -168,6 +168,12 @@ actor TapSale: TapLink.Owner {
             await turn.enter()
             // While the charge is being asked, the accept came first.
             if pending == nil, walletWinner == nil { await handle(.clock(nowMilliseconds: nowMilliseconds)) }
+            // Nobody waits for that long: money that moved then would be a surprise to both.
+            if let late = pending, isOpen, .milliseconds(nowMilliseconds - overdue) > tools.timers.recover {
+                pending = nil
+                await drop(late, .over)
+                if isOpen { pending = late }
+            }
             turn.leave()
             if machine.state != .open, pending == nil, isOver || machine.winner != nil, left < -60_000 { return }
         }
