@@ -21,11 +21,16 @@ extension TapStation {
                 continue
             }
             do {
-                if let phone = try await nextPhone() { await connect(to: phone) }
+                let phone = try await nextPhone()
+                if scanFault != nil {
+                    scanFault = nil
+                    await changed()
+                }
+                if let phone { await connect(to: phone) }
             } catch is CancellationError {
                 return
             } catch {
-                radioHealth = .off(reason: Reason.clean("\(error)"))
+                scanFault = Reason.clean("\(error)")
                 await changed()
                 do { try await clock.sleep(.seconds(2)) } catch { return }
             }

@@ -49,6 +49,8 @@ public actor TapStation {
     var setup: Setup?
     var hindrance: Reason?
     var radioHealth = TapRadioHealth.ready
+    /// Why the last scan did not begin; nil once one does.
+    var scanFault: String?
     var sales: [PaymentID: TapSale] = [:]
     /// Linked or being linked, by the radio's name for the phone.
     var linked: [TapSighting.PhoneAddress: TapLink] = [:]
@@ -269,16 +271,18 @@ public actor TapStation {
     }
 
     private var light: TapStatus.Light {
-        guard setup != nil else { return hindrance.map(TapStatus.Light.hindered) ?? .off }
-        switch radioHealth {
-        case .ready: return .ready
-        case .off(let reason), .gone(let reason):
-            return .hindered(
-                Reason(
-                    code: "radio_missing",
-                    message: "Bluetooth cannot be used: \(reason). Charges go on by QR code.",
-                    action: "Switch Bluetooth on, or check the adapter."
-                )
+        guard makesPayments else { return hindrance.map(TapStatus.Light.hindered) ?? .off }
+        let fault =
+            switch radioHealth {
+            case .ready: scanFault
+            case .off(let reason), .gone(let reason): reason
+            }
+        guard let fault else { return .ready }
+        return .hindered(
+            Reason(
+                code: "radio_missing",
+                message: "Bluetooth cannot be used: \(fault). Charges go on by QR code.",
+                action: "Switch Bluetooth on, or check the adapter."
             )
         )
     }
