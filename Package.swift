@@ -196,8 +196,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "Journal", "Payments", "Terminal", "WalletConnectPay", "WebServer", logging, subprocess,
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Console", "Journal", "Payments", "TapProtocol", "Terminal", "WalletConnectPay", "WebServer", logging,
+                subprocess, .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: swift6
         ),

@@ -3,6 +3,7 @@
 #
 #   shop_build            builds the programs
 #   shop_gateway          starts the gateway; sets gateway_url
+#   shop_acquirer         starts the acquirer of payments by phone; sets acquirer_url
 #   shop_config SINK      writes the terminal's configuration; sets config
 #   shop_stop             ends what runs; called on exit
 
@@ -11,6 +12,10 @@ shop_configuration=${TILL_BUILD:-debug}
 bin=$shop_root/.build/$shop_configuration
 merchant_id=mrch_demo
 gateway_pid=
+acquirer_pid=
+acquirer_url=
+acquirer_login=shop@example.com
+acquirer_password=shop-password
 terminal_pid=
 
 shop_build() {
@@ -56,6 +61,14 @@ shop_gateway() {
     gateway_url=$(sed -nE 's/.*"url":"([^"]+)".*/\1/p' "$state/gateway.json" | head -n 1)
 }
 
+shop_acquirer() {
+    "$bin/till-sandbox" acquirer --port 0 --merchant-login "$acquirer_login:$acquirer_password" \
+        --control-token "$control_token" "$@" >"$state/acquirer.json" 2>"$state/acquirer.log" &
+    acquirer_pid=$!
+    shop_await "$state/acquirer.json" "$acquirer_pid" '"ready"' "The sandbox acquirer"
+    acquirer_url=$(sed -nE 's/.*"url":"([^"]+)".*/\1/p' "$state/acquirer.json" | head -n 1)
+}
+
 shop_config() {
     config=$state/till.yaml
     cat >"$config" <<YAML
@@ -86,7 +99,7 @@ shop_terminal() {
 }
 
 shop_stop() {
-    for pid in $terminal_pid $gateway_pid; do kill -TERM "$pid" 2>/dev/null || true; done
-    for pid in $terminal_pid $gateway_pid; do wait "$pid" 2>/dev/null || true; done
+    for pid in $terminal_pid $gateway_pid $acquirer_pid; do kill -TERM "$pid" 2>/dev/null || true; done
+    for pid in $terminal_pid $gateway_pid $acquirer_pid; do wait "$pid" 2>/dev/null || true; done
     [ -n "${TILL_KEEP_STATE:-}" ] || rm -rf "$state"
 }

@@ -11,7 +11,7 @@ const english = {
     unreachableDetail: "Check that it is switched on and that this device is in the same network. This page keeps trying.",
     tryNow: "Try now",
   },
-  nav: { label: "Main", charge: "Charge", history: "History", settings: "Settings", security: "Password and sign-ins", signOut: "Sign out" },
+  nav: { label: "Main", charge: "Charge", history: "History", settings: "Settings", phones: "Phones nearby", security: "Password and sign-ins", signOut: "Sign out" },
   link: {
     lost: "No connection to the terminal. Reconnecting… A running charge goes on there.",
     back: "Connected to the terminal again.",
@@ -158,7 +158,7 @@ const english = {
     acquirerLoginHelp: "As the acquirer gave it to you.",
     acquirerPassword: "Password",
     acquirerPasswordHelp: "Stored encrypted on the terminal and never shown again.",
-    acquirerPasswordSet: "A password is stored. Leave this empty to keep it.",
+    acquirerPasswordSet: "A password is stored for this address. Leave this empty to keep it.",
     terminalID: "Terminal’s name",
     terminalIDHelp: "How the acquirer calls this terminal.",
     passwordHelp: "Needed because the acquirer’s address or account changes.",

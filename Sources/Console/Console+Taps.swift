@@ -99,6 +99,8 @@ extension Console {
 
     func takeBack(_ id: ChargeID, _ request: WebRequest) async throws(Problem) -> WebResponse {
         guard let taps else { throw .notFound }
+        // A charge that is not there is not one of which nothing was paid.
+        _ = try await charge { () throws(ChargeRefusal) in try await desk.charge(id) }
         do throws(TakeBackRefusal) {
             try await desk.takeBack(id, by: taps.station)
         } catch {

@@ -33,6 +33,8 @@ class Shop:
     announced: pathlib.Path | None = None
     #: What opens the sandbox gateway's own doors.
     control_token: str | None = None
+    #: The acquirer of payments by phone: its url, login and password. Empty where there is none.
+    acquirer: dict = field(default_factory=dict)
 
     @classmethod
     def from_environment(cls) -> "Shop":
@@ -59,6 +61,7 @@ class Shop:
             state=pathlib.Path(facts["state"]) if "state" in facts else None,
             announced=pathlib.Path(facts["state"]) / "terminal.json" if "state" in facts else None,
             control_token=facts.get("controlToken"),
+            acquirer=facts.get("acquirer", {}),
         )
 
     def on_screen(self, event: str) -> dict:

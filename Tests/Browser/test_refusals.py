@@ -251,9 +251,9 @@ class Owner:
 
     def stored(self) -> tuple[bytes, bytes]:
         """Settings and charges, byte for byte. What the screen shows of a charge is not stored, so it is left out."""
-        answers = [self.ask("GET", f"{API}/settings"), self.ask("GET", f"{API}/charges?limit=100")]
-        assert [answer.status for answer in answers] == [200, 200], [str(answer) for answer in answers]
-        return answers[0].body, re.sub(rb'"onScreen":(true|false|null)', b"", answers[1].body)
+        answers = [self.ask("GET", f"{API}{path}") for path in ("/settings", "/charges?limit=100", "/taps")]
+        assert [answer.status for answer in answers] == [200] * 3, [str(answer) for answer in answers]
+        return answers[0].body + answers[2].body, re.sub(rb'"onScreen":(true|false|null)', b"", answers[1].body)
 
     def payments(self) -> bytes:
         """Every payment that the gateway knows, with its story."""
@@ -676,6 +676,9 @@ ROUTES = {
     "cancel": ("POST", "/charges/{ended}/cancel", {}),
     "release": ("POST", "/charges/{ended}/release", {}),
     "seen": ("POST", "/charges/{ended}/seen", {}),
+    "give back": ("POST", "/charges/{ended}/take-back", {}),
+    "phones": ("GET", "/taps", None),
+    "save phones": ("PUT", "/taps", {"offlineHours": 12}),
     "days": ("GET", "/days", None),
     "one day": ("GET", "/days/2026-01-01", None),
     "compare": ("POST", "/days/2026-01-01/compare", {}),
@@ -958,7 +961,7 @@ CHARGE_ROWS = [pytest.param(name, "404 charge_not_found", id=what) for what, nam
 ]
 
 
-@pytest.mark.parametrize("method, end", [("GET", ""), ("POST", "/cancel"), ("POST", "/release"), ("POST", "/seen")])
+@pytest.mark.parametrize("method, end", [("GET", ""), ("POST", "/cancel"), ("POST", "/release"), ("POST", "/seen"), ("POST", "/take-back")])
 @pytest.mark.parametrize("name, expected", CHARGE_ROWS)
 def test_there_is_no_such_charge(open_shop, method, end, name, expected):
     open_shop.refuses(expected, method, f"{API}/charges/{name}{end}", None if method == "GET" else {})
@@ -967,6 +970,54 @@ def test_there_is_no_such_charge(open_shop, method, end, name, expected):
 @pytest.mark.parametrize("what", ["cancel", "release"])
 def test_what_has_ended_cannot_end_again(open_shop, what):
     open_shop.refuses("409 already_ended", "POST", f"{API}/charges/{open_shop.ended}/{what}", {})
+
+
+def test_what_was_not_paid_by_phone_is_not_given_back(open_shop):
+    open_shop.refuses("409 nothing_to_give_back", "POST", f"{API}/charges/{open_shop.ended}/take-back", {})
+
+
+# Payments from phones
+
+YES_OR_NO = [("a word", "yes", "422 wrong_type"), ("a number", 1, "422 wrong_type"), ("a list", [True], "422 wrong_type")]
+SIGNAL = [*NO_INTEGER, ("too strong", -19, "422 out_of_range"), ("too weak", -101, "422 out_of_range"), ("the most there is", 2**63 - 1, "422 out_of_range")]
+PHONES = {
+    "enabled": True, "acquirerURL": "https://acquirer.example", "acquirerLogin": "shop", "acquirerPassword": f"{CANARY} acquirer",
+    "terminalID": "till-1",
+}
+
+
+def unknown_choice(limit: int) -> list[tuple]:
+    return [*no_text(limit), ("nothing", "", "422 choice_unknown"), ("another", "far", "422 choice_unknown"), ("in capitals", "NEAR", "422 choice_unknown")]
+
+
+def waiting_amount(code: str) -> list[tuple]:
+    return [*NO_INTEGER, ("-1", -1, f"422 {code}"), ("the most there is", 2**63 - 1, f"422 {code}")]
+
+
+@pytest.mark.parametrize(
+    "field, value, expected",
+    rows(
+        enabled=YES_OR_NO, acceptUnknownSignal=YES_OR_NO, offlineAllowed=YES_OR_NO, mode=unknown_choice(20), tipMode=unknown_choice(20),
+        tapThreshold=SIGNAL, nearThreshold=SIGNAL, openThreshold=SIGNAL, taggedThreshold=SIGNAL,
+        tipMaximumPercent=[*NO_INTEGER, ("zero", 0, "422 out_of_range"), ("101", 101, "422 out_of_range")],
+        tipPresets=[
+            *no_text(100), ("a word", "5, ten", "422 presets_invalid"), ("zero", "0", "422 presets_invalid"),
+            ("101", "101", "422 presets_invalid"), ("nine", "1,2,3,4,5,6,7,8,9", "422 presets_invalid"),
+            ("fullwidth", "５", "422 presets_invalid"), ("a fraction", "7.5", "422 presets_invalid"),
+        ],
+        offlineHours=[*NO_INTEGER, ("zero", 0, "422 out_of_range"), ("73", 73, "422 out_of_range")],
+        offlineFloorMinor=waiting_amount("out_of_range"), offlineTotalMinor=waiting_amount("limit_below_floor"),
+        shortCodeAboveMinor=waiting_amount("out_of_range"),
+        serviceUUID=[*no_text(40), ("nothing", "", "422 uuid_invalid"), ("no UUID", "7d2b", "422 uuid_invalid")],
+        walletProjectID=[*no_text(100), ("65 long", "a" * 65, "422 project_invalid"), ("spaces", "a b", "422 project_invalid")],
+        acquirerURL=ADDRESS, acquirerLogin=[*no_text(300), ("nothing", "", "422 required"), ("257 long", "a" * 257, "422 required")],
+        acquirerPassword=[*no_text(500), ("nothing", "", "422 required"), ("null", None, "422 required")],
+        terminalID=[*no_text(100), ("nothing", "", "422 required"), ("spaces", "my till", "422 required"), ("fullwidth", "ｔ", "422 required")],
+        version=[*NO_INTEGER, ("one to come", 99, "409 settings_changed"), ("-1", -1, "409 settings_changed")],
+    ),
+)
+def test_a_bad_setting_for_phones_is_refused_at_its_field(open_shop, field, value, expected):
+    open_shop.refuses(expected, "PUT", f"{API}/taps", encode(PHONES | {field: value}), field)
 
 
 LISTS = {

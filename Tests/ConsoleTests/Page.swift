@@ -119,10 +119,11 @@ private struct NoNetwork: HTTPTransport {
     }
 }
 
-/// Runs a console whose documents are kept in `storage`, which gets the journal.
+/// Runs a console whose documents are kept in `storage`, which gets the journal; `withTap` on a terminal that has Tap.
 func withConsole(
     keepingIn storage: (Journal) -> any Keeping = { $0 },
     securityContact: String? = nil,
+    withTap: Bool = false,
     _ body: (Page) async throws -> Void
 ) async throws {
     let folder = try TemporaryFolder()
@@ -162,6 +163,7 @@ func withConsole(
             clock: clock.terminalClock,
             logger: logger
         ),
+        taps: withTap ? try await unreachableTap(journal, desk, clock, logger) : nil,
         keeping: storage(journal),
         clock: clock.terminalClock,
         logger: logger,

@@ -7,6 +7,9 @@ func withServer<Value: Sendable>(
     _ body: (WebServer) async throws -> Value
 ) async throws -> Value {
     var configuration = WebServer.Configuration(port: 0)
+    // On a machine that is busy with something else a test's own steps take seconds. Who tests a limit sets it.
+    (configuration.limits.idle, configuration.limits.receiving) = (.seconds(600), .seconds(600))
+    (configuration.limits.answering, configuration.limits.sending) = (.seconds(600), .seconds(600))
     change(&configuration)
     let server = try WebServer(configuration: configuration, handler: handler)
     do {

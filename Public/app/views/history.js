@@ -97,7 +97,7 @@ export function historyView({ id }) {
   function open(newID) {
     chosen = newID;
     element.dataset.showing = chosen ? "detail" : "list";
-    detail = chosen ? detailView(chosen) : null;
+    detail = chosen ? detailView(chosen, { onChanged: () => load({ quietly: true }) }) : null;
     refill(beside, detail ? detail.element : h("p", { class: "quiet choose-hint" }, t("history.choose")));
     for (const row of list.querySelectorAll("a.row")) {
       if (chosen && row.getAttribute("href") === chargeAddress({ id: chosen })) row.setAttribute("aria-current", "true");
@@ -129,8 +129,8 @@ export function historyView({ id }) {
   };
 }
 
-/** Everything known of one charge. */
-function detailView(id) {
+/** Everything known of one charge; `onChanged` hears that this view has changed it. */
+function detailView(id, { onChanged }) {
   const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
   const element = h(
     "article", { class: "detail", tabindex: "-1", "aria-labelledby": "detail-title" },
@@ -167,6 +167,7 @@ function detailView(id) {
         try {
           await api.takeBack(charge.id);
           await refresh();
+          onChanged();
         } catch (error) {
           if (error.status !== 401) refill(trouble, notice("bad", error.message, error.action));
         }

@@ -10,6 +10,7 @@ import { t } from "../strings.js";
 
 const MODES = ["tap", "near", "open", "tagged"];
 const AMOUNTS = ["offlineFloor", "offlineTotal", "shortCodeAbove"];
+const TEXTS = ["mode", "tipMode", "tipPresets", "acquirerURL", "acquirerLogin", "terminalID", "serviceUUID"];
 const NUMBERS = ["tapThreshold", "nearThreshold", "openThreshold", "taggedThreshold", "tipMaximumPercent", "offlineHours"];
 
 function exponent() { return state.session?.currencyExponent ?? exponentOf(state.session?.currency); }
@@ -52,13 +53,13 @@ function makeFields(saved) {
 }
 
 /** What the terminal says of phones now: ready or what hinders, and what waits to be booked. */
-function standing(saved) {
+function standing(place, saved) {
   const lines = [];
   const { light, waiting } = saved;
   if (light?.state === "ready") lines.push(notice("good", t("phones.ready")));
   if (light?.state === "hindered") lines.push(notice("bad", light.message, light.action));
   if (waiting > 0) lines.push(notice("plain", t("phones.waiting", { count: waiting }), t("phones.waitingHelp")));
-  return h("div", { class: "phones-status", role: "status" }, lines);
+  refill(place, lines);
 }
 
 /** The page. */
@@ -66,16 +67,22 @@ export function phonesView() {
   const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
   const element = h(
     "section", { class: "page settings", "aria-labelledby": "phones-title" },
-    h("a", { class: "back", href: "#/settings" }, icon("left"), t("settings.title")),
+    h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("settings.title")),
     h("h1", { id: "phones-title", tabindex: "-1" }, t("phones.title")),
     h("p", { class: "lead" }, t("phones.lead")),
     place,
   );
 
+  let built = null;
   async function load(note = null) {
     try {
-      build(place, (await api.phones()) ?? {}, () => load(t("phones.saved")));
-      if (note) toast(note);
+      built = build(place, (await api.phones()) ?? {}, () => load(t("phones.saved")));
+      if (note) {
+        toast(note);
+        // Whether phones can pay now is said at the top.
+        element.querySelector("h1").focus({ preventScroll: true });
+        window.scrollTo(0, 0);
+      }
     } catch (error) {
       refill(
         place, notice("bad", t("settings.loadFailed"), error.message),
@@ -84,7 +91,21 @@ export function phonesView() {
     }
   }
   load();
-  return { element, update() {}, end() {} };
+
+  let isAsking = false;
+  /** How it stands changes by itself: the acquirer answers, an adapter comes or goes. What is typed stays. */
+  async function ask() {
+    if (!built || isAsking) return;
+    isAsking = true;
+    try {
+      built.stand(await api.phones());
+    } catch {
+      // The frame says when the terminal cannot be reached; what stands here was true then.
+    } finally {
+      isAsking = false;
+    }
+  }
+  return { element, update() { ask(); }, end() {} };
 }
 
 function build(place, saved, onSaved) {
@@ -93,6 +114,8 @@ function build(place, saved, onSaved) {
   const trouble = h("div", { class: "trouble", role: "alert" });
   const save = busyButton({ label: t("settings.save"), busyLabel: t("settings.saving") });
   const rest = h("div", { class: "settings-form" });
+  const status = h("div", { class: "phones-status", role: "status" });
+  const more = h("details", { class: "card" }, h("summary", {}, t("phones.more"), icon("right")), fields.serviceUUID.element, fields.acceptUnknownSignal.element);
 
   /** Whether money would go through other hands, for which the terminal wants the owner's password. */
   const acquirerChanges = () => saved.version > 0 && (fields.acquirerPassword.value !== ""
@@ -108,13 +131,14 @@ function build(place, saved, onSaved) {
 
   async function submit() {
     refill(trouble);
-    const body = bodyOf(fields, saved, acquirerChanges());
+    const body = bodyOf(fields, saved);
     if (!body) return;
     try {
       await api.savePhones(body);
       await onSaved();
     } catch (error) {
       if (error.status === 401) return;
+      if (error.fields?.serviceUUID) more.open = true;
       const named = all.filter((field) => field.setError);
       const count = error instanceof api.Refused ? showFieldErrors(named, error) : 0;
       refill(
@@ -131,50 +155,59 @@ function build(place, saved, onSaved) {
     card("tips", fields.tipMode.element, h("div", { class: "pair" }, fields.tipMaximumPercent.element, fields.tipPresets.element)),
     card("offline", fields.offlineAllowed.element, h("div", { class: "pair" }, fields.offlineFloor.element, fields.offlineTotal.element), fields.offlineHours.element),
     card("acquirer", fields.acquirerURL.element, h("div", { class: "pair" }, fields.acquirerLogin.element, fields.acquirerPassword.element), fields.terminalID.element, fields.password.element),
-    h("details", { class: "card" }, h("summary", {}, t("phones.more")), fields.serviceUUID.element, fields.acceptUnknownSignal.element),
+    more,
   );
   const form = h(
     "form", { class: "settings-form", novalidate: true, on: {
       submit: (event) => { event.preventDefault(); save.during(submit); },
       input: (event) => {
         all.find((field) => field.control === event.target)?.setError?.(null);
+        if (!all.some((field) => field.control.hasAttribute("aria-invalid"))) refill(trouble);
         sift();
       },
     } },
-    standing(saved),
+    status,
     h("fieldset", { class: "card" }, fields.enabled.element),
     rest,
     h("div", { class: "settings-end" }, trouble, save.element),
   );
   sift();
+  standing(status, saved);
   refill(place, form);
+  let stood = JSON.stringify([saved.light, saved.waiting]);
+  return {
+    stand(now) {
+      const stands = JSON.stringify([now.light, now.waiting]);
+      if (stands === stood) return;
+      stood = stands;
+      standing(status, now);
+    },
+  };
 }
 
-/** What is sent; null where a number is none, which is then said at its field. */
-function bodyOf(fields, saved, withPassword) {
-  const wrong = (field, message) => {
-    field.setError(message);
-    field.control.focus();
-    return null;
-  };
+/** What is sent: what is asked for and no more; null where a number is none, which is then said at its field. */
+function bodyOf(fields, saved) {
+  const isAsked = (name) => !fields[name].element.closest("[hidden]");
+  const wrong = [];
   const body = { version: saved.version ?? 0 };
-  for (const name of ["enabled", "acceptUnknownSignal", "offlineAllowed"]) body[name] = fields[name].checked;
-  for (const name of ["mode", "tipMode", "tipPresets", "acquirerURL", "acquirerLogin", "terminalID", "serviceUUID"]) body[name] = fields[name].value.trim();
-  if (fields.acquirerPassword.value) body.acquirerPassword = fields.acquirerPassword.value;
-  if (withPassword) body.password = fields.password.value;
-  for (const name of NUMBERS) {
+  for (const name of ["enabled", "acceptUnknownSignal", "offlineAllowed"]) if (isAsked(name)) body[name] = fields[name].checked;
+  for (const name of TEXTS) if (isAsked(name)) body[name] = fields[name].value.trim();
+  if (isAsked("acquirerPassword") && fields.acquirerPassword.value) body.acquirerPassword = fields.acquirerPassword.value;
+  if (isAsked("password")) body.password = fields.password.value;
+  for (const name of NUMBERS.filter(isAsked)) {
     const text = fields[name].value.trim();
-    if (text === "") continue;
     // A minus as people type it, and as phones do.
     const value = Number(text.replace("−", "-"));
-    if (!Number.isInteger(value)) return wrong(fields[name], t("phones.numberError"));
-    body[name] = value;
+    if (text !== "" && Number.isSafeInteger(value)) body[name] = value;
+    else wrong.push([fields[name], t("phones.numberError")]);
   }
-  for (const name of AMOUNTS) {
+  for (const name of AMOUNTS.filter(isAsked)) {
     const text = fields[name].value.trim();
     const digits = text === "" ? "0" : minorDigits(text, exponent());
-    if (digits === null) return wrong(fields[name], t("settings.chargeLimitError", { example: decimal("50000", exponent()) }));
-    body[`${name}Minor`] = Number(digits);
+    if (digits === null) wrong.push([fields[name], t("settings.chargeLimitError", { example: decimal("50000", exponent()) })]);
+    else body[`${name}Minor`] = Number(digits);
   }
-  return body;
+  for (const [field, message] of wrong) field.setError(message);
+  wrong[0]?.[0].control.focus();
+  return wrong.length === 0 ? body : null;
 }

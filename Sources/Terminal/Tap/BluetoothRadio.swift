@@ -68,6 +68,9 @@ public struct BluetoothRadio: TapRadio {
                 switch state {
                 case .ready: continuation.yield(.ready)
                 case .unavailable(.poweredOff): continuation.yield(.off(reason: "the Bluetooth adapter is off"))
+                // Staff read it. `till doctor` has the bus's own words.
+                case .unavailable(.noBus):
+                    continuation.yield(.gone(reason: "the message bus of this machine cannot be reached"))
                 case .unavailable(let reason): continuation.yield(.gone(reason: reason.description))
                 }
             }

@@ -25,7 +25,8 @@ public struct TapRail: RailDriver {
             } catch {
                 await attempt.record(.silent(attempt: attempt.id, reason: "the journal does not take the payment"))
             }
-            do { try await station.clock.sleep(.seconds(2)) } catch { return }  // The attempt is over, or the terminal stops.
+            // The attempt is over, or the terminal stops.
+            do { try await station.clock.sleep(.seconds(2)) } catch { return }
         }
     }
 
@@ -36,7 +37,8 @@ public struct TapRail: RailDriver {
     }
 
     public func withdraw(_ attempt: AttemptLink) async {
-        guard let sale = try? await station.sale(for: attempt, makes: false) else { return }  // Asked again by the desk.
+        // Asked again by the desk.
+        guard let sale = try? await station.sale(for: attempt, makes: false) else { return }
         await sale.withdraw(isBeaten: await isBeaten(attempt))
     }
 

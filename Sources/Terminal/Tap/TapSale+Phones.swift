@@ -180,7 +180,8 @@ extension TapSale {
             guard await claim(pending) else {
                 // The journal cannot take it: nothing has been promised. Again soon; the charge's answer stays.
                 jobs.continuation.yield(.claim)
-                try? await clock.sleep(.seconds(2))  // Cancelled: the terminal stops, and the accept is asked for again.
+                // Cancelled: the terminal stops, and the accept is asked for again.
+                try? await clock.sleep(.seconds(2))
                 return
             }
             self.pending = nil

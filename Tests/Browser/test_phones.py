@@ -1,0 +1,333 @@
+"""Payments from phones held near, at the terminal's web page: their settings, and giving a payment back.
+
+One story, in order, in a real browser against a real terminal with an acquirer beside it and no Bluetooth. Needs a fresh
+shop: `TILL_SHOP_TAPS=1 scripts/with-shop python Tests/Browser/test_phones.py`; TILL_SHOTS names a folder for pictures.
+"""
+
+import pathlib
+import re
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from shopfloor import OWNER_PASSWORD, DESKTOP, PHONE, FakeEvents, sample_charge, small_targets
+from steps import current_charge, error_of, new_charge, open_charge, panel, setup_field
+
+#: Every field that can be asked for, but those of a chosen way only.
+ALWAYS = ["mode", "nearThreshold", "shortCodeAboveMinor", "tipMode", "offlineAllowed", "acquirerURL", "acquirerLogin", "acquirerPassword", "terminalID"]
+TIPS = ["tipMaximumPercent", "tipPresets"]
+OFFLINE = ["offlineFloorMinor", "offlineTotalMinor", "offlineHours"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shop_is_set_up(page, shop):
+    if not shop.acquirer:
+        raise SystemExit("phones: no acquirer. Run it with TILL_SHOP_TAPS=1 scripts/with-shop.")
+    page.goto(f"/#claim={shop.claim_code}")
+    page.get_by_label("Owner password").fill(OWNER_PASSWORD)
+    page.get_by_role("button", name="Claim").click()
+    expect(page.get_by_role("heading", name="Set up the terminal")).to_be_visible()
+    facts = {
+        "merchantName": "Café Zoë", "operatorID": "operator-1", "merchantID": shop.merchant_id,
+        "gatewayURL": shop.gateway_url, "gatewayKey": shop.gateway_key,
+    }
+    setup_field(page, "currency").select_option("EUR")
+    for name, value in facts.items():
+        setup_field(page, name).fill(value)
+    page.get_by_role("button", name="Save and start").click()
+    expect(page.get_by_role("group", name="Keypad")).to_be_visible()
+
+
+def stored(page) -> dict:
+    return page.evaluate("() => fetch('/api/v1/taps').then((answer) => answer.json())")
+
+
+def open_phones(page) -> None:
+    """The page as it is after a fresh start, with nothing typed."""
+    page.goto("about:blank")
+    page.goto("/#/phones")
+    expect(field(page, "enabled")).to_be_visible()
+
+
+def field(page, name: str):
+    return page.locator(f".settings-form [name={name}]")
+
+
+def fill(page, **values: str) -> None:
+    for name, value in values.items():
+        field(page, name).fill(value)
+
+
+def save(page) -> None:
+    page.get_by_role("button", name="Save").click()
+
+
+def save_well(page) -> None:
+    """Saves, and waits until the page shows what is stored now."""
+    save(page)
+    expect(page.locator(".toast").last).to_contain_text("Saved.")
+    expect(page.locator(".trouble .notice-bad")).to_have_count(0)
+
+
+def shown(page, names: list[str]) -> list[str]:
+    return [name for name in names if field(page, name).is_visible()]
+
+
+# Settings
+
+
+def test_the_settings_lead_to_phones_nearby_and_back(page, eyes):
+    page.goto("/#/settings")
+    page.get_by_role("link", name="Phones nearby").click()
+    expect(page.get_by_role("heading", name="Phones nearby")).to_be_visible()
+    expect(page).to_have_title(re.compile("Phones nearby"))
+    expect(field(page, "enabled")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Settings").click()
+    expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
+
+
+def test_switched_off_nothing_else_is_asked(page, eyes):
+    open_phones(page)
+    expect(field(page, "enabled")).not_to_be_checked()
+    assert shown(page, [*ALWAYS, *TIPS, *OFFLINE, "password", "serviceUUID"]) == []
+    expect(page.locator(".phones-status")).to_be_empty()
+    assert small_targets(page) == []
+    eyes.look(page, "phones-off")
+    save_well(page)
+    assert stored(page)["enabled"] is False and stored(page)["version"] == 1
+
+
+def test_switched_on_only_what_the_chosen_way_needs_is_asked(page, eyes):
+    field(page, "enabled").check()
+    assert shown(page, [*ALWAYS, *TIPS, *OFFLINE, "password"]) == ALWAYS
+    thresholds = [f"{mode}Threshold" for mode in ("tap", "near", "open", "tagged")]
+    for mode in ("tap", "open", "tagged", "near"):
+        field(page, "mode").select_option(mode)
+        assert shown(page, thresholds) == [f"{mode}Threshold"]
+    field(page, "tipMode").select_option("ask")
+    assert shown(page, TIPS) == TIPS
+    field(page, "offlineAllowed").check()
+    assert shown(page, OFFLINE) == OFFLINE
+    page.get_by_text("For installers").click()
+    expect(field(page, "serviceUUID")).to_be_visible()
+    assert small_targets(page) == []
+    eyes.look(page, "phones-everything")
+
+
+def test_every_wrong_field_is_said_beside_it_and_nothing_is_saved(page, eyes):
+    page.get_by_text("For installers").click()
+    expect(field(page, "serviceUUID")).to_be_hidden()
+    wrong = {
+        "acquirerURL": "ftp://nowhere", "acquirerLogin": "", "acquirerPassword": "", "terminalID": "my till!", "nearThreshold": "5",
+        "tipMaximumPercent": "200", "tipPresets": "five", "offlineHours": "0", "serviceUUID": "none",
+        "offlineFloorMinor": "50", "offlineTotalMinor": "20",
+    }
+    page.get_by_text("For installers").click()
+    fill(page, **wrong, password=OWNER_PASSWORD)
+    page.get_by_text("For installers").click()
+    before = stored(page)
+    with page.expect_response(lambda response: response.url.endswith("/taps") and response.request.method == "PUT") as answer:
+        save(page)
+    assert answer.value.status == 422
+    problems = answer.value.json()["fields"]
+    assert set(problems) == set(wrong) - {"offlineFloorMinor"}
+    expect(page.get_by_text("Nothing was saved")).to_be_visible()
+    for name, problem in problems.items():
+        expect(field(page, name)).to_be_visible()
+        assert problem["message"] in error_of(page, field(page, name)), name
+    for name, value in wrong.items():
+        expect(field(page, name)).to_have_value(value)
+    assert page.evaluate("document.activeElement.getAttribute('aria-invalid')") == "true", "the first wrong field has the focus"
+    assert stored(page) == before
+    assert small_targets(page) == []
+    eyes.look(page, "phones-bad-input")
+
+
+def test_numbers_that_are_none_are_said_before_anything_is_sent(page, eyes):
+    open_phones(page)
+    field(page, "enabled").check()
+    field(page, "tipMode").select_option("allowed")
+    field(page, "offlineAllowed").check()
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "PUT" else None)
+    fill(page, nearThreshold="close", tipMaximumPercent="12.5", offlineHours="", offlineFloorMinor="a lot", shortCodeAboveMinor="-3")
+    save(page)
+    for name in ("nearThreshold", "tipMaximumPercent", "offlineHours"):
+        assert "whole number" in error_of(page, field(page, name)), name
+    for name in ("offlineFloorMinor", "shortCodeAboveMinor"):
+        assert "digits only" in error_of(page, field(page, name)), name
+    assert page.evaluate("document.activeElement.name") == "nearThreshold"
+    assert sent == []
+    eyes.look(page, "phones-no-numbers")
+    # What is not asked for any more is not in the way.
+    field(page, "enabled").uncheck()
+    save_well(page)
+    assert stored(page)["enabled"] is False
+
+
+def test_saved_the_page_says_why_phones_cannot_pay_and_that_charges_go_on(page, shop, eyes):
+    """The acquirer takes this terminal; Bluetooth is what is missing here. The page learns it by itself."""
+    open_phones(page)
+    field(page, "enabled").check()
+    fill(
+        page, acquirerURL=shop.acquirer["url"], acquirerLogin=shop.acquirer["login"], acquirerPassword=shop.acquirer["password"],
+        terminalID="till-1", nearThreshold="−60", password=OWNER_PASSWORD,
+    )
+    save_well(page)
+    said = page.locator(".phones-status .notice-bad")
+    expect(said).to_contain_text("Bluetooth cannot be used")
+    expect(said).to_contain_text("Charges go on by QR code")
+    assert "/" not in said.inner_text(), "a path of the machine is no word for staff"
+    expect(said).to_be_in_viewport()
+    now = stored(page)
+    assert now["light"]["state"] == "hindered" and now["acquirerPasswordSet"] is True and now["nearThreshold"] == -60
+    assert shop.acquirer["password"] not in str(now)
+    expect(field(page, "acquirerPassword")).to_have_value("")
+    expect(page.get_by_text("A password is stored for this address.")).to_be_visible()
+    eyes.look(page, "phones-hindered")
+
+
+def test_charges_by_qr_code_go_on(page, shop):
+    open_charge(page, "3.10")
+    charge = current_charge(page)
+    light = stored(page)["light"]
+    assert light["state"] == "hindered" and "message bus" in light["message"], light
+    shop.pay(charge["link"])
+    expect(panel(page, "succeeded")).to_contain_text("€3.10")
+    new_charge(page)
+
+
+def test_another_acquirer_needs_the_owners_password_and_its_own(page, shop, eyes):
+    open_phones(page)
+    expect(field(page, "password")).to_be_hidden()
+    expect(field(page, "acquirerURL")).to_have_value(shop.acquirer["url"])
+    before = stored(page)
+    fill(page, acquirerURL="https://acquirer.example")
+    expect(field(page, "password")).to_be_visible()
+    save(page)
+    expect(page.locator(".trouble .notice-bad")).to_be_visible()
+    assert error_of(page, field(page, "password"))
+    eyes.look(page, "phones-password-needed")
+    fill(page, password=f"not {OWNER_PASSWORD}")
+    expect(page.locator(".trouble .notice-bad")).to_have_count(0)
+    save(page)
+    expect(field(page, "password")).to_have_attribute("aria-invalid", "true")
+    assert stored(page) == before
+    # Not to be given away: the stored password belongs to the other address.
+    fill(page, password=OWNER_PASSWORD)
+    save(page)
+    expect(field(page, "acquirerPassword")).to_have_attribute("aria-invalid", "true")
+    assert stored(page) == before
+    fill(page, acquirerURL=shop.acquirer["url"])
+    expect(field(page, "password")).to_be_hidden()
+
+
+def test_offline_limits_are_kept_as_written(page, eyes):
+    open_phones(page)
+    field(page, "offlineAllowed").check()
+    fill(page, offlineFloorMinor="30", offlineTotalMinor="29.99", offlineHours="12")
+    save(page)
+    expect(page.get_by_text("Nothing was saved")).to_be_visible()
+    assert "below that of one payment" in error_of(page, field(page, "offlineTotalMinor"))
+    fill(page, offlineTotalMinor="150.50")
+    save_well(page)
+    now = stored(page)
+    assert (now["offlineAllowed"], now["offlineFloorMinor"], now["offlineTotalMinor"], now["offlineHours"]) == (True, 3000, 15050, 12)
+    page.reload()
+    expect(field(page, "offlineTotalMinor")).to_have_value("150.50")
+    expect(field(page, "offlineFloorMinor")).to_have_value("30.00")
+
+
+def test_what_someone_else_saved_meanwhile_is_not_overwritten(page, context):
+    other = context.new_page()
+    for each in (page, other):
+        open_phones(each)
+    fill(other, offlineHours="11")
+    save_well(other)
+    other.close()
+    fill(page, offlineHours="10")
+    save(page)
+    expect(page.locator(".trouble .notice-bad")).to_be_visible()
+    assert stored(page)["offlineHours"] == 11
+
+
+def test_switched_off_again_the_rest_is_kept(page):
+    open_phones(page)
+    field(page, "enabled").uncheck()
+    save_well(page)
+    expect(page.locator(".phones-status")).to_be_empty()
+    now = stored(page)
+    assert now["light"]["state"] == "off" and now["terminalID"] == "till-1" and now["acquirerPasswordSet"] is True
+
+
+# A payment by phone in the history, shown to the page by stand-in answers
+
+
+def show_charge(context, **changes):
+    page = context.new_page()
+    terminal = FakeEvents(page)
+    terminal.charge, terminal.held = sample_charge(promised=False, givenBack=False, canGiveBack=False, canCancel=False) | changes, False
+    page.goto(f"/#/history/{terminal.charge['id']}")
+    expect(page.locator(".detail .detail-amount")).to_have_text("€12.50")
+    return page, terminal
+
+
+def test_a_payment_taken_offline_is_neither_paid_nor_failed(context, eyes):
+    page, _ = show_charge(context, state="processing", promised=True)
+    expect(page.get_by_role("heading", name="Accepted offline")).to_be_visible()
+    expect(page.locator(".detail")).to_contain_text("has promised the money")
+    expect(page.locator(".detail").get_by_role("button", name="Give")).to_have_count(0)
+    eyes.look(page, "history-promised")
+    page.close()
+
+
+def test_a_payment_by_phone_is_given_back_after_a_question(context, eyes):
+    page, terminal = show_charge(context, state="succeeded", canGiveBack=True)
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.method)
+        if len(asked) == 1:
+            reason = {"code": "take_back_unclear", "message": "The acquirer did not answer.", "action": "Try again."}
+            route.fulfill(status=409, json=reason)
+            return
+        terminal.charge = terminal.charge | {"givenBack": True, "canGiveBack": False}
+        route.fulfill(json=terminal.charge)
+
+    page.route("**/take-back", answer)
+    button = page.get_by_role("button", name="Give €12.50 back")
+    expect(button).to_be_visible()
+    assert small_targets(page) == []
+    eyes.look(page, "history-give-back")
+    button.click()
+    expect(page.get_by_role("dialog")).to_contain_text("Give €12.50 back?")
+    eyes.look(page, "history-give-back-question")
+    page.get_by_role("button", name="Keep it").click()
+    assert asked == []
+    button.click()
+    page.get_by_role("button", name="Give it back").click()
+    expect(page.locator(".give-back .notice-bad")).to_contain_text("did not answer")
+    button.click()
+    page.get_by_role("button", name="Give it back").click()
+    expect(page.get_by_role("heading", name="Given back")).to_be_visible()
+    expect(button).to_have_count(0)
+    assert asked == ["POST", "POST"]
+    page.set_viewport_size(DESKTOP)
+    expect(page.locator(".list a.row")).to_contain_text("Given back")
+    page.set_viewport_size(PHONE)
+    eyes.look(page, "history-given-back")
+    page.close()
+
+
+def test_a_charge_paid_by_qr_code_offers_no_giving_back(page):
+    """For real: the terminal says what it can do, and refuses what it cannot."""
+    page.set_viewport_size(PHONE)
+    page.goto("/#/history")
+    page.locator(".list a.row").first.click()
+    expect(page.get_by_role("heading", name="Paid")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^Give"))).to_have_count(0)
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([str(pathlib.Path(__file__)), "-q", "-s", "--tb=short", "-p", "no:cacheprovider", *sys.argv[1:]]))

@@ -1,0 +1,201 @@
+import Foundation
+import Journal
+import Logging
+import Payments
+import TapProtocol
+import Testing
+import WebServer
+
+@testable import Console
+@testable import Terminal
+
+/// A machine without Bluetooth.
+struct NoRadio: TapRadio {
+    private struct Gone: Error {}
+
+    func sightings(of services: [ServiceUUID]) -> AsyncThrowingStream<TapSighting, any Error> {
+        AsyncThrowingStream { $0.finish(throwing: Gone()) }
+    }
+    func connect(
+        _ phone: TapSighting.PhoneAddress,
+        characteristics: TapCharacteristics
+    ) async throws(TapRadioError) -> any TapConnection { throw .failed("no radio") }
+
+    var health: AsyncStream<TapRadioHealth> { AsyncStream { $0.yield(.gone(reason: "there is no adapter")) } }
+}
+
+/// An acquirer that nobody reaches.
+private struct NoAcquirer: Error {}
+
+/// Tap on a terminal without Bluetooth and with an acquirer that nobody reaches.
+func unreachableTap(
+    _ journal: Journal,
+    _ desk: ChargeDesk,
+    _ clock: StillClock,
+    _ logger: Logger
+) async throws -> TapDesk {
+    let station = TapStation(radio: NoRadio(), journal: journal, clock: clock.terminalClock, logger: logger)
+    let taps = TapDesk(
+        journal: journal,
+        desk: desk,
+        station: station,
+        acquirers: GatewayPolicy(allowsLoopbackHTTP: false),
+        clock: clock.terminalClock,
+        logger: logger
+    ) { _ in throw NoAcquirer() }
+    try await taps.load()
+    return taps
+}
+
+/// What the page may see and change about payments from phones, over its own API.
+@Suite(.timeLimit(.minutes(2)))
+struct TapsTests {
+    private static let password = "correct horse battery"
+    private static let canary = "canary-of-the-acquirer"
+
+    private func claim(_ page: Page) async throws {
+        let code = try await page.claimCode()
+        #expect(try await page.send("POST", "claim", #"{"code":"\#(code)","password":"\#(Self.password)"}"#) == 201)
+    }
+
+    /// A whole form; `more` are members before it.
+    private static func form(_ more: String = "", url: String = "https://acquirer.test") -> String {
+        """
+        {\(more)"enabled":true,"mode":"near","acquirerURL":"\(url)","acquirerLogin":"shop",
+         "acquirerPassword":"\(canary)","terminalID":"till-1"}
+        """
+    }
+
+    private func version(_ page: Page) async throws -> Int? {
+        try Page.said(try await page.ask("GET", "taps", ""))["version"] as? Int
+    }
+
+    private func code(_ response: WebResponse) throws -> String? { try Page.said(response)["code"] as? String }
+
+    @Test func settingsAreTheOwnersAndGivingBackIsNotTheCashiers() throws {
+        let id = "01941f29-7c00-7000-8000-000000000001"
+        let read = try Route("GET", "/api/v1/taps", query: [:])
+        let save = try Route("PUT", "/api/v1/taps", query: [:])
+        let back = try Route("POST", "/api/v1/charges/\(id)/take-back", query: [:])
+        #expect(read.roles == [.owner] && save.roles == [.owner] && back.roles == [.owner, .manager])
+        #expect(!read.changesState && save.changesState && back.changesState)
+        #expect(!read.isOpen && !save.isOpen && !back.isOpen)
+        #expect(throws: Problem.self) { try Route("DELETE", "/api/v1/taps", query: [:]) }
+        #expect(throws: Problem.self) { try Route("GET", "/api/v1/charges/\(id)/take-back", query: [:]) }
+    }
+
+    @Test func whoIsNotSignedInOrComesFromAnotherPageChangesNothing() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            let stranger = page.another()
+            #expect(try await stranger.send("GET", "taps", "") == 401)
+            #expect(try await stranger.send("PUT", "taps", Self.form()) == 401)
+            let forged = try await page.ask("PUT", "taps", Self.form(), csrf: "0")
+            #expect(try forged.status == 403 && code(forged) == "csrf_token_wrong")
+            #expect(try await version(page) == 0)
+        }
+    }
+
+    @Test func whatIsSavedIsSaidAndTheSecretNever() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            for answer in [
+                try await page.ask("PUT", "taps", Self.form()), try await page.ask("GET", "taps", ""),
+            ] {
+                #expect(answer.status == 200)
+                let said = try Page.said(answer)
+                #expect(said["enabled"] as? Bool == true && said["acquirerLogin"] as? String == "shop")
+                #expect(said["acquirerPasswordSet"] as? Bool == true && said["version"] as? Int == 1)
+                #expect((said["light"] as? [String: Any])?["state"] as? String == "hindered")
+                guard case .bytes(let bytes) = answer.body else {
+                    Issue.record("no bytes")
+                    return
+                }
+                #expect(!String(decoding: bytes, as: UTF8.self).contains(Self.canary))
+            }
+            let rows = try await page.rows()
+            #expect(rows.contains { $0.what == "taps" && $0.result == "ok" && $0.who == Entrance.ownerActor })
+            #expect(!rows.contains { "\($0)".contains(Self.canary) })
+        }
+    }
+
+    @Test func aFormThatCannotBeUsedIsRefusedFieldByField() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            let strange = try await page.ask("PUT", "taps", Self.form(#""acquirer":"x","#))
+            #expect(try strange.status == 422 && code(strange) == "unknown_field")
+            let wrong = try await page.ask("PUT", "taps", #"{"enabled":true,"acquirerURL":"ftp://x","offlineHours":0}"#)
+            #expect(wrong.status == 422)
+            let fields = try #require(try Page.said(wrong)["fields"] as? [String: Any])
+            #expect(
+                Set(fields.keys)
+                    == ["acquirerURL", "acquirerLogin", "acquirerPassword", "terminalID", "offlineHours"]
+            )
+            #expect(try await version(page) == 0)
+            #expect(try await page.rows().last.map { "\($0.what) \($0.result)" } == "taps refused")
+        }
+    }
+
+    @Test func twoWhoSaveAtOnceDoNotUndoEachOther() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            #expect(try await page.send("PUT", "taps", #"{"version":0,"offlineHours":10}"#) == 200)
+            let second = try await page.ask("PUT", "taps", #"{"version":0,"offlineHours":11}"#)
+            #expect(try second.status == 409 && code(second) == "settings_changed")
+            #expect(try Page.said(try await page.ask("GET", "taps", ""))["offlineHours"] as? Int == 10)
+        }
+    }
+
+    @Test func anotherAcquirerNeedsTheOwnersPasswordAgain() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            #expect(try await page.send("PUT", "taps", Self.form()) == 200)
+            let other = "https://elsewhere.test"
+            for proof in ["", #""password":"wrong horse battery","#] {
+                let refused = try await page.ask("PUT", "taps", Self.form(proof, url: other))
+                #expect(refused.status == 422)
+                #expect((try Page.said(refused)["fields"] as? [String: Any])?.keys.contains("password") == true)
+            }
+            #expect(try await version(page) == 1)
+            // What leaves the acquirer as it is needs none.
+            #expect(try await page.send("PUT", "taps", #"{"mode":"tap"}"#) == 200)
+            #expect(
+                try await page.send("PUT", "taps", Self.form(#""password":"\#(Self.password)","#, url: other)) == 200
+            )
+            #expect(try await version(page) == 3)
+        }
+    }
+
+    @Test func whatWasNotPaidByPhoneIsNotGivenBackAndTheReasonIsSaid() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            let settings = """
+                {"operatorID":"op-1","merchantID":"mrch_1","merchantName":"Kiosk","gatewayURL":"https://gateway.test",
+                 "gatewayKey":"wcp_canary","currency":"EUR"}
+                """
+            #expect(try await page.send("PUT", "settings", settings) == 200)
+            await page.untilReady()
+            let opened = try Page.said(try await page.ask("POST", "charges", #"{"amountMinor":1250}"#))
+            let id = try #require(opened["id"] as? String)
+            let refused = try await page.ask("POST", "charges/\(id)/take-back")
+            #expect(try refused.status == 409 && code(refused) == "nothing_to_give_back")
+            let row = try #require(try await page.rows().last)
+            #expect(row.what == "charge.take-back" && row.result == "refused" && row.detail == id)
+            let strange = try await page.ask("POST", "charges/\(id)/take-back", #"{"amountMinor":1}"#)
+            #expect(try strange.status == 422 && code(strange) == "unknown_field")
+            #expect(try await page.send("POST", "charges/\(id)/take-back", "{}", csrf: "0") == 403)
+            #expect(try await page.another().send("POST", "charges/\(id)/take-back", "{}") == 401)
+            let unknown = "charges/01941f29-7c00-7000-8000-000000000001/take-back"
+            let missing = try await page.ask("POST", unknown)
+            #expect(try missing.status == 404 && code(missing) == "charge_not_found")
+        }
+    }
+
+    @Test func aTerminalWithoutTapHasNoneOfIt() async throws {
+        try await withConsole { page in
+            try await claim(page)
+            #expect(try await page.send("GET", "taps", "") == 404)
+            #expect(try await page.send("PUT", "taps", Self.form()) == 404)
+        }
+    }
+}
