@@ -28,6 +28,7 @@ final class Air: TapRadio {
         var valuesLeft: Int?
         var refusals: [String: TapRadioError] = [:]
         var isGone = false
+        var scansFail = false
         var connects: [String] = []
         var watchers: [AsyncStream<Void>.Continuation] = []
         var isConnecting = false
@@ -62,6 +63,8 @@ final class Air: TapRadio {
     func cut(after values: Int?) { state.withLock { $0.valuesLeft = values } }
     func refuse(_ name: String, _ error: TapRadioError?) { state.withLock { $0.refusals[name] = error } }
 
+    func failScans(_ fails: Bool) { state.withLock { $0.scansFail = fails } }
+
     var connects: [String] { state.withLock { $0.connects } }
     /// Links that nobody has closed.
     var openLinks: Int { state.withLock { $0.open } }
@@ -69,6 +72,10 @@ final class Air: TapRadio {
 
     func sightings(of services: [ServiceUUID]) -> AsyncThrowingStream<TapSighting, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: TapSighting.self)
+        if state.withLock({ $0.scansFail }) {
+            continuation.finish(throwing: TapRadioError.failed("the adapter is busy"))
+            return stream
+        }
         let task = Task {
             while !Task.isCancelled {
                 let seen = state.withLock { state in

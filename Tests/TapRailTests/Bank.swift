@@ -21,6 +21,10 @@ actor Bank {
     var reachesPhones = true
     /// Executions that happen and whose answer is lost.
     var lostAnswers = 0
+    /// Questions about a payment that it does not want to answer.
+    var refusedQuestions = 0
+    /// A bundle that it has executed is refused when it is handed in again.
+    var refusesRepeats = false
     var syncVerdict = TapSyncAnswer.Verdict.settled
     private(set) var uploads: [[PaymentID]] = []
     private let now: @Sendable () -> Int
@@ -49,7 +53,9 @@ actor Bank {
         let id = bundle.request.payload.paymentID
         if voided.contains(id) { return .refused(code: "payment_closed") }
         if let receipt = receipts[id] {
-            if receipt.payload.acceptHash == bundle.accept.hash { return .receipt(receipt) }
+            if receipt.payload.acceptHash == bundle.accept.hash {
+                return refusesRepeats ? .refused(code: "bundle_refused") : .receipt(receipt)
+            }
             guard receipt.payload.status == .failed else { return .notNow(code: "payment_closed", retryAfter: nil) }
         }
         try bundle.pass.verify(signer.publicKey)
@@ -91,6 +97,10 @@ extension Bank: TapAcquirer {
 
     func status(of payment: TapProtocol.PaymentID) -> TapWord {
         guard reachesTerminal else { return .unreachable(reason: "no network") }
+        if refusedQuestions > 0 {
+            refusedQuestions -= 1
+            return .refused(code: "question_refused")
+        }
         return answer(receipts[payment].map(TapWord.receipt) ?? (voided.contains(payment) ? .voided : .unknownPayment))
     }
 

@@ -159,7 +159,33 @@ actor HostilePhone: Peripheral {
     private func raw(_ fragment: [UInt8]) async { await notify?(fragment) }
 }
 
+/// A phone whose radio takes each piece just within a time limit.
+struct SlowTaker: Peripheral {
+    let phone = HostilePhone(.silentAfterRead)
+    let clock: TerminalClock
+
+    func read(by central: String) async -> [UInt8] { await phone.read(by: central) }
+    func write(_ fragment: [UInt8], by central: String) async { try? await clock.sleep(.milliseconds(2_900)) }
+    func subscribe(
+        central: String,
+        maximumValueLength: Int,
+        notify: @escaping @Sendable ([UInt8]) async -> Void
+    ) async {}
+    func unsubscribe(central: String) async {}
+}
+
 struct HostileTests {
+    @Test func aPhoneThatTakesEachPieceSlowlyHoldsTheRadioNoLonger() async throws {
+        let stall = try Stall()
+        stall.air.add("slow", SlowTaker(clock: stall.clock.terminalClock), rssi: -30, service: .standard)
+        try await stall.run { shift in
+            _ = try await shift.charge()
+            try await shift.until("it is connected") { stall.air.connects.contains("slow") }
+            try stall.phone("anna", user: PhoneUser(answer: .never))
+            try await shift.until("anna has her turn", within: .seconds(6)) { stall.wasAsked("anna") }
+        }
+    }
+
     @Test(arguments: Trick.allCases)
     func aHostilePhoneNeitherEndsTheChargeNorKeepsOthersFromPaying(trick: Trick) async throws {
         let stall = try Stall()

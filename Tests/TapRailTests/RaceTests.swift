@@ -97,6 +97,57 @@ struct RaceTests {
         #expect(await stall.bank.paid == 1050)
     }
 
+    /// A terminal with a phone that has its passes and no network of its own.
+    private func offlinePhone(
+        _ stall: Stall,
+        _ shift: Shift,
+        user: PhoneUser = Stall.acceptsQuickly
+    ) async throws {
+        let phone = try stall.phone("anna", user: user)
+        try await shift.until("anna has passes") { await stall.bank.passes >= 4 }
+        try await shift.passes(.milliseconds(200))
+        await phone.setOnline(false)
+    }
+
+    @Test func aSecondTryThatNeverArrivedIsHandedInAgainAfterADecline() async throws {
+        let stall = try Stall()
+        await stall.bank.change { $0.mood = .declinesOnce }
+        try await stall.run { shift in
+            let user = PhoneUser(
+                answer: .accept(after: .milliseconds(300)),
+                secondAnswer: .accept(after: .milliseconds(500)),
+                instruments: ["card", "bank"]
+            )
+            try await offlinePhone(stall, shift, user: user)
+            let id = try await shift.charge()
+            try await shift.until("it is declined") { await stall.bank.executions == 1 }
+            await stall.bank.change { $0.reachesTerminal = false }
+            // Longer than the hand-in is repeated without a question.
+            try await shift.passes(.seconds(15))
+            await stall.bank.change { $0.reachesTerminal = true }
+            try await shift.until(id, is: .succeeded)
+        }
+        #expect(await stall.bank.paid == 1050)
+    }
+
+    @Test(arguments: [true, false])
+    func aRefusalNeverGivesBackWhatIsPaid(ofQuestions: Bool) async throws {
+        let stall = try Stall()
+        await stall.bank.change {
+            $0.lostAnswers = ofQuestions ? 4 : 1
+            $0.refusedQuestions = ofQuestions ? 1 : 0
+            $0.refusesRepeats = !ofQuestions
+        }
+        try await stall.run { shift in
+            try await offlinePhone(stall, shift)
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            #expect(try await shift.snapshot(id).isGivenBack == false)
+        }
+        #expect(await stall.bank.paid == 1050)
+        #expect(await stall.bank.voided.isEmpty)
+    }
+
     @Test func aCancelThatCrossesTheClaimComesTooLate() async throws {
         let stall = try Stall()
         await stall.bank.change {
@@ -165,6 +216,24 @@ struct RaceTests {
             #expect(charge.surplusAttempts.isEmpty)
         }
         #expect(await stall.bank.paid == 1050)
+    }
+
+    @Test func anAcceptIsNotExecutedLongAfterTheChargesTime() async throws {
+        let stall = try Stall()
+        // Its gateway is silent: the code's payment can neither be taken back nor asked about.
+        let scan = ScriptedRail(.scan)
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(1))))
+        try await stall.run(scan: scan) { shift in
+            let id = try await shift.charge()
+            try await shift.until("the code is offered") { scan.link(id) != nil }
+            await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
+            try await shift.until("anna wants to pay") { try await shift.snapshot(id).isClaimed }
+            try await shift.passes(.seconds(190))
+            await scan.link(id)?.record(.reported(attempt: 1, report: .cancelled))
+            try await shift.until("it is over", within: .seconds(20)) { try await shift.state(id).isFinal }
+            #expect(try await shift.state(id) != .succeeded)
+        }
+        #expect(await stall.bank.executions == 0)
     }
 
     @Test func aScanThatPaysFirstTellsThePhonesThatSomebodyPaid() async throws {

@@ -93,6 +93,19 @@ struct TakeBackTests {
         }
     }
 
+    @Test func theLightComesBackOnceTheRadioScansAgain() async throws {
+        let stall = try Stall()
+        stall.air.failScans(true)
+        try await stall.run { shift in
+            _ = try await shift.charge()
+            try await shift.until("the light says so") { await shift.station.status.light != .ready }
+            stall.air.failScans(false)
+            try await shift.until("the light is back", within: .seconds(30)) {
+                await shift.station.status.light == .ready
+            }
+        }
+    }
+
     @Test func withoutARadioTheLightSaysWhyAndTheCodeIsStillPaid() async throws {
         let stall = try Stall()
         let scan = ScriptedRail(.scan)

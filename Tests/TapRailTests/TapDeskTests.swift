@@ -167,7 +167,8 @@ struct TapDeskTests {
         }
     }
 
-    private static func phone(_ parts: Parts) async throws {
+    @discardableResult
+    private static func phone(_ parts: Parts) async throws -> TapPhone {
         var client = try InProcessAcquirer(parts.acquirer).client()
         client.session = try await client.logIn(
             identifier: "customer@example.com",
@@ -178,7 +179,7 @@ struct TapDeskTests {
             answer: .accept(after: .milliseconds(300)),
             instruments: instruments.map(\.instrumentID)
         )
-        try parts.stall.phone("anna", user: user, acquirer: SandboxPhoneAcquirer(client: client))
+        return try parts.stall.phone("anna", user: user, acquirer: SandboxPhoneAcquirer(client: client))
     }
 
     @Test func withoutTheAcquirerTheLightSaysWhyAndComesBackByItself() async throws {
@@ -213,6 +214,52 @@ struct TapDeskTests {
                     false
                 }
             }
+        }
+    }
+
+    @Test func whatIsOpenIsFollowedAlsoWhenTapIsSwitchedOff() async throws {
+        let parts = try parts()
+        let charge = Mutex<ChargeID?>(nil)
+        try await parts.stall.play {
+            try await open(parts) { shift, taps in
+                let stored = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
+                try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
+                let phone = try await Self.phone(parts)
+                try await shift.passes(.seconds(2))
+                await phone.setOnline(false)
+                let id = try await shift.charge()
+                charge.withLock { $0 = id }
+                try await shift.until("anna is asked") { parts.stall.wasAsked("anna") }
+                parts.network.isUp = false
+                try await shift.until(id, is: .processing)
+                var form = TapForm()
+                form.isEnabled = false
+                _ = try await taps.save(form, replacing: stored.version, by: .staff(name: "test"))
+                #expect(await shift.station.status.light == .off)
+                #expect(await taps.rail != nil)
+            }
+            parts.network.isUp = true
+            try await open(parts) { shift, taps in
+                #expect(await taps.rail != nil)
+                #expect(await shift.station.status.light == .off)
+                let id = try #require(charge.withLock { $0 })
+                try await shift.until(id, is: .succeeded)
+                try await shift.until("nothing is left", within: .seconds(300)) { await taps.rail == nil }
+            }
+        }
+    }
+
+    @Test func aPasswordIsForgottenWithItsAcquirer() async throws {
+        let parts = try parts()
+        try await open(parts) { _, taps in
+            _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
+            var form = TapForm()
+            form.isEnabled = false
+            form.acquirerURL = "https://elsewhere.example"
+            #expect(try await taps.save(form, replacing: 1, by: .staff(name: "test")).hasPassword == false)
+            form = TapForm()
+            form.isEnabled = true
+            #expect(await taps.validate(form).keys.sorted() == ["acquirerPassword"])
         }
     }
 

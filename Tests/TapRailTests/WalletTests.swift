@@ -1,6 +1,7 @@
 import Ethereum
 import Payments
 import Sandbox
+import Synchronization
 import TapProtocol
 import Terminal
 import Testing
@@ -52,8 +53,50 @@ struct WalletTests {
         }
     }
 
+    /// What the test says in the gateway's place, and whether it swallows the signatures.
+    final class DeskLine: Sendable {
+        let link = Mutex<AttemptLink?>(nil)
+        let isSigned = Mutex(false)
+        func report(_ report: Report) async {
+            guard let link = link.withLock({ $0 }) else { return }
+            await link.record(.reported(attempt: link.id, report: report))
+        }
+    }
+
+    /// Takes the signatures and never says what became of them.
+    struct SilentGateway: TapWalletGateway {
+        let inner: TapWalletClient
+        let desk: DeskLine
+        var host: String { inner.host }
+        func options(link: String, accounts: [String]) async -> TapWalletAnswer<TapWalletOptions> {
+            await inner.options(link: link, accounts: accounts)
+        }
+        func actions(gatewayPayment: String, optionID: String) async -> TapWalletAnswer<[TapWalletAction]> {
+            await inner.actions(gatewayPayment: gatewayPayment, optionID: optionID)
+        }
+        func confirm(gatewayPayment: String, optionID: String, signatures: [String]) async -> TapWalletOutcome {
+            desk.isSigned.withLock { $0 = true }
+            return .unclear("silence")
+        }
+    }
+
+    /// Hands over the link that the desk gave to a rail.
+    struct Overheard: RailDriver {
+        let inner: ScanRail
+        let desk: DeskLine
+        var rail: Rail { inner.rail }
+
+        func pursue(_ attempt: AttemptLink) async {
+            desk.link.withLock { $0 = attempt }
+            await inner.pursue(attempt)
+        }
+        func withdraw(_ attempt: AttemptLink) async { await inner.withdraw(attempt) }
+        func ask(_ attempt: AttemptLink) async { await inner.ask(attempt) }
+    }
+
     private func play(
         _ stall: Stall,
+        swallowing desk: DeskLine? = nil,
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
         let configuration = GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")
@@ -86,7 +129,12 @@ struct WalletTests {
         try await withThrowingTaskGroup { group in
             group.addTask { try await gateway.run() }
             defer { group.cancelAll() }
-            try await stall.run(scan: scan, wallet: wallet, body)
+            if let desk {
+                let silent = SilentGateway(inner: wallet, desk: desk)
+                try await stall.run(scan: Overheard(inner: scan, desk: desk), wallet: silent, body)
+            } else {
+                try await stall.run(scan: scan, wallet: wallet, body)
+            }
         }
     }
 
@@ -107,6 +155,31 @@ struct WalletTests {
             try await shift.until("no link stays") { stall.air.openLinks == 0 }
         }
         #expect(await stall.bank.executions == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func aWalletsPhoneHearsOfMoneyOnlyAfterTheGatewaysLastWord(isPaid: Bool) async throws {
+        let stall = try Stall()
+        let desk = DeskLine()
+        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        let heard: @Sendable () -> [TapProtocol.PaymentStatus] = {
+            stall.heard("anna").compactMap { if case .reported(let status, _) = $0 { status } else { nil } }
+        }
+        try await play(stall, swallowing: desk) { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
+            await desk.report(.processing)
+            try await shift.passes(.seconds(5))
+            #expect(heard() == [])
+            await desk.report(
+                isPaid
+                    ? .succeeded(Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil))
+                    : .failed(code: "reverted")
+            )
+            try await shift.until("anna hears the end", within: .seconds(20)) { !heard().isEmpty }
+            #expect(heard().first == (isPaid ? .completed : .failed))
+            if isPaid { #expect(try await shift.state(id) == .succeeded) }
+        }
     }
 
     @Test func anotherPhoneIsHeldWhileAWalletPaysAndHearsThatSomebodyPaid() async throws {

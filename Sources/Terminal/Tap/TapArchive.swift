@@ -206,6 +206,11 @@ struct TapArchive: Sendable {
         return stories
     }
 
+    /// Whether a claim was made whose end is not known.
+    func hasClaims() async throws(JournalError) -> Bool {
+        try await !journal.tapPayments(with: "claimed", without: "done").isEmpty
+    }
+
     /// What is known of every voucher.
     func spends() async throws(JournalError) -> [[UInt8]: VoucherBook.Entry] {
         var result: [[UInt8]: VoucherBook.Entry] = [:]

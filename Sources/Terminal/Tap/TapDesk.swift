@@ -67,8 +67,8 @@ public actor TapDesk {
     /// The rail for the charge desk; nil while Tap is switched off and nothing of it is open.
     public var rail: (any RailDriver)? {
         get async {
-            let isWaiting = await station.waiting > 0
-            return current?.settings.isEnabled == true || isWaiting ? TapRail(station: station) : nil
+            if current?.settings.isEnabled != true, await !station.hasOpenPayments { return nil }
+            return TapRail(station: station)
         }
     }
 
@@ -95,7 +95,8 @@ public actor TapDesk {
         keys = try await terminalKeys()
         kept = try await keptCertificate()
         acquirer = nil
-        if settings.isEnabled, let password {
+        // Also while Tap is switched off: what is open is followed.
+        if let password, !settings.acquirerURL.isEmpty {
             do {
                 let account = TapAccount(
                     client: try connect(settings.acquirerURL),
@@ -163,12 +164,14 @@ public actor TapDesk {
             do { bytes = Array(try JSONEncoder().encode(settings)) } catch {
                 throw JournalError.unavailable(detail: "the Tap settings cannot be written: \(error)")
             }
-            let typed = form.acquirerPassword.flatMap { $0.isEmpty ? nil : $0 }
+            // A password goes with its acquirer: one that stayed would be sent to the next address.
+            let isElsewhere = settings.acquirerURL != current?.settings.acquirerURL && current?.hasPassword == true
+            let typed = form.acquirerPassword.flatMap { $0.isEmpty ? nil : Array($0.utf8) }
             let change = try await journal.setDocument(
                 Self.document,
                 bytes,
                 expecting: version == 0 ? nil : version,
-                with: typed.map { SecretChange(name: Self.passwordName, bytes: Array($0.utf8)) },
+                with: typed != nil || isElsewhere ? SecretChange(name: Self.passwordName, bytes: typed) : nil,
                 by: actor,
                 at: clock.wallTime()
             )
@@ -347,18 +350,17 @@ public actor TapDesk {
     }
 
     private func putIntoForce() async {
-        guard let settings = current?.settings, settings.isEnabled, let keys else { return await station.use(nil) }
-        let now = clock.wallTime().secondsSince1970
-        guard let acquirer, let kept, kept.acquirerURL == settings.acquirerURL, isOurs(kept, settings),
-            Int64(kept.certificate.payload.notAfterSeconds) > now
-        else {
-            let none = Reason(
-                code: "no_certificate",
-                message: "The terminal has no certificate of the acquirer yet. Charges go on by QR code.",
-                action: "Check the acquirer’s settings and the network."
-            )
-            return await station.use(nil, because: hindrance ?? none)
+        guard let settings = current?.settings, let keys else { return await station.use(nil) }
+        let none = Reason(
+            code: "no_certificate",
+            message: "The terminal has no certificate of the acquirer that holds now. Charges go on by QR code.",
+            action: "Check the acquirer’s settings and the network."
+        )
+        let why = settings.isEnabled ? hindrance ?? none : nil
+        guard let acquirer, let kept, kept.acquirerURL == settings.acquirerURL, isOurs(kept, settings) else {
+            return await station.use(nil, because: why)
         }
+        let isInTime = Int64(kept.certificate.payload.notAfterSeconds) > clock.wallTime().secondsSince1970
         await station.use(
             TapStation.Setup(
                 settings: settings,
@@ -366,7 +368,8 @@ public actor TapDesk {
                 acquirer: acquirer,
                 tag: freshTag(keys, kept.certificate.payload.merchantName),
                 wallet: settings.walletProjectID.isEmpty ? nil : await makeWallet?(settings.walletProjectID)
-            )
+            ),
+            because: isInTime ? nil : why
         )
     }
 

@@ -42,24 +42,32 @@ extension TapSale {
         }
         let word = submits ? await acquirer.execute(bundle) : await standing(bundle, at: acquirer)
         await tools.host.note(word)
-        return await take(word, bundle, number, from: acquirer)
+        guard case .refused(let code) = word else { return await take(word, number) }
+        tools.logger.warning("the acquirer refuses the payment", metadata: ["code": "\(Reason.clean(code))"])
+        let end = await endOfRefused(bundle, at: acquirer)
+        await tools.host.note(end)
+        return await take(end, number, refusal: code)
     }
 
     /// How the payment stands; one that the acquirer does not know is handed in within its time, and else made impossible.
     private func standing(_ bundle: TapBundle, at acquirer: any TapAcquirer) async -> TapWord {
         let word = await acquirer.status(of: name.payment)
-        guard word == .unknownPayment else { return word }
+        // A question that is refused says nothing of the payment, and takes nothing back.
+        if case .refused(let code) = word { return .notNow(code: code, retryAfter: .seconds(30)) }
+        guard word.knowsNothing(of: bundle) else { return word }
         let age = Duration.milliseconds(nowMilliseconds - bundle.claim.payload.claimedAtMilliseconds)
         return age < tools.timers.submission
             ? await acquirer.execute(bundle) : await acquirer.void(name.payment)
     }
 
-    private func take(
-        _ word: TapWord,
-        _ bundle: TapBundle,
-        _ number: Int,
-        from acquirer: any TapAcquirer
-    ) async -> Duration? {
+    /// After a "no" for good to this bundle. What ends the payment is the acquirer's word that it can never be paid; where
+    /// an earlier hand-in was paid, that counts and is not given back.
+    private func endOfRefused(_ bundle: TapBundle, at acquirer: any TapAcquirer) async -> TapWord {
+        let word = await acquirer.status(of: name.payment)
+        return word.knowsNothing(of: bundle) ? await acquirer.void(name.payment) : word
+    }
+
+    private func take(_ word: TapWord, _ number: Int, refusal: String? = nil) async -> Duration? {
         await turn.enter()
         defer { turn.leave() }
         guard isSettling(number) else { return nil }
@@ -67,7 +75,9 @@ extension TapSale {
         case .receipt(let receipt):
             await handle(.submitted)
             do throws(ReceiptRefusal) {
-                await believe(receipt, try receiptCheck.check(receipt, status: nil), .gateway)
+                let status = try receiptCheck.check(receipt, status: nil)
+                if status == .cancelled, receipt.payload.transactionID == nil { refusalCode = refusal ?? refusalCode }
+                await believe(receipt, status, .gateway)
             } catch {
                 tools.logger.error(
                     "the acquirer's receipt does not fit and is not booked",
@@ -77,32 +87,15 @@ extension TapSale {
         case .inProgress(let pause):
             await handle(.submitted)
             return pause
-        case .voided: await handle(.voidConfirmed)
-        case .refused(let code): await refused(code, by: acquirer)
+        case .voided:
+            refusalCode = refusal ?? refusalCode
+            await handle(.voidConfirmed)
         case .notNow(_, let pause): return pause
-        case .unknownPayment: break
+        case .unknownPayment, .refused: break
         case .noAnswer(let reason), .unreachable(let reason):
             await attempt.record(.silent(attempt: attempt.id, reason: reason))
         }
         return nil
-    }
-
-    /// A "no" for good to this bundle. What ends the payment is the acquirer's word that it can never be paid.
-    private func refused(_ code: String, by acquirer: any TapAcquirer) async {
-        tools.logger.warning("the acquirer refuses the payment", metadata: ["code": "\(Reason.clean(code))"])
-        let word = await acquirer.void(name.payment)
-        await tools.host.note(word)
-        switch word {
-        case .voided:
-            refusalCode = code
-            await handle(.voidConfirmed)
-        case .receipt(let receipt):
-            if let status = try? receiptCheck.check(receipt, status: nil) {
-                if status == .cancelled, receipt.payload.transactionID == nil { refusalCode = code }
-                await believe(receipt, status, .gateway)
-            }
-        case .inProgress, .unknownPayment, .refused, .notNow, .noAnswer, .unreachable: break
-        }
     }
 
     /// The acquirer's answer to a payment that was taken offline.
@@ -124,5 +117,17 @@ extension TapSale {
             await handle(.voidConfirmed, with: [settled])
         }
         await tools.host.queueChanged()
+    }
+}
+
+extension TapWord {
+    /// Whether the acquirer has nothing of this bundle: no payment, or only an earlier try that moved no money.
+    fileprivate func knowsNothing(of bundle: TapBundle) -> Bool {
+        switch self {
+        case .unknownPayment: true
+        case .receipt(let receipt):
+            receipt.payload.status == .failed && receipt.payload.acceptHash != bundle.accept.hash
+        case .inProgress, .voided, .refused, .notNow, .noAnswer, .unreachable: false
+        }
     }
 }

@@ -225,7 +225,7 @@ extension TapSale {
     }
 
     /// The charge does not want this payment any more.
-    private func drop(_ pending: Pending, _ refusal: ClaimRefusal) async {
+    func drop(_ pending: Pending, _ refusal: ClaimRefusal) async {
         switch refusal {
         case .over: await handle(.cancelRequested)
         case .beaten: await handle(.closedByRail)

@@ -46,6 +46,7 @@ extension TapSale {
 
     /// A question to the gateway, outside the turn: others do not wait for it.
     func perform(_ step: WalletStep, for link: LinkID) async {
+        if case .follow = step { return await followWallet(link) }
         guard let gateway = tools.wallet else { return }
         switch step {
         case .options(let accounts):
@@ -84,7 +85,7 @@ extension TapSale {
                 await gateway.confirm(gatewayPayment: payment, optionID: option, signatures: signatures),
                 for: link
             )
-        case .follow: await end(.unclear("restarted"), for: link)
+        case .follow: break  // Needs no wallet's side of the gateway.
         }
     }
 
@@ -168,16 +169,26 @@ extension TapSale {
             walletTransaction = transaction
             await tellWalletPaid()
         case .failed(let code): await walletLost(code)
-        case .unclear:
-            while walletWinner == link, machine.state == .open {
-                guard let charge = await attempt.charge() else { return }
-                // Where the code's payment has ended without money, so has this one: they are the same.
-                let scans = charge.attempts.filter { $0.rail == .scan }
-                if !scans.contains(where: { $0.isOpen || $0.ending.map(\.isPaid) == true }) {
-                    return await walletLost("failed")
+        case .unclear: await followWallet(link)
+        }
+    }
+
+    /// Waits for the gateway's last word on the code's payment, which is this wallet's too: paid, or without money.
+    private func followWallet(_ link: LinkID) async {
+        guard !isWalletFollowed else { return }
+        isWalletFollowed = true
+        defer { isWalletFollowed = false }
+        while walletWinner == link, machine.state == .open {
+            if let scans = await attempt.charge()?.attempts.filter({ $0.rail == .scan }) {
+                if scans.contains(where: { $0.ending.map(\.isPaid) == true }) {
+                    await turn.enter()
+                    if walletWinner == link { await handle(.closedByRail) }
+                    turn.leave()
+                } else if !scans.contains(where: \.isOpen) {
+                    await walletLost("failed")
                 }
-                do { try await clock.sleep(.seconds(1)) } catch { return }  // The terminal stops; the next run follows.
             }
+            do { try await clock.sleep(.seconds(1)) } catch { return }  // The terminal stops; the next run follows.
         }
     }
 

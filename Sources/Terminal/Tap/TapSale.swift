@@ -23,10 +23,10 @@ protocol TapSaleHost: Sendable {
 actor TapSale: TapLink.Owner {
     /// What a sale works with.
     struct Tools: Sendable {
-        let credentials: TapCredentials
+        var credentials: TapCredentials
         let archive: TapArchive
         /// Nil where the payment was made at another acquirer than the one that is set now.
-        let acquirer: (any TapAcquirer)?
+        var acquirer: (any TapAcquirer)?
         let clock: TerminalClock
         let timers: TapTimers
         let logger: Logger
@@ -57,7 +57,7 @@ actor TapSale: TapLink.Owner {
     nonisolated let name: TapStory.Name
     /// Minor units, without the tip.
     nonisolated let amount: Int64
-    let tools: Tools
+    private(set) var tools: Tools
     var story: TapStory
     var machine: TerminalPayment
     var attempt: AttemptLink
@@ -78,6 +78,7 @@ actor TapSale: TapLink.Owner {
     var walletWinner: LinkID?
     var walletTransaction: String?
     var isWalletTold = false
+    var isWalletFollowed = false
     /// What the desk has not taken yet.
     var unreported: Bool = false
     let turn = Turnstile()
@@ -167,6 +168,12 @@ actor TapSale: TapLink.Owner {
             await turn.enter()
             // While the charge is being asked, the accept came first.
             if pending == nil, walletWinner == nil { await handle(.clock(nowMilliseconds: nowMilliseconds)) }
+            // Nobody waits for that long: money that moved then would be a surprise to both.
+            if let late = pending, isOpen, .milliseconds(nowMilliseconds - overdue) > tools.timers.recover {
+                pending = nil
+                await drop(late, .over)
+                if isOpen { pending = late }
+            }
             turn.leave()
             if machine.state != .open, pending == nil, isOver || machine.winner != nil, left < -60_000 { return }
         }
@@ -183,6 +190,9 @@ actor TapSale: TapLink.Owner {
         // So does the gateway's word on a wallet's signatures.
         if pending != nil || walletWinner != nil && !isBeaten {
             isCancelWanted = true
+        } else if let walletWinner {
+            // The money that moves may be this wallet's: what its phone hears waits for the gateway's last word.
+            jobs.continuation.yield(.wallet(walletWinner, .follow))
         } else {
             await handle(isBeaten ? .closedByRail : .cancelRequested)
         }
@@ -208,6 +218,12 @@ actor TapSale: TapLink.Owner {
     }
 
     func follow(_ attempt: AttemptLink) { self.attempt = attempt }
+
+    /// Takes a new login and new keys of the acquirer that the payment was made at.
+    func use(_ setup: TapStation.Setup) {
+        guard setup.acquirer.url == story.acquirerURL else { return }
+        (tools.credentials, tools.acquirer) = (setup.credentials, setup.acquirer)
+    }
 
     // MARK: - The machine
 

@@ -21,12 +21,16 @@ extension TapStation {
                 continue
             }
             do {
-                if let phone = try await nextPhone() { await connect(to: phone) }
+                let phone = try await nextPhone()
+                if scanFault != nil {
+                    scanFault = nil
+                    await changed()
+                }
+                if let phone { await connect(to: phone) }
             } catch is CancellationError {
                 return
             } catch {
-                // Where the radio itself has said what is wrong, that says more.
-                if radioHealth == .ready { radioHealth = .off(reason: Reason.clean("\(error)")) }
+                scanFault = Reason.clean("\(error)")
                 await changed()
                 do { try await clock.sleep(.seconds(2)) } catch { return }
             }
@@ -36,7 +40,7 @@ extension TapStation {
     /// Whether a phone that is found now would be asked.
     var wantsPhones: Bool {
         get async {
-            guard let setup, linked.count < maximumLinks(setup) else { return false }
+            guard let setup, setup.settings.isEnabled, linked.count < maximumLinks(setup) else { return false }
             lost = lost.filter { $0.value.until > clock.elapsed() }
             if !lost.isEmpty { return true }
             for sale in sales.values where await sale.wantsPhones { return true }

@@ -49,6 +49,8 @@ public actor TapStation {
     var setup: Setup?
     var hindrance: Reason?
     var radioHealth = TapRadioHealth.ready
+    /// Why the last scan did not begin; nil once one does.
+    var scanFault: String?
     var sales: [PaymentID: TapSale] = [:]
     /// Linked or being linked, by the radio's name for the phone.
     var linked: [TapSighting.PhoneAddress: TapLink] = [:]
@@ -100,11 +102,13 @@ public actor TapStation {
         }
     }
 
-    /// Takes what holds from now on. Payments under way keep what they were made with.
-    /// - Parameter hindrance: Why there is none, in words for the owner.
+    /// Takes what holds from now on. Payments under way stay at the acquirer that they were made at.
+    ///
+    /// A setup that is switched off or hindered makes no payment; what is open is followed with it all the same.
+    /// - Parameter hindrance: Why no payment can be made, in words for the owner.
     public func use(_ setup: Setup?, because hindrance: Reason? = nil) async {
-        self.setup = setup
-        self.hindrance = setup == nil ? hindrance : nil
+        (self.setup, self.hindrance) = (setup, hindrance)
+        if let setup { for sale in sales.values { await sale.use(setup) } }
         gate = nil
         book = nil
         await changed()
@@ -220,9 +224,19 @@ public actor TapStation {
         }
     }
 
+    private var makesPayments: Bool { setup?.settings.isEnabled == true && hindrance == nil }
+
+    /// Whether a payment over BLE is open that somebody has to follow.
+    var hasOpenPayments: Bool {
+        get async {
+            if waiting > 0 || !sales.isEmpty { return true }
+            return (try? await archive.hasClaims()) ?? true  // Where the journal cannot say, better once too often.
+        }
+    }
+
     /// Why this charge cannot be paid over BLE; nil where it can.
     func refusal(of terms: ChargeTerms) -> Refusal? {
-        guard let setup else {
+        guard let setup, makesPayments else {
             return Refusal(code: hindrance?.code ?? "tap_off", message: hindrance?.message ?? "Tap is not set up.")
         }
         let certificate = setup.credentials.certificate.payload
@@ -244,7 +258,7 @@ public actor TapStation {
         get async {
             var status = TapStatus(waiting: waiting)
             status.light = light
-            guard let setup else { return status }
+            guard let setup, makesPayments else { return status }
             if setup.settings.mode == .tagged { status.tagURI = setup.tag?.uri }
             for sale in sales.values where await !sale.isOver {
                 status.phones += await sale.prompting.count
@@ -257,18 +271,20 @@ public actor TapStation {
     }
 
     private var light: TapStatus.Light {
-        guard setup != nil else { return hindrance.map(TapStatus.Light.hindered) ?? .off }
-        switch radioHealth {
-        case .ready: return .ready
-        case .off(let reason), .gone(let reason):
-            return .hindered(
-                Reason(
-                    code: "radio_missing",
-                    message: "Bluetooth cannot be used: \(reason). Charges go on by QR code.",
-                    action: "Switch Bluetooth on, or check the adapter."
-                )
+        guard makesPayments else { return hindrance.map(TapStatus.Light.hindered) ?? .off }
+        let fault =
+            switch radioHealth {
+            case .ready: scanFault
+            case .off(let reason), .gone(let reason): reason
+            }
+        guard let fault else { return .ready }
+        return .hindered(
+            Reason(
+                code: "radio_missing",
+                message: "Bluetooth cannot be used: \(fault). Charges go on by QR code.",
+                action: "Switch Bluetooth on, or check the adapter."
             )
-        }
+        )
     }
 
     /// The status now, then each newer one.

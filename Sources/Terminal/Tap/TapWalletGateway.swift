@@ -115,7 +115,12 @@ public actor TapWalletClient: TapWalletGateway {
             }
         } catch {
             switch error {
-            case .refused(let refusal): return .failed(refusal.code)
+            case .refused(let refusal):
+                // An earlier try may have arrived: it failed for certain only where the payment still waits.
+                guard let now = try? await client.status(of: known.paymentID), now.status == .requiresAction else {
+                    return .unclear(refusal.code)
+                }
+                return .failed(refusal.code)
             case .notSent(let reason): return .failed(reason)
             default: return .unclear("\(error)")
             }
