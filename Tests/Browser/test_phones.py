@@ -190,6 +190,8 @@ def test_saved_the_page_says_why_phones_cannot_pay_and_that_charges_go_on(page, 
 
 def test_charges_by_qr_code_go_on(page, shop):
     open_charge(page, "3.10")
+    # The link comes from the gateway, a moment after the charge.
+    expect(panel(page, "requiresAction")).to_be_visible()
     charge = current_charge(page)
     light = stored(page)["light"]
     assert light["state"] == "hindered" and "message bus" in light["message"], light
