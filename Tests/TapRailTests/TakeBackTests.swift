@@ -93,6 +93,20 @@ struct TakeBackTests {
         }
     }
 
+    /// Without a charge nobody scans, and nobody would find out that the radio works again.
+    @Test func theLightGoesByTheRadiosOwnWordOnceNobodyScans() async throws {
+        let stall = try Stall()
+        stall.air.failScans(true)
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("the light says so") { await shift.station.status.light != .ready }
+            _ = try await shift.desk.cancel(id, by: .staff(name: "Ada"))
+            try await shift.until("the light is back", within: .seconds(30)) {
+                await shift.station.status.light == .ready
+            }
+        }
+    }
+
     @Test func theLightComesBackOnceTheRadioScansAgain() async throws {
         let stall = try Stall()
         stall.air.failScans(true)

@@ -7,6 +7,8 @@ extension TapStation {
     func watchRadio() async {
         for await health in radio.health {
             radioHealth = health
+            // The radio's own word is newer than what a scan met before it.
+            scanFault = nil
             await changed()
         }
     }
@@ -15,6 +17,11 @@ extension TapStation {
     func seek() async {
         while !Task.isCancelled {
             guard await wantsPhones else {
+                // Nobody scans, so nobody would find out that it works again.
+                if scanFault != nil {
+                    scanFault = nil
+                    await changed()
+                }
                 let changes = changesFromNow()
                 if await wantsPhones { continue }
                 for await _ in changes { break }
