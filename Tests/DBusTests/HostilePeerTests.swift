@@ -128,6 +128,7 @@ private final class Peer: Sendable {
     }
 
     init(_ behaviour: @escaping @Sendable (Link) -> Void) throws {
+        // A socket's path has room for 107 bytes: the folder for temporary files may be longer.
         path = "/tmp/till-hostile-\(getpid())-\(UInt64.random(in: 0...(.max)))"
         address = "unix:path=" + path
         let listener = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
