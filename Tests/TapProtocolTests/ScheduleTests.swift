@@ -1,325 +1,55 @@
 import TapProtocol
 import Testing
 
-/// One terminal, three phones and a gateway, driven through random schedules: messages late or lost, links cut, power cut
-/// between any two actions, declines, spells without a network, cancels that cross. Links keep their order, as BLE does.
 struct ScheduleTests {
-    @Test(arguments: 0..<20)
-    func noScheduleChargesTwiceOrSaysWhatIsNotSo(block: UInt64) throws {
+    let id: PaymentID
+
+    init() throws { id = try #require(PaymentID("019ab697-e800-791a-b5fd-49dd46939c7d")) }
+
+    static let blocks = 50
+    static let schedulesOfABlock = 2_000
+
+    /// As many as the profile's own model was played. The same in every run.
+    @Test func theyAreAHundredThousand() { #expect(Self.blocks * Self.schedulesOfABlock >= 100_000) }
+
+    @Test(arguments: 0..<blocks)
+    func noScheduleChargesTwiceOrSaysWhatIsNotSo(block: Int) {
         var completed = 0
-        for seed in 0..<250 {
-            var world = try World(seed: block * 1000 + UInt64(seed))
-            for _ in 0..<80 { world.step() }
-            world.settle()
-            #expect(world.faults.isEmpty, "seed \(block * 1000 + UInt64(seed)): \(world.faults)")
+        for seed in 0..<Self.schedulesOfABlock {
+            var world = World(seed: UInt64(block * Self.schedulesOfABlock + seed), id: id)
+            world.play()
+            if !world.faults.isEmpty {
+                Issue.record("seed \(block * Self.schedulesOfABlock + seed): \(world.faults)")
+            }
             if world.gateway.completed != nil { completed += 1 }
         }
-        // A schedule in which nobody ever pays would prove nothing.
-        #expect(completed > 25)
-    }
-}
-
-private struct Gateway {
-    var completed: ObjectHash?
-    var attempts: [ObjectHash: (attempt: Int, status: PaymentStatus)] = [:]
-    var isVoided = false
-
-    /// At most one claim that has not failed; another accept needs a higher attempt. Source: BPP/1, section 14, rule R5.
-    mutating func execute(_ hash: ObjectHash, attempt: Int, isDeclined: Bool) -> PaymentStatus? {
-        if let known = attempts[hash] { return known.status }
-        guard completed == nil, !isVoided, attempts.values.allSatisfy({ $0.attempt < attempt }) else { return nil }
-        let status: PaymentStatus = isDeclined ? .failed : .completed
-        attempts[hash] = (attempt, status)
-        if !isDeclined { completed = hash }
-        return status
-    }
-}
-
-private enum Message {
-    case request, claim(ObjectHash, PaymentClaim.Mode, Int), hold, reopen, otherPaid, cancel, refuse(TapErrorCode),
-        closed
-    case result(PaymentStatus), acknowledge
-    case accept(ObjectHash, isVoucher: Bool, isOnline: Bool), cancelledByPayer
-}
-
-private struct World {
-    static let end = 100_000
-
-    var random: SeededGenerator
-    let offer: PhonePayment.Offer
-    var now = 0
-    var terminal = TerminalPayment(expiresAtMilliseconds: end)
-    var journal: [TerminalPayment.Record] = []
-    var isTerminalOnline = true
-    var gateway = Gateway()
-    var phones: [PhonePayment]
-    var stored: [PhonePayment]
-    var accepts: [[ObjectHash]] = [[], [], []]
-    /// The accept in each phone's storage, and the attempt of its claim.
-    var current: [(hash: ObjectHash, isVoucher: Bool, attempt: Int)?] = [nil, nil, nil]
-    var isOnline = [true, true, true]
-    var isLinked = [false, false, false]
-    var toPhone: [[Message]] = [[], [], []]
-    var toTerminal: [[Message]] = [[], [], []]
-    var queued: (ObjectHash, Int)?
-    var faults: [String] = []
-
-    init(seed: UInt64) throws {
-        random = SeededGenerator(seed: seed)
-        let id = try #require(PaymentID("019ab697-e800-791a-b5fd-49dd46939c7d"))
-        offer = PhonePayment.Offer(paymentID: id, requestHash: ObjectHash(of: [0]), expiresAtMilliseconds: Self.end)
-        var phone = PhonePayment()
-        _ = phone.handle(.payScreenOpened)
-        (phones, stored) = ([phone, phone, phone], [phone, phone, phone])
+        // Schedules in which nobody ever pays would prove nothing.
+        #expect(completed > Self.schedulesOfABlock / 10)
     }
 
-    var id: PaymentID { offer.paymentID }
-
-    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-
-    mutating func step() {
-        let phone = Int.random(in: 0..<3, using: &random)
-        switch Int.random(in: 0..<20, using: &random) {
-        case 0...4: deliverToPhone(phone)
-        case 5...9: deliverToTerminal(phone)
-        case 10, 11: link(phone)
-        case 12, 13:
-            if case .prompting = phones[phone].state { accept(phone) }
-        case 14: if chance(30) { tell(phone, .userCancelled(.user)) }
-        case 15: if chance(40) { cut(phone) }
-        case 16: if chance(15) { tell(.cancelRequested) }
-        case 17:
-            if chance(50) { isTerminalOnline.toggle() } else { isOnline[phone].toggle() }
-        case 18:
-            now += Int.random(in: 0...9000, using: &random)
-            tell(.clock(nowMilliseconds: now))
-            tell(phone, .clock(nowMilliseconds: now))
-        default: askGateway(phone)
-        }
+    /// A search that finds nothing proves something only if it finds what is there.
+    @Test(arguments: SeededFault.allCases.filter { ![.claimsTwice, .executesEverything].contains($0) })
+    func aBrokenRuleIsFound(fault: SeededFault) {
+        #expect(firstSeed(of: 20_000, breaking: [fault]) { !$0.faults.isEmpty } != nil)
     }
 
-    mutating func accept(_ phone: Int) {
-        let hash = ObjectHash(of: [UInt8(phone), UInt8(accepts[phone].count), 7])
-        accepts[phone].append(hash)
-        let isVoucher = !isOnline[phone]
-        current[phone] = (hash, isVoucher, 0)
-        tell(phone, .userAccepted(hash, isVoucher: isVoucher))
+    /// The journal and the gateway each keep money from moving twice, and only together they could let it.
+    @Test func moneyMovesTwiceOnlyWhereJournalAndGatewayFailTogether() {
+        func isChargedTwice(_ world: World) -> Bool { world.faults.contains("charged twice") }
+        #expect(firstSeed(of: 3_000, breaking: [.claimsTwice], isChargedTwice) == nil)
+        #expect(firstSeed(of: 3_000, breaking: [.executesEverything], isChargedTwice) == nil)
+        #expect(firstSeed(of: 20_000, breaking: [.claimsTwice, .executesEverything], isChargedTwice) != nil)
     }
 
-    mutating func link(_ phone: Int) {
-        guard !isLinked[phone] else { return }
-        isLinked[phone] = true
-        tell(phone, .payScreenOpened)
-        tell(phone, .read)
-        tell(.linkReady(LinkID(rawValue: phone)))
-    }
-
-    mutating func cut(_ phone: Int) {
-        guard isLinked[phone] else { return }
-        isLinked[phone] = false
-        (toPhone[phone], toTerminal[phone]) = ([], [])
-        tell(phone, .linkLost)
-        tell(.linkLost(LinkID(rawValue: phone)))
-    }
-
-    mutating func send(_ link: LinkID, _ message: Message) {
-        if isLinked[link.rawValue] { toPhone[link.rawValue].append(message) }
-    }
-
-    mutating func deliverToPhone(_ phone: Int) {
-        guard !toPhone[phone].isEmpty else { return }
-        switch toPhone[phone].removeFirst() {
-        case .request: tell(phone, .request(offer))
-        case .claim(let hash, let mode, let attempt):
-            if current[phone]?.hash == hash { current[phone]?.attempt = attempt }
-            tell(phone, .claim(id, hash, mode, isPhoneOnline: isOnline[phone]))
-        case .hold: tell(phone, .hold(id))
-        case .reopen: tell(phone, .reopen(id))
-        case .otherPaid: tell(phone, .otherPaid(id))
-        case .cancel: tell(phone, .cancelledByTerminal(id))
-        case .refuse(let code): tell(phone, .error(code))
-        case .result(let status):
-            let hasReceipt = current[phone].flatMap { gateway.attempts[$0.hash]?.status } == status
-            tell(phone, .result(id, status, hasReceipt ? .valid : .missing))
-        case .acknowledge: tell(phone, .acknowledged)
-        case .closed: cut(phone)
-        case .accept, .cancelledByPayer: faults.append("wrong way")
-        }
-    }
-
-    mutating func deliverToTerminal(_ phone: Int) {
-        guard !toTerminal[phone].isEmpty else { return }
-        let link = LinkID(rawValue: phone)
-        switch toTerminal[phone].removeFirst() {
-        case .accept(let hash, let isVoucher, let isPhoneOnline):
-            if isTerminalOnline || isPhoneOnline {
-                tell(.accept(link, .valid(hash, .online, isTerminalOnline: isTerminalOnline)))
-            } else if isVoucher {
-                tell(.accept(link, .valid(hash, .offline, isTerminalOnline: false)))
-            } else {
-                tell(.accept(link, .invalid(hash, .vouchersNotTaken)))
-            }
-        case .cancelledByPayer: tell(.cancelledByPayer(link))
-        case .result(let status):
-            if let winner = terminal.winner, gateway.attempts[winner.acceptHash]?.status == status {
-                tell(.receipt(.phone(link), status, nowMilliseconds: now))
-            } else {
-                tell(.receiptRefused(link))
-            }
-        default: break
-        }
-    }
-
-    /// What a driver does with the terminal's word, power cut included.
-    mutating func tell(_ event: TerminalPayment.Event) {
-        let actions = terminal.handle(event)
-        for action in actions {
-            guard !chance(2) else {
-                terminal = TerminalPayment(expiresAtMilliseconds: Self.end, replaying: journal)
-                for phone in 0..<3 where isLinked[phone] {
-                    isLinked[phone] = false
-                    (toPhone[phone], toTerminal[phone]) = ([], [])
-                    tell(phone, .linkLost)
-                }
-                return tell(.restarted(nowMilliseconds: now, mayResume: chance(50)))
-            }
-            perform(action)
-        }
-    }
-
-    mutating func perform(_ action: TerminalPayment.Action) {
-        switch action {
-        case .journal(let record): journal.append(record)
-        case .offer(let link): send(link, .request)
-        case .claim(let link):
-            guard let winner = terminal.winner else { return faults.append("claim without winner") }
-            if !accepts[link.rawValue].contains(winner.acceptHash) { faults.append("claim to another") }
-            send(link, .claim(winner.acceptHash, winner.mode, winner.attempt))
-        case .hold(let link): send(link, .hold)
-        case .holdOthers(let link): others(than: link) { $0.send($1, .hold) }
-        case .otherPaidTo(let link): sayOtherPaid(link)
-        case .otherPaid(let link): others(than: link) { $0.sayOtherPaid($1) }
-        case .reopenAll: others(than: nil) { $0.send($1, .reopen) }
-        case .cancel(let link, _): sayCancelled(link)
-        case .cancelAll: others(than: nil) { $0.sayCancelled($1) }
-        case .cancelOthers(let link, _): others(than: link) { $0.sayCancelled($1) }
-        case .result(let link, let status): send(link, .result(status))
-        case .acknowledge(let link): send(link, .acknowledge)
-        case .refuse(let link, let code): send(link, .refuse(code))
-        case .close(let link): send(link, .closed)
-        case .submit: terminalAsks()
-        case .askGateway: terminalAsks()
-        case .queueForSync: queued = terminal.winner.map { ($0.acceptHash, $0.attempt) }
-        default: break
-        }
-    }
-
-    mutating func others(than link: LinkID?, _ body: (inout World, LinkID) -> Void) {
-        for phone in 0..<3 where phone != link?.rawValue { body(&self, LinkID(rawValue: phone)) }
-    }
-
-    mutating func sayCancelled(_ link: LinkID) {
-        if let hash = gateway.completed, accepts[link.rawValue].contains(hash) {
-            faults.append("cancelled, and charged")
-        }
-        send(link, .cancel)
-    }
-
-    mutating func sayOtherPaid(_ link: LinkID) {
-        if let hash = gateway.completed, accepts[link.rawValue].contains(hash) {
-            faults.append("other paid, and charged")
-        }
-        send(link, .otherPaid)
-    }
-
-    mutating func terminalAsks() {
-        guard isTerminalOnline, let winner = terminal.winner else { return }
-        let status = gateway.execute(winner.acceptHash, attempt: winner.attempt, isDeclined: chance(25))
-        tell(.submitted)
-        if let status { tell(.receipt(.gateway, status, nowMilliseconds: now)) }
-    }
-
-    /// What a phone does with its own word, power cut included.
-    mutating func tell(_ phone: Int, _ event: PhonePayment.Event) {
-        let actions = phones[phone].handle(event)
-        for action in actions {
-            guard !chance(2) else {
-                phones[phone] = stored[phone]
-                isLinked[phone] = false
-                (toPhone[phone], toTerminal[phone]) = ([], [])
-                tell(phone, .restarted)
-                return tell(.linkLost(LinkID(rawValue: phone)))
-            }
-            switch action {
-            case .store: stored[phone] = phones[phone]
-            case .sendAccept:
-                guard let mine = current[phone], isLinked[phone] else { continue }
-                toTerminal[phone].append(.accept(mine.hash, isVoucher: mine.isVoucher, isOnline: isOnline[phone]))
-            case .cancel: if isLinked[phone] { toTerminal[phone].append(.cancelledByPayer) }
-            case .result(_, let status): if isLinked[phone] { toTerminal[phone].append(.result(status)) }
-            case .submit: phoneSubmits(phone)
-            default: break
-            }
-        }
-    }
-
-    mutating func phoneSubmits(_ phone: Int) {
-        guard isOnline[phone], case .won(_, let hash) = phones[phone].state, let mine = current[phone] else { return }
-        if let status = gateway.execute(hash, attempt: mine.attempt, isDeclined: chance(25)) {
-            tell(phone, .gatewayResult(id, status))
-        }
-    }
-
-    mutating func askGateway(_ phone: Int) {
-        if chance(50) {
-            if chance(20) { tell(.executionOverdue) }
-            if [.claimed, .executing, .unknown].contains(terminal.state) { terminalAsks() }
-        } else if isOnline[phone] {
-            if let status = statusForPhone(phone) {
-                tell(phone, .gatewayResult(id, status))
-            } else {
-                phoneSubmits(phone)
-            }
-        }
-    }
-
-    private func statusForPhone(_ phone: Int) -> PaymentStatus? {
-        if let hash = gateway.completed, accepts[phone].contains(hash) { return .completed }
-        return current[phone].flatMap { gateway.attempts[$0.hash]?.status }
-    }
-
-    /// Everybody is online, nothing is lost any more, and the gateway's word reaches all.
-    mutating func settle() {
-        (isTerminalOnline, isOnline) = (true, [true, true, true])
-        for _ in 0..<20 {
-            if let queued { _ = gateway.execute(queued.0, attempt: queued.1, isDeclined: false) }
-            if [.claimed, .executing, .unknown].contains(terminal.state) {
-                terminalAsks()
-                // Without a claim at the gateway, and none possible: a void, which the gateway confirms.
-                if terminal.state == .unknown, gateway.completed == nil {
-                    gateway.isVoided = true
-                    tell(.voidConfirmed)
-                }
-            }
-            if gateway.completed != nil { tell(.receipt(.gateway, .completed, nowMilliseconds: now)) }
-            for phone in 0..<3 {
-                if let status = statusForPhone(phone) { tell(phone, .gatewayResult(id, status)) }
-            }
-        }
-        judge()
-    }
-
-    mutating func judge() {
-        if gateway.attempts.values.filter({ $0.status == .completed }).count > 1 { faults.append("charged twice") }
-        if let hash = gateway.completed {
-            guard let payer = accepts.firstIndex(where: { $0.contains(hash) }) else {
-                return faults.append("charged without an accept")
-            }
-            if terminal.state != .done(.completed) { faults.append("terminal says \(terminal.state), and paid") }
-            if phones[payer].closed[id] != .final(.completed) { faults.append("payer says \(phones[payer].state)") }
-        } else {
-            if terminal.state == .done(.completed) { faults.append("terminal says paid") }
-            for phone in phones where phone.closed[id] == .final(.completed) { faults.append("phone says paid") }
+    private func firstSeed(
+        of count: Int,
+        breaking broken: Set<SeededFault>,
+        _ isFound: (World) -> Bool
+    ) -> Int? {
+        (0..<count).first { seed in
+            var world = World(seed: UInt64(seed), id: id, broken: broken)
+            world.play()
+            return isFound(world)
         }
     }
 }
