@@ -8,9 +8,11 @@ import Testing
 func withPrivateBus(
     _ body: (_ address: String, _ daemon: PrivateBus) async throws -> Void
 ) async throws {
+    // Without a file, which a daemon that is killed would leave behind.
+    let socket = "till-test-\(UInt64.random(in: 0 ... .max))"
     _ = try await run(
         .name("dbus-daemon"),
-        arguments: ["--session", "--nofork", "--print-address"],
+        arguments: ["--session", "--nofork", "--print-address", "--address=unix:abstract=\(socket)"],
         input: .none,
         output: .sequence,
         error: .discarded

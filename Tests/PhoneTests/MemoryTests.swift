@@ -111,7 +111,10 @@ struct MemoryTests {
     // MARK: The file
 
     @Test func theFileIsOnePhonesAlone() throws {
-        let path = try temporaryPath()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "phone-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "phone.state").path
         let file = try PhoneStateFile(path)
         #expect(try file.load() == nil)
         try file.save("one")
@@ -158,11 +161,5 @@ struct MemoryTests {
         let evenLater = Diary()
         try await bench.run(bench.configuration(), storage: storage, diary: evenLater) { _ in }
         #expect(storage.load()?.contains(id.description) == false)
-    }
-
-    private func temporaryPath() throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "phone-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return folder.appending(path: "phone.state").path
     }
 }

@@ -135,8 +135,9 @@ final class Stall: Sendable {
         configuration.voucherWish = voucher.map {
             VoucherWish(instrumentID: "card", currency: "EUR", exponent: 2, limitTotal: $0)
         }
-        let record: @Sendable (PhoneEvent) -> Void = { event in
-            self.events.withLock { $0[name, default: []].append(event) }
+        // The phones are in this stall's air: a strong reference would keep it, and its folder, for ever.
+        let record: @Sendable (PhoneEvent) -> Void = { [weak self] event in
+            self?.events.withLock { $0[name, default: []].append(event) }
         }
         let phone = try TapPhone(configuration, acquirer: acquirer ?? bank, clock: wall, log: record)
         air.add(name, phone, rssi: rssi)
@@ -233,8 +234,17 @@ struct Shift: Sendable {
         try await until("time has passed") { stall.clock.now >= end }
     }
 
-    func until(_ id: ChargeID, is state: Charge.State, within limit: Duration = .seconds(200)) async throws {
-        try await until("the charge is \(state)", within: limit) { try await self.state(id) == state }
+    /// - Parameter holds: What must be so all the time.
+    func until(
+        _ id: ChargeID,
+        is state: Charge.State,
+        within limit: Duration = .seconds(200),
+        _ holds: @Sendable () -> Bool = { true }
+    ) async throws {
+        try await until("the charge is \(state)", within: limit) {
+            guard holds() else { throw TooLong(description: "something else was so before the charge was \(state)") }
+            return try await self.state(id) == state
+        }
     }
 }
 

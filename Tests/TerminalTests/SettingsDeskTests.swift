@@ -9,17 +9,23 @@ import WalletConnectPay
 /// What the merchant sets is stored whole, comes into force once, and never costs the terminal its start.
 @Suite(.timeLimit(.minutes(1)))
 struct SettingsDeskTests {
-    private let folder: URL
+    private let folder = Folder()
     private let journal: Journal
     private let clock = ManualClock()
 
     init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "till-settings-\(UUID().uuidString)")
         journal = try Self.open(folder, key: "device.key")
     }
 
-    private static func open(_ folder: URL, key: String) throws -> Journal {
-        let path = folder.path(percentEncoded: false)
+    /// Goes with the test.
+    private final class Folder: Sendable {
+        let path = NSTemporaryDirectory() + "/till-settings-\(UUID().uuidString)"
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private static func open(_ folder: Folder, key: String) throws -> Journal {
+        let path = folder.path
         return try Journal.open(directory: path, deviceKey: DeviceKey.loadOrCreate(at: "\(path)/\(key)"))
     }
 
