@@ -24,6 +24,23 @@ struct CentralTests {
         }
     }
 
+    /// As many customers as a busy shop has in two days, each under another address.
+    @Test func aThousandLinksLeaveNoPhoneBehind() async throws {
+        try await Radio.with { radio in
+            await radio.untilReady()
+            for number in 0..<1000 {
+                let address =
+                    "4F:12:00:00:0\(number >> 8):\(String(number & 0xFF | 0x100, radix: 16).suffix(2).uppercased())"
+                try radio.bluez.add(FakeBlueZ.Phone(), at: address)
+                let link = try await radio.connect(address)
+                #expect(try await link.read().count == 45)
+                await link.close()
+                radio.bluez.state.withLock { $0.phones[address] = nil }
+            }
+            #expect(radio.known == [])
+        }
+    }
+
     @Test func scanningStopsBeforeAConnectAndGoesOnAfterIt() async throws {
         try await Radio.with { radio in
             radio.bluez.state.withLock { $0.isSlowToStop = true }

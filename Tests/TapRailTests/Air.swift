@@ -26,13 +26,14 @@ final class Air: TapRadio {
         var open = 0
         /// Values that still pass, both ways together; nil for any number.
         var valuesLeft: Int?
+        /// The value that is lost, counted from 0, while its link stays.
+        var lostValue: Int?
         var refusals: [String: TapRadioError] = [:]
         var isGone = false
         var scansFail = false
         var connects: [String] = []
         var watchers: [AsyncStream<Void>.Continuation] = []
-        var isConnecting = false
-        var connectedAtOnce = false
+        var values = 0
     }
 
     private let state = Mutex(State())
@@ -61,6 +62,8 @@ final class Air: TapRadio {
 
     /// After so many values the next one is lost with its link, once.
     func cut(after values: Int?) { state.withLock { $0.valuesLeft = values } }
+    /// This value alone is lost, counted from 0, and nobody is told.
+    func lose(_ value: Int) { state.withLock { $0.lostValue = value } }
     func refuse(_ name: String, _ error: TapRadioError?) { state.withLock { $0.refusals[name] = error } }
 
     func failScans(_ fails: Bool) { state.withLock { $0.scansFail = fails } }
@@ -68,6 +71,8 @@ final class Air: TapRadio {
     var connects: [String] { state.withLock { $0.connects } }
     /// Links that nobody has closed.
     var openLinks: Int { state.withLock { $0.open } }
+    /// Values that have come over, both ways together.
+    var values: Int { state.withLock { $0.values } }
     var hasCut: Bool { state.withLock { $0.valuesLeft == nil } }
 
     func sightings(of services: [ServiceUUID]) -> AsyncThrowingStream<TapSighting, any Error> {
@@ -122,12 +127,15 @@ final class Air: TapRadio {
         return connection
     }
 
-    /// False where this value is lost.
-    func passes() -> Bool {
+    enum Passage { case arrives, isLost, cutsTheLink }
+
+    func passage() -> Passage {
         state.withLock { state in
-            guard let left = state.valuesLeft else { return true }
+            state.values += 1
+            if state.lostValue == state.values - 1 { return .isLost }
+            guard let left = state.valuesLeft else { return .arrives }
             state.valuesLeft = left == 0 ? nil : left - 1
-            return left > 0
+            return left > 0 ? .arrives : .cutsTheLink
         }
     }
 
@@ -153,7 +161,11 @@ final class AirConnection: TapConnection {
     func open() async {
         await peripheral.subscribe(central: central, maximumValueLength: maximumValueLength) { [weak self] value in
             guard let self else { return }
-            if air.passes() { incoming.yield(value) } else { await fall() }
+            switch air.passage() {
+            case .arrives: incoming.yield(value)
+            case .isLost: break
+            case .cutsTheLink: await fall()
+            }
         }
     }
 
@@ -161,11 +173,13 @@ final class AirConnection: TapConnection {
 
     func send(_ fragment: [UInt8]) async throws(TapRadioError) {
         guard !isClosed.withLock({ $0 }) else { throw .failed("the link is down") }
-        guard air.passes() else {
+        switch air.passage() {
+        case .arrives: await peripheral.write(fragment, by: central)
+        case .isLost: break
+        case .cutsTheLink:
             await fall()
             throw .failed("the link is down")
         }
-        await peripheral.write(fragment, by: central)
     }
 
     func close() async { await fall() }

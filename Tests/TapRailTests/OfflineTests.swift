@@ -130,6 +130,71 @@ struct OfflineTests {
         }
     }
 
+    /// A device that has signed two agreements for the same place in its voucher's chain, and shows each once.
+    @Test(arguments: [false, true])
+    func aVoucherIsTakenOnceAlsoAfterAPowerCut(restarts: Bool) async throws {
+        let stall = try stall()
+        let phone = HostilePhone { [bank = stall.bank] phone, request in
+            await Self.spend(request, of: bank, by: phone)
+        }
+        stall.air.add("mallory", phone, service: .standard)
+        let second: @Sendable (Shift) async throws -> Void = { shift in
+            let id = try await shift.charge()
+            try await shift.until("it is refused") { await phone.errors.contains(.counterConflict) }
+            #expect(try await shift.snapshot(id).isPromised == false)
+        }
+        try await stall.play {
+            try await stall.open { shift in
+                await shift.station.note(online: true)
+                await goOffline(stall, shift)
+                let id = try await shift.charge()
+                try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
+                #expect(await phone.errors == [])
+                if !restarts { try await second(shift) }
+            }
+            guard restarts else { return }
+            try await stall.open { shift in
+                // It was online since: else it would take no voucher at all.
+                await shift.station.note(online: true)
+                await goOffline(stall, shift)
+                try await second(shift)
+            }
+        }
+        #expect(await phone.heard.count { if case .claim = $0 { true } else { false } } == 1)
+    }
+
+    private static func spend(
+        _ request: Signed<PaymentRequest>,
+        of bank: Bank,
+        by phone: HostilePhone
+    ) async {
+        guard let device = try? ES256Signer(scalar: [UInt8](repeating: 1, count: 32)) else { return }
+        let pass = PaymentPass(
+            passID: [UInt8](repeating: 2, count: 16),
+            issuer: bank.issuer,
+            deviceKey: device.publicKey,
+            notBeforeSeconds: 0,
+            notAfterSeconds: 4_000_000_000,
+            voucher: PaymentPass.Voucher(currency: "EUR", exponent: 2, instrumentID: "card")
+        )
+        guard let signedPass = try? Signed(signing: pass, with: bank.signer) else { return }
+        let accept = PaymentAcceptance(
+            accepting: request,
+            instrumentID: "card",
+            createdAtMilliseconds: request.payload.createdAtMilliseconds,
+            flags: [],
+            nonce: [UInt8](repeating: 0, count: 16),
+            spend: VoucherSpend(
+                passID: pass.passID,
+                counter: 1,
+                spentAfter: request.payload.amount,
+                previousHash: signedPass.hash
+            )
+        )
+        guard let signed = try? Signed(signing: accept, with: device) else { return }
+        await phone.say(.accept(signed, signedPass))
+    }
+
     actor Place {
         private(set) var id: ChargeID?
         func put(_ id: ChargeID) { self.id = id }

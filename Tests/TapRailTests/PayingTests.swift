@@ -6,8 +6,10 @@ import Testing
 
 /// Paying over the air: a real journal, the simulated phone, one bank.
 struct PayingTests {
-    @Test func aPhonePaysWithAnInstrument() async throws {
-        let stall = try Stall()
+    /// Over links of MTU 23, 185, 247 and 517.
+    @Test(arguments: [20, 182, 244, 512])
+    func aPhonePaysWithAnInstrument(maximumValueLength: Int) async throws {
+        let stall = try Stall(maximumValueLength: maximumValueLength)
         try stall.phone("anna")
         try await stall.run { shift in
             let id = try await shift.charge()
@@ -19,5 +21,23 @@ struct PayingTests {
         }
         #expect(await stall.bank.paid == 1050)
         #expect(await stall.bank.executions == 1)
+    }
+
+    @Test(arguments: [-600, 600])
+    func aPhoneWhoseClockIsOffByTenMinutesPaysNothing(seconds: Int) async throws {
+        let stall = try Stall()
+        try stall.phone("anna", clockIsOffBy: .seconds(seconds))
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna's phone refuses") {
+                stall.heard("anna").contains {
+                    // To a fast clock the request is over, to a slow one it is not made yet.
+                    $0 == .refused(.p10, seconds > 0 ? .expired : .clockSkew)
+                }
+            }
+            #expect(try await shift.state(id).isFinal == false)
+        }
+        #expect(!stall.wasAsked("anna"))
+        #expect(await stall.bank.executions == 0)
     }
 }

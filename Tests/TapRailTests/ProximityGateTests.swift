@@ -145,6 +145,17 @@ struct ProximityGateTests {
         #expect(chosen(&gate, at: 1000).count == 64)
     }
 
+    @Test func aNearPhoneIsSeenThroughACrowdOfFarOnes() {
+        var gate = gate(.near)
+        for round in 0..<4 {
+            for number in 0..<200 {
+                gate.see(sighting(TapSighting.PhoneAddress("far \(number)"), -90, at: round * 200 + number))
+            }
+            gate.see(sighting(TapSighting.PhoneAddress("near"), -50, at: round * 200 + 199))
+        }
+        #expect(chosen(&gate, at: 800) == [TapSighting.PhoneAddress("near")])
+    }
+
     @Test func calibratingTakesTheTenthWeakestOfAHundredAndAMargin() {
         var calibration = TapCalibration()
         for sample in 0..<50 {

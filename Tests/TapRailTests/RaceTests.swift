@@ -24,10 +24,13 @@ struct RaceTests {
         #expect(await stall.bank.paid == 1050)
     }
 
-    @Test func twoPhonesThatAcceptAtOnceAreOnePayment() async throws {
+    /// At once, and as many milliseconds after each other.
+    @Test(arguments: [0, 5, 10])
+    func twoPhonesThatAcceptAtOnceAreOnePayment(apart: Int) async throws {
         let stall = try Stall()
-        let user = PhoneUser(answer: .accept(after: .seconds(3)))
-        for name in ["anna", "ben"] { try stall.phone(name, user: user) }
+        for (name, delay) in [("anna", 3000), ("ben", 3000 + apart)] {
+            try stall.phone(name, user: PhoneUser(answer: .accept(after: .milliseconds(delay))))
+        }
         try await stall.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
@@ -146,6 +149,31 @@ struct RaceTests {
         }
         #expect(await stall.bank.paid == 1050)
         #expect(await stall.bank.voided.isEmpty)
+    }
+
+    /// The staff's cancel around the moment at which the accept arrives: one of them is first in the journal, and all say so.
+    @Test(arguments: 0..<8)
+    func aStaffCancelThatCrossesTheAcceptEndsInOneWay(step: Int) async throws {
+        let stall = try Stall()
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .milliseconds(300))))
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna has accepted") {
+                stall.heard("anna").contains { if case .sent(.accept) = $0 { true } else { false } }
+            }
+            try await shift.passes(.milliseconds(step * 5))
+            _ = try? await shift.desk.cancel(id, by: .staff(name: "test"))
+            try await shift.until("it has ended") { try await shift.state(id).isFinal }
+            let isPaid = try await shift.state(id) == .succeeded
+            #expect(await stall.bank.paid == (isPaid ? 1050 : 0))
+            try await shift.until("anna knows the same", within: .seconds(900)) {
+                switch stall.outcome("anna") {
+                case .paid: isPaid
+                case .notPaid, .unknown: !isPaid
+                default: false
+                }
+            }
+        }
     }
 
     @Test func aCancelThatCrossesTheClaimComesTooLate() async throws {

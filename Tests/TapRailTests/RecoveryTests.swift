@@ -7,7 +7,26 @@ import Testing
 
 /// Links that fall and power that goes out, at every place.
 struct RecoveryTests {
-    @Test(arguments: 0..<36)
+    static let cuts = 0..<36
+    static let powerCuts = 1..<14
+
+    /// Else the tests below would end before the payment does.
+    @Test func theCutsReachTheEndOfAPayment() async throws {
+        let stall = try Stall()
+        let fuse = Fuse()
+        try stall.phone("anna")
+        try await stall.play {
+            try await stall.open(fuse: fuse) { shift in
+                let id = try await shift.charge()
+                try await shift.until(id, is: .succeeded)
+                try await shift.until("no link stays") { stall.air.openLinks == 0 }
+            }
+        }
+        #expect(stall.air.values <= Self.cuts.upperBound)
+        #expect(fuse.records < Self.powerCuts.upperBound)
+    }
+
+    @Test(arguments: cuts)
     func aLinkCutAnywhereIsMendedAndPaidOnce(values: Int) async throws {
         let stall = try Stall()
         try stall.phone("anna")
@@ -22,7 +41,78 @@ struct RecoveryTests {
         #expect(await stall.bank.paid == 1050)
     }
 
-    @Test(arguments: 1..<14)
+    @Test(arguments: cuts)
+    func aLostValueIsNoticedAndPaidOnce(value: Int) async throws {
+        let stall = try Stall()
+        try stall.phone("anna")
+        stall.air.lose(value)
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+        }
+        #expect(await stall.bank.executions == 1)
+        #expect(await stall.bank.paid == 1050)
+    }
+
+    /// Nothing is promised to a phone that is not on the disk first.
+    @Test func aTerminalThatCannotWriteTakesNoAccept() async throws {
+        let records = try await recordsUntilAsked()
+        let stall = try Stall()
+        let fuse = Fuse(after: records)
+        let phone = HostilePhone { [bank = stall.bank] phone, request in
+            await Self.accept(request, of: bank, by: phone)
+        }
+        stall.air.add("anna", phone, service: .standard)
+        try await stall.play {
+            try await stall.open(fuse: fuse) { shift in
+                _ = try await shift.charge()
+                try await shift.until("anna hears why") { await phone.errors == [.backendUnreachable] }
+            }
+        }
+        #expect(await phone.heard.contains { if case .claim = $0 { true } else { false } } == false)
+        #expect(await stall.bank.executions == 0)
+    }
+
+    private func recordsUntilAsked() async throws -> Int {
+        let stall = try Stall()
+        let fuse = Fuse()
+        let phone = HostilePhone(.silentPrompt)
+        stall.air.add("anna", phone, service: .standard)
+        try await stall.play {
+            try await stall.open(fuse: fuse) { shift in
+                _ = try await shift.charge()
+                try await shift.until("anna is asked") { await phone.isAsked }
+            }
+        }
+        return fuse.records
+    }
+
+    /// What an honest phone would answer at once.
+    private static func accept(_ request: Signed<PaymentRequest>, of bank: Bank, by phone: HostilePhone) async {
+        guard let device = try? ES256Signer(scalar: [UInt8](repeating: 1, count: 32)) else { return }
+        let pass = PaymentPass(
+            passID: [UInt8](repeating: 2, count: 16),
+            issuer: bank.issuer,
+            deviceKey: device.publicKey,
+            notBeforeSeconds: 0,
+            notAfterSeconds: 4_000_000_000
+        )
+        let accept = PaymentAcceptance(
+            accepting: request,
+            instrumentID: "card",
+            createdAtMilliseconds: request.payload.createdAtMilliseconds,
+            flags: .phoneOnline,
+            nonce: [UInt8](repeating: 0, count: 16)
+        )
+        guard let signedPass = try? Signed(signing: pass, with: bank.signer),
+            let signed = try? Signed(signing: accept, with: device)
+        else { return }
+        await phone.say(.accept(signed, signedPass))
+    }
+
+    @Test(arguments: powerCuts)
     func afterAPowerCutJournalAcquirerAndPhoneAgree(records: Int) async throws {
         let stall = try Stall()
         try stall.phone("anna")

@@ -24,11 +24,15 @@ final class Stall: Sendable {
     var settings: TapSettings { stored.withLock { $0 } }
     private let stored: Mutex<TapSettings>
 
-    init(_ change: (inout TapSettings) -> Void = { _ in }, folder: String? = nil) throws {
+    init(
+        _ change: (inout TapSettings) -> Void = { _ in },
+        folder: String? = nil,
+        maximumValueLength: Int = 182
+    ) throws {
         let clock = ManualClock()
         self.clock = clock
         bank = try Bank { Int(clock.terminalClock.wallTime().millisecondsSince1970) }
-        air = Air(clock: clock.terminalClock)
+        air = Air(clock: clock.terminalClock, maximumValueLength: maximumValueLength)
         self.folder = folder ?? NSTemporaryDirectory() + "/stall-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
         keys = TapTerminalKeys(
@@ -50,9 +54,11 @@ final class Stall: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    var wall: SandboxClock {
+    var wall: SandboxClock { wall(offBy: .zero) }
+
+    private func wall(offBy offset: Duration) -> SandboxClock {
         let clock = clock.terminalClock
-        return SandboxClock(now: clock.wallTime, sleep: clock.sleep)
+        return SandboxClock(now: { clock.wallTime().advanced(by: offset) }, sleep: clock.sleep)
     }
 
     /// Opens the journal, runs desk and station while `body` does, and closes everything: as often as one likes.
@@ -125,7 +131,8 @@ final class Stall: Sendable {
         tag: TerminalTag? = nil,
         voucher: Int? = nil,
         wallet: PrivateKey? = nil,
-        acquirer: (any PhoneAcquirer)? = nil
+        acquirer: (any PhoneAcquirer)? = nil,
+        clockIsOffBy offset: Duration = .zero
     ) throws -> TapPhone {
         var configuration = PhoneConfiguration(tag: tag, user: user, isOnline: isOnline)
         configuration.keys = [
@@ -139,7 +146,7 @@ final class Stall: Sendable {
         let record: @Sendable (PhoneEvent) -> Void = { [weak self] event in
             self?.events.withLock { $0[name, default: []].append(event) }
         }
-        let phone = try TapPhone(configuration, acquirer: acquirer ?? bank, clock: wall, log: record)
+        let phone = try TapPhone(configuration, acquirer: acquirer ?? bank, clock: wall(offBy: offset), log: record)
         air.add(name, phone, rssi: rssi)
         arrivals.continuation.yield((name, phone))
         return phone

@@ -106,11 +106,10 @@ public struct ProximityGate: Sendable {
     public mutating func see(_ sighting: TapSighting) {
         guard !wanted.isDisjoint(with: sighting.services) else { return }
         forget(at: sighting.at)
-        guard phones[sighting.address] != nil || phones.count < Self.maximumPhones else { return }
+        guard hasRoom(for: sighting) else { return }
         var phone = phones[sighting.address] ?? Phone(seenAt: sighting.at)
         phone.seenAt = sighting.at
-        // 127 is the radio's word for "not available". Source: Bluetooth Core, LE Advertising Report.
-        let rssi = sighting.rssi.flatMap { $0 == 127 ? nil : $0 }
+        let rssi = Self.known(sighting.rssi)
         phone.samples.append((rssi, sighting.txPower, sighting.at))
         phone.samples.removeFirst(max(0, phone.samples.count - Self.samples(mode)))
         if let rssi, rssi < thresholds.limit(mode) - Self.hysteresis {
@@ -120,6 +119,20 @@ public struct ProximityGate: Sendable {
         }
         phones[sighting.address] = phone
         decide(at: sighting.at)
+    }
+
+    /// 127 is the radio's word for "not available". Source: Bluetooth Core, LE Advertising Report.
+    private static func known(_ rssi: Int?) -> Int? { rssi == 127 ? nil : rssi }
+
+    /// Where all places are taken a stronger phone gets the weakest one's: far strangers must not hide a near customer.
+    private mutating func hasRoom(for sighting: TapSighting) -> Bool {
+        guard phones[sighting.address] == nil, phones.count >= Self.maximumPhones else { return true }
+        func strength(_ phone: Phone) -> Int { phone.samples.last?.rssi ?? .min }
+        guard let weakest = phones.min(by: { strength($0.value) < strength($1.value) }),
+            strength(weakest.value) < Self.known(sighting.rssi) ?? .min
+        else { return false }
+        phones[weakest.key] = nil
+        return true
     }
 
     /// Whom to ask now, the strongest first.

@@ -89,6 +89,8 @@ public struct TapTimers: Sendable, Hashable {
     public var recover = Duration.seconds(60)
     /// How long one scan lasts before it is begun anew: some radios report each phone once a scan.
     public var scan = Duration.seconds(2)
+    /// In a crowd: how long phones are heard before the nearest of them is chosen.
+    public var listen = Duration.milliseconds(300)
     /// How long the acquirer takes a bundle after its claim.
     public var submission = Duration.seconds(600)
 

@@ -72,7 +72,10 @@ extension TapStation {
                 tag: setup.tag?.advertisedService,
                 acceptsUnknownSignal: settings.acceptsUnknownSignal
             )
-        if let phone = choose(&gate) { return phone }
+        // Where phones have failed there may be a crowd: whoever is heard first is not whoever is nearest.
+        let isCrowd = tried.values.contains { $0.link.failures > 0 }
+        listensUntil = isCrowd ? clock.elapsed() + timers.listen : .zero
+        if !isCrowd, let phone = choose(&gate) { return phone }
         let services = gate.services
         self.gate = gate
         return try await withThrowingTaskGroup(of: TapSighting.PhoneAddress?.self) { group in
@@ -86,6 +89,11 @@ extension TapStation {
                 return nil
             }
             group.addTask {
+                if isCrowd {
+                    // Some radios report each phone once: nothing may come after the listening.
+                    try await self.clock.sleep(self.timers.listen)
+                    if let phone = await self.heard() { return phone }
+                }
                 try await self.clock.sleep(self.timers.scan)
                 return nil
             }
@@ -102,17 +110,24 @@ extension TapStation {
         guard var gate else { return nil }
         gate.see(sighting)
         defer { self.gate = gate }
+        return clock.elapsed() < listensUntil ? nil : choose(&gate)
+    }
+
+    private func heard() -> TapSighting.PhoneAddress? {
+        guard var gate else { return nil }
+        defer { self.gate = gate }
         return choose(&gate)
     }
 
-    /// The strongest phone that may be tried now.
+    /// The phone to try now: of those that have failed least, the strongest.
     private func choose(_ gate: inout ProximityGate) -> TapSighting.PhoneAddress? {
         let now = clock.elapsed()
-        return gate.candidates(at: now).first { candidate in
+        func failures(_ candidate: ProximityGate.Candidate) -> Int { tried[candidate.address]?.link.failures ?? 0 }
+        return gate.candidates(at: now).filter { candidate in
             guard linked[candidate.address] == nil else { return false }
             guard let tried = tried[candidate.address] else { return true }
             return tried.link.state == .seen && now >= tried.notBefore
-        }?.address
+        }.min { failures($0) < failures($1) }?.address
     }
 
     // MARK: - One phone

@@ -56,6 +56,8 @@ public actor TapStation {
     var linked: [TapSighting.PhoneAddress: TapLink] = [:]
     var tried: [TapSighting.PhoneAddress: Tried] = [:]
     var gate: ProximityGate?
+    /// Until when phones are only heard, and none is chosen yet.
+    var listensUntil = Duration.zero
     /// Sessions whose phone left in the middle, with their payment and how long they are looked for.
     var lost: [[UInt8]: (payment: PaymentID, until: Duration)] = [:]
     /// When the acquirer answered last, and whether it did when it was asked last.
