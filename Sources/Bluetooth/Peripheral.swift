@@ -244,7 +244,6 @@ public actor BluetoothPeripheral {
                     profile.write,
                     service,
                     ["write-without-response", "write"],
-                    acquired: "WriteAcquired",
                     methods: Self.writing(arrivals)
                 )
             ],
@@ -289,6 +288,10 @@ public actor BluetoothPeripheral {
         ]
     }
 
+    /// No descriptor for these: while bluetoothd waits for one it keeps a value's place and not its bytes, so that the next
+    /// value overwrites it, and the first message of a link is broken. It also has one descriptor for all centrals.
+    ///
+    /// Source: BlueZ 5.66 src/gatt-database.c, `pending_write_new`, `acquire_write_reply`.
     private static func writing(_ arrivals: Arrivals) -> [String: ExportedMethod] {
         [
             "WriteValue": ExportedMethod(takes: "aya{sv}") { call in
@@ -298,12 +301,7 @@ public actor BluetoothPeripheral {
                 }
                 arrivals.add(.write(value), from: central)
                 call.answer()
-            },
-            "AcquireWrite": ExportedMethod(takes: "a{sv}", returns: "hq") { call in
-                guard let central = central(of: call), let pipe = pipe(for: call) else { return }
-                arrivals.add(.writer(pipe.ours), from: central)
-                call.answer([.fileDescriptor(pipe.theirs), .uint16(UInt16(clamping: pipe.mtu))])
-            },
+            }
         ]
     }
 

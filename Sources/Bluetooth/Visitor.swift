@@ -5,8 +5,6 @@ import Synchronization
 enum Arrival: Sendable {
     case read(MethodCall, offset: Int)
     case write([UInt8])
-    /// It will write through this pipe.
-    case writer(PacketPipe)
     case subscribe(NotificationChannel)
     /// The pipe for its notifications was closed.
     case unsubscribe(PacketPipe)
@@ -64,8 +62,6 @@ final class Visitor: Sendable {
                         call.refuse("org.bluez.Error.InvalidOffset")
                     }
                 case .write(let value): await service.write(value, by: central)
-                case .writer(let pipe):
-                    group.addTask { await self.copy(pipe) }
                 case .subscribe(let new):
                     if channel != nil { await service.unsubscribed(central) }
                     channel?.pipe.close()
@@ -82,15 +78,6 @@ final class Visitor: Sendable {
             if channel != nil { await service.unsubscribed(central) }
             group.cancelAll()
         }
-    }
-
-    private func copy(_ pipe: PacketPipe) async {
-        do {
-            for try await value in pipe.packets { continuation.yield(.write(value)) }
-        } catch {
-            // Flooded: the central is cut off by closing.
-        }
-        pipe.close()
     }
 
     private func watch(_ pipe: PacketPipe) async {

@@ -164,7 +164,7 @@ extension FakeBlueZ {
                 call.answer([.bytes(phone.hello)])
             },
             "AcquireWrite": method(takes: "a{sv}", returns: "hq") { fake, call in
-                if phone.isRelayed { return fake.relay(call, "write", address, phone.mtu) }
+                if phone.isRelayed { return fake.relayWrites(call, address, phone.mtu) }
                 fake.pipe(call, address, phone.mtu)
             },
             "AcquireNotify": method(takes: "a{sv}", returns: "hq") { fake, call in
@@ -174,18 +174,24 @@ extension FakeBlueZ {
         ]
     }
 
-    /// The phone says back what comes through its pipe for writing: the first pipe is the one that notifies.
-    private func pipe(_ call: FakeCall, _ address: String, _ mtu: UInt16) {
+    /// Answers with one end of a new pipe and keeps the other.
+    private func newPipe(_ call: FakeCall, _ address: String, _ mtu: UInt16) -> PacketPipe? {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0, let ours = PacketPipe(BusDescriptor(owning: ends[0]))
-        else { return call.refuse("org.bluez.Error.Failed") }
-        let notifier = state.withLock { state in
-            state.pipes[address, default: []].append(ours)
-            return state.pipes[address]?.first
+        else {
+            call.refuse("org.bluez.Error.Failed")
+            return nil
         }
+        state.withLock { $0.pipes[address, default: []].append(ours) }
         call.answer([.fileDescriptor(BusDescriptor(owning: ends[1])), .uint16(mtu)])
-        guard let notifier, notifier !== ours else { return }
+        return ours
+    }
+
+    /// The phone says back what comes through its pipe for writing: the first pipe is the one that notifies.
+    private func pipe(_ call: FakeCall, _ address: String, _ mtu: UInt16) {
+        guard let ours = newPipe(call, address, mtu) else { return }
+        guard let notifier = state.withLock({ $0.pipes[address]?.first }), notifier !== ours else { return }
         later {
             do { for try await packet in ours.packets { try await notifier.send(packet) } } catch {}
         }
@@ -231,10 +237,7 @@ extension FakeBlueZ {
         guard let (sender, root) = state.withLock({ $0.application }), let bus,
             let path = ObjectPath(root.text + "/service/" + name), let device = ObjectPath("/org/bluez/hci1/dev_00_AA")
         else { return call.refuse("org.bluez.Error.Failed", "no application") }
-        let options: [String: BusValue] = [
-            "device": .objectPath(ObjectPath(device.text + "_01_00_00_00") ?? device), "mtu": .uint16(mtu),
-            "link": .string("LE"),
-        ]
+        let options = Self.options(device, mtu)
         later {
             do {
                 let request = BusCall(
@@ -247,5 +250,32 @@ extension FakeBlueZ {
                 call.answer(try await bus.call(request, timeout: .seconds(20)))
             } catch { call.refuse("org.bluez.Error.Failed", "\(error)") }
         }
+    }
+
+    /// What comes through the terminal's pipe goes to the program value by value, as bluetoothd does it without a pipe there.
+    private func relayWrites(_ call: FakeCall, _ address: String, _ mtu: UInt16) {
+        guard let (sender, root) = state.withLock({ $0.application }), let bus,
+            let path = ObjectPath(root.text + "/service/write"), let device = ObjectPath("/org/bluez/hci1/dev_00_AA"),
+            let ours = newPipe(call, address, mtu)
+        else { return }
+        let options = Self.options(device, mtu)
+        later {
+            do {
+                for try await packet in ours.packets {
+                    let arguments = [BusValue.bytes(packet), .properties(options)]
+                    try await bus.call(
+                        BusCall(to: sender, at: path, "org.bluez.GattCharacteristic1", "WriteValue", arguments),
+                        timeout: .seconds(20)
+                    )
+                }
+            } catch {}
+        }
+    }
+
+    private static func options(_ device: ObjectPath, _ mtu: UInt16) -> [String: BusValue] {
+        [
+            "device": .objectPath(ObjectPath(device.text + "_01_00_00_00") ?? device), "mtu": .uint16(mtu),
+            "link": .string("LE"),
+        ]
     }
 }

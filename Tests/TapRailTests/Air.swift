@@ -54,6 +54,13 @@ final class Air: TapRadio {
         }
     }
 
+    func remove(_ name: String) {
+        state.withLock { state in
+            state.phones[name] = nil
+            state.order.removeAll { $0 == name }
+        }
+    }
+
     func advertise(_ name: String, _ service: ServiceUUID?) {
         state.withLock { $0.phones[name]?.service = service }
     }

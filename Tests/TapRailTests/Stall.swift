@@ -183,6 +183,12 @@ final class Stall: Sendable {
         }
     }
 
+    /// A customer has left for good.
+    func forget(_ name: String) {
+        air.remove(name)
+        events.withLock { $0[name] = nil }
+    }
+
     func heard(_ name: String) -> [PhoneEvent] { events.withLock { $0[name] ?? [] } }
     func timesAsked(_ name: String) -> Int {
         heard(name).count { if case .asked = $0 { true } else { false } }
@@ -239,6 +245,13 @@ struct Shift: Sendable {
     func passes(_ duration: Duration) async throws {
         let end = stall.clock.now + duration
         try await until("time has passed") { stall.clock.now >= end }
+    }
+
+    /// Lets time pass in one step: who sleeps wakes late.
+    func skips(_ duration: Duration) async throws {
+        stall.clock.advance(by: duration)
+        for _ in 0..<20 { await Task.yield() }
+        try await Task.sleep(for: .microseconds(500))
     }
 
     /// - Parameter holds: What must be so all the time.

@@ -1,0 +1,108 @@
+import Payments
+import Sandbox
+import Synchronization
+import TapProtocol
+import Terminal
+import Testing
+
+/// Many phones at once, none of which means well.
+struct CrowdTests {
+    private static let offer = Offer(paymentID: "pay_1", link: "https://pay.example/1", expiresAt: nil)
+
+    /// Each misbehaves in a way of its own, and all are stronger than an honest customer.
+    private func crowd(of count: Int, around stall: Stall) {
+        for number in 0..<count {
+            let trick = Trick.allCases[number % Trick.allCases.count]
+            stall.air.add("mallory\(number)", HostilePhone(trick), rssi: -30, service: .standard)
+        }
+    }
+
+    @Test func amidFiftyAdvertisersTheQRCodeIsPaidAndNothingElse() async throws {
+        let stall = try Stall()
+        let scan = ScriptedRail(.scan)
+        crowd(of: 50, around: stall)
+        try await stall.run(scan: scan) { shift in
+            let id = try await shift.charge()
+            try await shift.until("the code is offered") { scan.link(id) != nil }
+            await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
+            try await shift.until("many have been asked") { Set(stall.air.connects).count >= 10 }
+            #expect(try await shift.state(id).isFinal == false)
+            let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+            await scan.link(id)?.record(.reported(attempt: 1, report: .succeeded(evidence)))
+            #expect(try await shift.state(id) == .succeeded)
+            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+            let charge = try await shift.snapshot(id)
+            let paid = charge.attempts.filter { if case .succeeded = $0.ending { true } else { false } }
+            #expect(paid.map(\.rail) == [.scan])
+            #expect(charge.surplusAttempts.isEmpty)
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
+    @Test func amidFiftyAdvertisersTheNextChargeIsOpenedAndCancelledAsEver() async throws {
+        let stall = try Stall()
+        crowd(of: 50, around: stall)
+        try await stall.run { shift in
+            for _ in 0..<2 {
+                let id = try await shift.charge()
+                let before = stall.air.connects.count
+                try await shift.until("some are asked") { stall.air.connects.count >= before + 5 }
+                _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
+                try await shift.until(id, is: .cancelled, within: .seconds(20))
+                try await shift.until("no link stays") { stall.air.openLinks == 0 }
+            }
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
+    /// Phones that are found, linked and gone, under a new address each time.
+    @Test func aFloodOfLinksUnderNewAddressesKeepsNobodyFromPaying() async throws {
+        let stall = try Stall()
+        let scan = ScriptedRail(.scan, withdraws: true)
+        let flood = Flood()
+        for number in 0..<60 { stall.air.add("flood\(number)", flood, rssi: -30, service: .standard) }
+        try await stall.run(scan: scan) { shift in
+            let id = try await shift.charge()
+            try await shift.until("the code is offered") { scan.link(id) != nil }
+            await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
+            try await shift.until("the flood is there") { stall.air.connects.count >= 20 }
+            #expect(try await shift.state(id).isFinal == false)
+            // The strongest is asked first: a customer who holds a phone to the terminal is stronger than a crowd.
+            try stall.phone("anna", rssi: -20)
+            try await shift.until(id, is: .succeeded)
+            #expect(stall.outcome("anna") == .paid || stall.outcome("anna") == nil)
+            try await shift.until("no link stays") { stall.air.openLinks <= 1 }
+        }
+        #expect(await stall.bank.paid == 1050)
+        #expect(await stall.bank.executions == 1)
+        #expect(flood.hellos > 0)
+    }
+}
+
+/// Says hello to whoever reads, and hangs up at once.
+private final class Flood: Peripheral {
+    private let count = Mutex(0)
+
+    var hellos: Int { count.withLock { $0 } }
+
+    func read(by central: String) async -> [UInt8] {
+        count.withLock { $0 += 1 }
+        guard let hello = Hello(sessionID: (0..<8).map { _ in UInt8.random(in: 0...255) }) else { return [] }
+        return PhoneHandshake(hello: hello, prologue: Prologue(service: .standard)).firstMessage
+    }
+
+    func write(_ fragment: [UInt8], by central: String) async {
+        // Closing, in clear: the terminal ends the link.
+        await state.withLock({ $0[central] })?([0xC0, 0, 0, 5])
+    }
+
+    func subscribe(
+        central: String,
+        maximumValueLength: Int,
+        notify: @escaping @Sendable ([UInt8]) async -> Void
+    ) async { state.withLock { $0[central] = notify } }
+
+    func unsubscribe(central: String) async { state.withLock { $0[central] = nil } }
+
+    private let state = Mutex<[String: @Sendable ([UInt8]) async -> Void]>([:])
+}
