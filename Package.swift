@@ -114,7 +114,8 @@ let package = Package(
         .target(
             name: "Terminal",
             dependencies: [
-                "Acquirer", "Bluetooth", "Payments", "TapProtocol", "WalletConnectPay", "Journal", "Screen", logging,
+                "Acquirer", "Bluetooth", "Payments", "TapProtocol", "WalletConnect", "WalletConnectPay", "Journal",
+                "Screen", logging,
             ],
             swiftSettings: swift6
         ),
@@ -154,7 +155,7 @@ let package = Package(
             name: "till-sandbox",
             dependencies: [
                 "Acquirer", "Bluetooth", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "Net",
-                "WebServer", "WebSocket", "Sandbox",
+                "WalletConnect", "WebServer", "WebSocket", "Sandbox",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
@@ -276,7 +277,10 @@ let package = Package(
         ),
         .testTarget(
             name: "TerminalTests",
-            dependencies: ["Terminal", "Journal", "Payments", "Screen", "WalletConnectPay", logging],
+            dependencies: [
+                "Terminal", "Journal", "Payments", "Screen", "WalletConnect", "WalletConnectPay", logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: swift6
         ),
         .testTarget(
