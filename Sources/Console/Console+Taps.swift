@@ -106,7 +106,11 @@ extension Console {
         } catch {
             await entrance.audit("charge.take-back", "refused", id.rawValue, by: Self.staff, from: request.peerAddress)
             let reason = error.reason
-            let status = error == .unclear ? 503 : 409
+            let status =
+                switch error {
+                case .unclear, .unrecorded: 503
+                default: 409
+                }
             throw Problem(status, reason.code, reason.message, reason.action)
         }
         await entrance.audit("charge.take-back", "ok", id.rawValue, by: Self.staff, from: request.peerAddress)

@@ -11,6 +11,11 @@ final class Fuse: Sendable {
     /// - Parameter records: Nil for a fuse that holds.
     init(after records: Int? = nil) { left = Mutex(records) }
 
+    /// Kinds of what happened over BLE that the disk does not take now.
+    let refusedKinds = Mutex<Set<String>>([])
+    /// Whether the disk takes what happens to charges.
+    let refusesCharges = Mutex(false)
+
     var isBlown: Bool { left.withLock { $0 == 0 } }
     /// Records that were written.
     var records: Int { count.withLock { $0 } }
@@ -31,6 +36,9 @@ struct FusedTapJournal: TapJournal {
 
     func append(_ entries: [TapEntry], vouchers: [TapVoucher]) async throws(JournalError) {
         try fuse.pass()
+        if entries.contains(where: { entry in fuse.refusedKinds.withLock { $0.contains(entry.kind) } }) {
+            throw .diskFull
+        }
         try await journal.append(entries, vouchers: vouchers)
         fuse.burn()
     }
@@ -60,6 +68,7 @@ struct FusedArchive: ChargeArchive {
     }
     func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
         try fuse.pass()
+        if fuse.refusesCharges.withLock({ $0 }) { throw .diskFull }
         try await journal.append(event, to: charge, at: time)
         fuse.burn()
     }

@@ -162,9 +162,10 @@ final class Stall: Sendable {
     func run(
         scan: (any RailDriver)? = nil,
         wallet: (any TapWalletGateway)? = nil,
+        fuse: Fuse = Fuse(),
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
-        try await play { try await self.open(scan: scan, wallet: wallet, body) }
+        try await play { try await self.open(scan: scan, wallet: wallet, fuse: fuse, body) }
     }
 
     private func live(_ name: String, _ phone: TapPhone) async {
