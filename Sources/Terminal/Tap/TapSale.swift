@@ -87,6 +87,9 @@ actor TapSale: TapLink.Owner {
     private var settling: Set<Int> = []
 
     init(story: TapStory, attempt: AttemptLink, tools: Tools) {
+        var story = story
+        // Before anything is asked of it: while the gateway has signatures, no clock ends the payment.
+        walletWinner = story.walletSession.map { story.link(of: $0) }
         (name, self.story, self.attempt, self.tools) = (story.name, story, attempt, tools)
         machine = story.machine
         amount = Int64(story.request.payload.amount)
@@ -117,13 +120,14 @@ actor TapSale: TapLink.Owner {
             jobs.continuation.yield(.linger)
             return await tools.host.queueChanged()
         }
-        // For one that has just been made this only begins the search.
-        await handle(.restarted(nowMilliseconds: nowMilliseconds, mayResume: canResume))
         jobs.continuation.yield(.expire)
-        if let sid = story.walletSession {
-            let link = story.link(of: sid)
-            walletWinner = link
-            jobs.continuation.yield(.wallet(link, .follow))
+        if let walletWinner, isOpen {
+            // Only the gateway's last word says whether it is over, also long after its time.
+            jobs.continuation.yield(.wallet(walletWinner, .follow))
+            await recover(walletWinner)
+        } else {
+            // For one that has just been made this only begins the search.
+            await handle(.restarted(nowMilliseconds: nowMilliseconds, mayResume: canResume))
         }
         await tools.host.changed()
     }
