@@ -91,6 +91,7 @@ extension Console {
         form.offlineTotalMinor = fields.integer("offlineTotalMinor")
         form.offlineHours = fields.integer("offlineHours")
         form.shortCodeAboveMinor = fields.integer("shortCodeAboveMinor")
+        form.renewsTag = fields.bool("renewTag")
         let password = fields.optionalText("password", limit: 1000)
         let version = fields.integer("version")
         try fields.finish()

@@ -12,7 +12,7 @@ public actor TapStation {
         public var settings: TapSettings
         public var credentials: TapCredentials
         public var acquirer: any TapAcquirer
-        /// Changes each day.
+        /// What phones read in tagged mode.
         public var tag: TerminalTag?
         /// Nil where wallets without network of their own are not served.
         public var wallet: (any TapWalletGateway)?
@@ -41,10 +41,12 @@ public actor TapStation {
         var notBefore = Duration.zero
     }
 
+    /// How long is waited for what.
+    var timers: TapTimers { setup?.settings.timers ?? TapTimers() }
+
     let radio: any TapRadio
     let archive: TapArchive
     let clock: TerminalClock
-    let timers: TapTimers
     let logger: Logger
     var setup: Setup?
     var hindrance: Reason?
@@ -79,10 +81,9 @@ public actor TapStation {
         radio: any TapRadio,
         journal: any TapJournal,
         clock: TerminalClock,
-        logger: Logger,
-        timers: TapTimers = TapTimers()
+        logger: Logger
     ) {
-        (self.radio, self.clock, self.logger, self.timers) = (radio, clock, logger, timers)
+        (self.radio, self.clock, self.logger) = (radio, clock, logger)
         archive = TapArchive(journal: journal, clock: clock)
     }
 
