@@ -29,6 +29,11 @@ extension Console {
                 "offlineHours": .integer(Int64(set.offline.maximumHours)),
                 "shortCodeAboveMinor": .integer(set.shortCodeAboveMinorUnits ?? 0),
                 "light": Self.light(status.light), "waiting": .integer(Int64(status.waiting)),
+                "notices": .array(
+                    status.notices.map { notice in
+                        JSON.object(["message": .string(notice.message), "action": .string(notice.action)])
+                    }
+                ),
                 "version": .integer(Int64(stored.version)),
             ]).text
         )

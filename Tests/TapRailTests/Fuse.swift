@@ -15,6 +15,8 @@ final class Fuse: Sendable {
     let refusedKinds = Mutex<Set<String>>([])
     /// Whether the disk takes what happens to charges.
     let refusesCharges = Mutex(false)
+    /// Payments over BLE whose entries cannot be read.
+    let unreadable = Mutex<Set<String>>([])
 
     var isBlown: Bool { left.withLock { $0 == 0 } }
     /// Records that were written.
@@ -46,12 +48,14 @@ struct FusedTapJournal: TapJournal {
         try await journal.tapEntries(of: charge, attempt: attempt)
     }
     func tapEntries(ofPayment payment: String) async throws(JournalError) -> [TapEntry] {
-        try await journal.tapEntries(ofPayment: payment)
+        if fuse.unreadable.withLock({ $0.contains(payment) }) { throw .corrupt(detail: "changed by somebody") }
+        return try await journal.tapEntries(ofPayment: payment)
     }
     func tapPayments(with kind: String, without other: String) async throws(JournalError) -> [String] {
         try await journal.tapPayments(with: kind, without: other)
     }
     func tapVouchers() async throws(JournalError) -> [TapVoucher] { try await journal.tapVouchers() }
+    func forget(vouchers passes: [String]) async throws(JournalError) { try await journal.forget(vouchers: passes) }
 }
 
 struct FusedArchive: ChargeArchive {

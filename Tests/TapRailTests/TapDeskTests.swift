@@ -109,7 +109,13 @@ struct TapDeskTests {
         logger.logLevel = .critical
         let clock = stall.clock.terminalClock
         let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
-        let station = TapStation(radio: stall.air, journal: journal, clock: clock, logger: logger)
+        let station = TapStation(
+            radio: stall.air,
+            journal: journal,
+            clock: clock,
+            logger: logger,
+            isClockSet: { false }
+        )
         let network = parts.network
         let transport = InProcessAcquirer(parts.acquirer) { network.isUp }
         let taps = TapDesk(
@@ -377,6 +383,19 @@ struct TapDeskTests {
             _ = try await taps.save(form, replacing: 2, by: .staff(name: "test"))
             let changed = await shift.station.status.tagURI
             #expect(changed != nil && changed != first.withLock { $0 })
+        }
+    }
+
+    @Test func aTerminalWhoseTimeTheAcquirerHasCheckedTakesVouchersUntilSomebodySetsTheClock() async throws {
+        let parts = try parts()
+        try await open(parts) { shift, taps in
+            _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
+            try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
+            #expect(await shift.station.isClockSet)
+            parts.stall.clock.setWall(by: .seconds(500))
+            #expect(await shift.station.isClockSet)
+            parts.stall.clock.setWall(by: .seconds(500))
+            #expect(await shift.station.isClockSet == false)
         }
     }
 }

@@ -314,6 +314,8 @@ public actor TapDesk {
                 return await refresh(false)
             }
             await station.note(online: true)
+            // The proof that the keys are ours names the time, and the acquirer refuses one that is off.
+            await station.noteClockChecked()
             await keep(certificate, trusted, at: settings.acquirerURL)
             hindrance = nil
             return await refresh(true)

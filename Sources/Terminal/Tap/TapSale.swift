@@ -4,8 +4,10 @@ import TapProtocol
 
 /// What a sale needs of the station it belongs to.
 protocol TapSaleHost: Sendable {
-    /// Whether the acquirer answered when it was asked last.
-    func isOnline() async -> Bool
+    /// How the acquirer answered a moment ago; nil where nobody asked it lately.
+    func reachability() async -> Bool?
+    /// Whether the acquirer answers now. Bounded in time.
+    func confirmOnline() async -> Bool
     /// What the terminal risks on vouchers, and has taken of them.
     func voucherBook() async -> VoucherBook
     /// The acquirer answered, or did not.
@@ -50,8 +52,7 @@ actor TapSale: TapLink.Owner {
         let link: LinkID
         let sid: [UInt8]
         let accept: Signed<PaymentAcceptance>
-        let mode: PaymentClaim.Mode
-        let isTerminalOnline: Bool
+        let pass: Signed<PaymentPass>
     }
 
     nonisolated let name: TapStory.Name
@@ -258,20 +259,12 @@ actor TapSale: TapLink.Owner {
     /// True once `records` are on disk.
     func keep(_ records: [TapRecord]) async -> Bool {
         guard !records.isEmpty else { return true }
-        let spend = story.accepted?.accept.payload.spend
         let isTaken = records.contains {
             if case .claimed = $0 { true } else if case .promised = $0 { true } else { false }
         }
-        let accept = story.accepted?.accept
-        let entry =
-            isTaken
-            ? spend.flatMap { spend in
-                accept.map {
-                    VoucherBook.Entry(counter: spend.counter, spentAfter: spend.spentAfter, acceptHash: $0.hash)
-                }
-            } : nil
+        let spend = isTaken ? story.accepted.flatMap { TapArchive.Spend($0.accept, $0.pass) } : nil
         do throws(JournalError) {
-            try await tools.archive.keep(records, of: name, spend: entry, passID: spend?.passID)
+            try await tools.archive.keep(records, of: name, spend: spend)
         } catch {
             tools.logger.critical(
                 "the journal does not take what happened over BLE",
