@@ -54,6 +54,7 @@ let package = Package(
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CLinuxFramebuffer"),
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CClock"),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
@@ -144,9 +145,8 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay", "WebSocket",
-                "Journal",
-                "Net", "WebServer", "Screen",
+                "CClock", "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay", "WebSocket",
+                "Journal", "Net", "WebServer", "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],

@@ -29,6 +29,11 @@ extension Console {
                 "offlineHours": .integer(Int64(set.offline.maximumHours)),
                 "shortCodeAboveMinor": .integer(set.shortCodeAboveMinorUnits ?? 0),
                 "light": Self.light(status.light), "waiting": .integer(Int64(status.waiting)),
+                "notices": .array(
+                    status.notices.map { notice in
+                        JSON.object(["message": .string(notice.message), "action": .string(notice.action)])
+                    }
+                ),
                 "version": .integer(Int64(stored.version)),
             ]).text
         )
@@ -91,6 +96,7 @@ extension Console {
         form.offlineTotalMinor = fields.integer("offlineTotalMinor")
         form.offlineHours = fields.integer("offlineHours")
         form.shortCodeAboveMinor = fields.integer("shortCodeAboveMinor")
+        form.renewsTag = fields.bool("renewTag")
         let password = fields.optionalText("password", limit: 1000)
         let version = fields.integer("version")
         try fields.finish()
@@ -106,7 +112,11 @@ extension Console {
         } catch {
             await entrance.audit("charge.take-back", "refused", id.rawValue, by: Self.staff, from: request.peerAddress)
             let reason = error.reason
-            let status = error == .unclear ? 503 : 409
+            let status =
+                switch error {
+                case .unclear, .unrecorded: 503
+                default: 409
+                }
             throw Problem(status, reason.code, reason.message, reason.action)
         }
         await entrance.audit("charge.take-back", "ok", id.rawValue, by: Self.staff, from: request.peerAddress)

@@ -72,11 +72,22 @@ extension Journal {
         }
     }
 
-    /// What is known of every voucher that was ever taken here.
+    /// What is known of every voucher that was taken here and is not forgotten.
     public func tapVouchers() async throws(JournalError) -> [TapVoucher] {
         try await reading { db in
             try Row.fetchAll(db, sql: "SELECT pass, body, changed_ms, digest FROM tap_voucher")
                 .map { try TapVoucherRow(checked: $0).voucher }
+        }
+    }
+}
+
+extension Journal {
+    /// Forgets what is known of vouchers, all of it or nothing. Only for those that nobody can pay with any more: one that is
+    /// forgotten too early could be spent twice.
+    /// - Parameter passes: Names as in ``TapVoucher/pass``; those that are not known do no harm.
+    public func forget(vouchers passes: [String]) async throws(JournalError) {
+        try await writing { db in
+            for pass in passes { try db.execute(sql: "DELETE FROM tap_voucher WHERE pass = ?", arguments: [pass]) }
         }
     }
 }

@@ -95,6 +95,17 @@ extension Charge {
                 )
             }
         }
+        if let payment = attempts.first(where: { $0.isOpen && $0.rail == .tap && $0.claim?.isMade == true })?.offer?
+            .paymentID
+        {
+            return Reason(
+                code: "not_known_yet",
+                message: "The acquirer has not said yet whether the phone’s payment was made. Money may have moved.",
+                action:
+                    "Do not charge again. Have the acquirer look up payment \(Reason.clean(payment)), and go by its "
+                    + "word. The terminal keeps asking; if the acquirer in the settings was changed, set the earlier one again."
+            )
+        }
         return Reason(
             code: "not_known_yet",
             message: "Nobody could say yet whether this was paid. Money may have moved.",

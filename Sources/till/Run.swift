@@ -99,7 +99,13 @@ struct Run: AsyncParsableCommand {
             BluetoothCentral(adapter: configuration.bluetoothAdapter, valueLimit: 510),
             clock: clock
         )
-        let station = TapStation(radio: radio, journal: journal, clock: clock, logger: logger)
+        let station = TapStation(
+            radio: radio,
+            journal: journal,
+            clock: clock,
+            logger: logger,
+            isClockSet: { MachineClock.isSet() }
+        )
         let taps = TapDesk(
             journal: journal,
             desk: desk,

@@ -94,6 +94,20 @@ struct ChargeStoryTests {
         #expect(charge.state == .succeeded && !charge.isLate)
     }
 
+    /// Nobody but the acquirer ends it, so staff are told whom to ask and for what.
+    @Test func aTapOfWhichNobodyKnowsTheEndNamesThePaymentThatTheAcquirerIsAskedFor() {
+        var charge = Charge.example()
+        let tap = Offer(paymentID: "019ab697-e800-791a-b5fd-49dd46939c7d", link: nil, expiresAt: nil)
+        for event: Charge.Event in [
+            .attemptStarted(attempt: 1, rail: .tap), .sending(attempt: 1), .offered(attempt: 1, offer: tap),
+            .claimWanted(attempt: 1, tipMinorUnits: 0), .claimed(attempt: 1), .silent(attempt: 1, reason: "x"),
+            .released(by: .staff(name: "Ada")),
+        ] { _ = charge.handle(event) }
+        #expect(charge.state == .unknown)
+        #expect(charge.reason?.code == "not_known_yet")
+        #expect(charge.reason?.action.contains(tap.paymentID) == true)
+    }
+
     @Test func cancelIsARequestAndThePaymentWins() {
         var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
         #expect(charge.handle(.cancelRequested(by: .customer)) == [.withdraw(1)])

@@ -27,6 +27,14 @@ actor Bank {
     var refusesRepeats = false
     var syncVerdict = TapSyncAnswer.Verdict.settled
     private(set) var uploads: [[PaymentID]] = []
+    /// Payments of which it says in an upload that it does not know yet.
+    var undecided: Set<PaymentID> = []
+    /// Payments for which it refuses the whole upload that they are in.
+    var indigestible: Set<PaymentID> = []
+    /// Payments at which it falls silent.
+    var stunning: Set<PaymentID> = []
+    /// How often it was asked for its keys.
+    private(set) var keyQuestions = 0
     private let now: @Sendable () -> Int
 
     init(now: @escaping @Sendable () -> Int) throws {
@@ -116,10 +124,22 @@ extension Bank: TapAcquirer {
         return answer(.receipt(signed))
     }
 
-    func synchronise(_ bundles: [TapBundle], isClockSet: Bool) -> [TapSyncAnswer]? {
-        guard reachesTerminal else { return nil }
-        uploads.append(bundles.map(\.request.payload.paymentID))
-        return bundles.map { bundle in
+    func synchronise(_ bundles: [TapBundle], isClockSet: Bool) -> TapSyncWord {
+        guard reachesTerminal else { return .unreachable(reason: "no network") }
+        let told = bundles.map(\.request.payload.paymentID)
+        uploads.append(told)
+        if told.contains(where: indigestible.contains) { return .refused(code: "malformed") }
+        if told.contains(where: stunning.contains) { return .noAnswer(reason: "silence") }
+        let answers = bundles.map { bundle in
+            if undecided.contains(bundle.request.payload.paymentID) {
+                return TapSyncAnswer(
+                    paymentID: bundle.request.payload.paymentID,
+                    acceptHash: bundle.accept.hash,
+                    verdict: .waiting,
+                    isPaid: false,
+                    receipt: nil
+                )
+            }
             var receipt: Signed<PaymentReceipt>?
             if [.settled, .late, .duplicate].contains(syncVerdict), case .receipt(let done)? = try? run(bundle) {
                 receipt = done
@@ -132,6 +152,7 @@ extension Bank: TapAcquirer {
                 receipt: receipt
             )
         }
+        return .answers(answers)
     }
 
     func keys(issuer: String) -> GatewayKeys? { reachesTerminal ? trusted : nil }

@@ -11,6 +11,13 @@ final class Fuse: Sendable {
     /// - Parameter records: Nil for a fuse that holds.
     init(after records: Int? = nil) { left = Mutex(records) }
 
+    /// Kinds of what happened over BLE that the disk does not take now.
+    let refusedKinds = Mutex<Set<String>>([])
+    /// Whether the disk takes what happens to charges.
+    let refusesCharges = Mutex(false)
+    /// Payments over BLE whose entries cannot be read.
+    let unreadable = Mutex<Set<String>>([])
+
     var isBlown: Bool { left.withLock { $0 == 0 } }
     /// Records that were written.
     var records: Int { count.withLock { $0 } }
@@ -31,6 +38,9 @@ struct FusedTapJournal: TapJournal {
 
     func append(_ entries: [TapEntry], vouchers: [TapVoucher]) async throws(JournalError) {
         try fuse.pass()
+        if entries.contains(where: { entry in fuse.refusedKinds.withLock { $0.contains(entry.kind) } }) {
+            throw .diskFull
+        }
         try await journal.append(entries, vouchers: vouchers)
         fuse.burn()
     }
@@ -38,12 +48,14 @@ struct FusedTapJournal: TapJournal {
         try await journal.tapEntries(of: charge, attempt: attempt)
     }
     func tapEntries(ofPayment payment: String) async throws(JournalError) -> [TapEntry] {
-        try await journal.tapEntries(ofPayment: payment)
+        if fuse.unreadable.withLock({ $0.contains(payment) }) { throw .corrupt(detail: "changed by somebody") }
+        return try await journal.tapEntries(ofPayment: payment)
     }
     func tapPayments(with kind: String, without other: String) async throws(JournalError) -> [String] {
         try await journal.tapPayments(with: kind, without: other)
     }
     func tapVouchers() async throws(JournalError) -> [TapVoucher] { try await journal.tapVouchers() }
+    func forget(vouchers passes: [String]) async throws(JournalError) { try await journal.forget(vouchers: passes) }
 }
 
 struct FusedArchive: ChargeArchive {
@@ -60,6 +72,7 @@ struct FusedArchive: ChargeArchive {
     }
     func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
         try fuse.pass()
+        if fuse.refusesCharges.withLock({ $0 }) { throw .diskFull }
         try await journal.append(event, to: charge, at: time)
         fuse.burn()
     }

@@ -1,5 +1,6 @@
 import Payments
 import Sandbox
+import Synchronization
 import TapProtocol
 import Terminal
 import Testing
@@ -303,5 +304,30 @@ struct RaceTests {
             try await shift.until("anna hears it") { stall.outcome("anna") != nil || stall.heardOtherPaid("anna") }
         }
         #expect(await stall.bank.executions == 0)
+    }
+
+    /// A phone gives up after two seconds without an answer to its accept.
+    @Test func aPhoneIsAnsweredWhileTheJournalDoesNotTakeAnothersClaim() async throws {
+        let stall = try Stall()
+        let fuse = Fuse()
+        fuse.refusedKinds.withLock { $0 = ["claimed"] }
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(4))))
+        try stall.phone("ben", user: PhoneUser(answer: .accept(after: .milliseconds(4_600))))
+        try await stall.run(fuse: fuse) { shift in
+            let id = try await shift.charge()
+            try await shift.until("both have agreed") {
+                ["anna", "ben"].allSatisfy { name in
+                    stall.heard(name).contains { if case .accepted = $0 { true } else { false } }
+                }
+            }
+            try await shift.until("one of them is held", within: .milliseconds(900)) {
+                ["anna", "ben"].contains { name in
+                    stall.heard(name).contains { if case .heard(.hold) = $0 { true } else { false } }
+                }
+            }
+            fuse.refusedKinds.withLock { $0 = [] }
+            try await shift.until(id, is: .succeeded, within: .seconds(20))
+        }
+        #expect(await stall.bank.executions == 1)
     }
 }

@@ -23,6 +23,8 @@ final class Stall: Sendable {
     private let arrivals = AsyncStream.makeStream(of: (String, TapPhone).self)
     var settings: TapSettings { stored.withLock { $0 } }
     private let stored: Mutex<TapSettings>
+    /// Whether the machine's clock was set by somebody who knows the time.
+    let machineClock = Mutex(true)
 
     init(
         _ change: (inout TapSettings) -> Void = { _ in },
@@ -67,6 +69,7 @@ final class Stall: Sendable {
         scan: (any RailDriver)? = nil,
         wallet: (any TapWalletGateway)? = nil,
         fuse: Fuse = Fuse(),
+        uploadLimit: Int = 16,
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
         let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
@@ -82,7 +85,9 @@ final class Stall: Sendable {
             radio: air,
             journal: FusedTapJournal(journal: journal, fuse: fuse),
             clock: clock.terminalClock,
-            logger: logger
+            logger: logger,
+            isClockSet: { self.machineClock.withLock { $0 } },
+            uploadLimit: uploadLimit
         )
         let certificate = try await bank.certify(keys)
         await station.serve(desk)
@@ -170,9 +175,13 @@ final class Stall: Sendable {
     func run(
         scan: (any RailDriver)? = nil,
         wallet: (any TapWalletGateway)? = nil,
+        fuse: Fuse = Fuse(),
+        uploadLimit: Int = 16,
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
-        try await play { try await self.open(scan: scan, wallet: wallet, body) }
+        try await play {
+            try await self.open(scan: scan, wallet: wallet, fuse: fuse, uploadLimit: uploadLimit, body)
+        }
     }
 
     private func live(_ name: String, _ phone: TapPhone) async {
@@ -218,6 +227,11 @@ struct Shift: Sendable {
     }
 
     func state(_ id: ChargeID) async throws -> Charge.State { try await desk.charge(id).charge.state }
+    /// The name of the charge's payment over BLE.
+    func payment(_ id: ChargeID) async throws -> TapProtocol.PaymentID {
+        let offer = try await snapshot(id).attempts.first { $0.rail == .tap }?.offer
+        return try #require(offer.flatMap { PaymentID($0.paymentID) })
+    }
     func snapshot(_ id: ChargeID) async throws -> Charge { try await desk.charge(id).charge }
 
     struct TooLong: Error, CustomStringConvertible {

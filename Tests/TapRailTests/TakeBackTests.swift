@@ -1,5 +1,6 @@
 import Payments
 import Sandbox
+import Synchronization
 import TapProtocol
 import Terminal
 import Testing
@@ -44,6 +45,30 @@ struct TakeBackTests {
             try await shift.desk.takeBack(id, by: shift.station)
             #expect(try await shift.snapshot(id).isGivenBack)
         }
+    }
+
+    /// - Parameter isOfCharge: Which of the two writes fails: of the charge, or of what happened over BLE.
+    @Test(arguments: [true, false])
+    func moneyThatWentBackAndIsNotWrittenDownIsSaidSoAndGoesBackOnce(isOfCharge: Bool) async throws {
+        let stall = try Stall()
+        let fuse = Fuse()
+        try stall.phone("anna")
+        try await stall.run(fuse: fuse) { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            fuse.refusesCharges.withLock { $0 = isOfCharge }
+            fuse.refusedKinds.withLock { $0 = isOfCharge ? [] : ["given-back"] }
+            await #expect(throws: TakeBackRefusal.unrecorded(isOfCharge ? nil : .diskFull)) {
+                try await shift.desk.takeBack(id, by: shift.station)
+            }
+            #expect(try await shift.snapshot(id).isGivenBack == false)
+            fuse.refusesCharges.withLock { $0 = false }
+            fuse.refusedKinds.withLock { $0 = [] }
+            try await shift.desk.takeBack(id, by: shift.station)
+            #expect(try await shift.snapshot(id).isGivenBack)
+        }
+        #expect(await stall.bank.paid == 0)
+        #expect(await stall.bank.voided.count == 1)
     }
 
     @Test func aPaymentThatWasVoidedElsewhereIsBookedAsPaidAndGivenBack() async throws {

@@ -109,7 +109,13 @@ struct TapDeskTests {
         logger.logLevel = .critical
         let clock = stall.clock.terminalClock
         let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
-        let station = TapStation(radio: stall.air, journal: journal, clock: clock, logger: logger)
+        let station = TapStation(
+            radio: stall.air,
+            journal: journal,
+            clock: clock,
+            logger: logger,
+            isClockSet: { false }
+        )
         let network = parts.network
         let transport = InProcessAcquirer(parts.acquirer) { network.isUp }
         let taps = TapDesk(
@@ -313,6 +319,83 @@ struct TapDeskTests {
             }
             #expect(await taps.validate(form).keys.sorted() == [named])
             #expect(await taps.validate(Self.form).isEmpty)
+        }
+    }
+
+    private func light(_ shift: Shift) async -> String? {
+        if case .hindered(let reason) = await shift.station.status.light { reason.code } else { nil }
+    }
+
+    @Test(arguments: [
+        (#""mode":"near""#, #""mode":"orbit""#, "mode"), (#""tips":{"#, #""tips":7,"tapsOfOld":{"#, "tips"),
+        ("{", "[", "settings"),
+    ])
+    func settingsThatAreNotUnderstoodOfferNothingAndStopNothing(old: String, new: String, named: String) async throws {
+        let parts = try parts()
+        try await open(parts) { shift, taps in
+            var form = Self.form
+            form.mode = "near"
+            _ = try await taps.save(form, replacing: 0, by: .staff(name: "test"))
+            try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
+            let stored = try #require(try await shift.journal.document("tap"))
+            let text = String(decoding: stored.bytes, as: UTF8.self)
+            let place = try #require(text.range(of: old))
+            let changed = text.replacingCharacters(in: place, with: new)
+            _ = try await shift.journal.setDocument(
+                "tap",
+                Array(changed.utf8),
+                expecting: .any,
+                by: .terminal,
+                at: stored.changedAt
+            )
+        }
+        try await open(parts) { shift, taps in
+            #expect(await light(shift) == "settings_not_understood")
+            if case .hindered(let reason) = await shift.station.status.light {
+                #expect(reason.message.contains(named))
+            }
+            let version = try #require(await taps.current?.version)
+            _ = try await taps.save(Self.form, replacing: version, by: .staff(name: "test"))
+            try await shift.until("it is ready again") { await shift.station.status.light == .ready }
+        }
+    }
+
+    @Test func aStickersTagHoldsOverRestartsUntilItIsChangedInTheSettings() async throws {
+        let parts = try parts()
+        var form = Self.form
+        form.mode = "tagged"
+        let tagged = form
+        let first = Mutex<String?>(nil)
+        try await open(parts) { shift, taps in
+            _ = try await taps.save(tagged, replacing: 0, by: .staff(name: "test"))
+            try await shift.until("the tag is there") { await shift.station.status.tagURI != nil }
+            let uri = await shift.station.status.tagURI
+            first.withLock { $0 = uri }
+        }
+        parts.stall.clock.advance(by: .seconds(2 * 86_400))
+        try await open(parts) { shift, taps in
+            #expect(await shift.station.status.tagURI == first.withLock { $0 })
+            var form = TapForm()
+            form.openThreshold = -70
+            _ = try await taps.save(form, replacing: 1, by: .staff(name: "test"))
+            #expect(await shift.station.status.tagURI == first.withLock { $0 })
+            form.renewsTag = true
+            _ = try await taps.save(form, replacing: 2, by: .staff(name: "test"))
+            let changed = await shift.station.status.tagURI
+            #expect(changed != nil && changed != first.withLock { $0 })
+        }
+    }
+
+    @Test func aTerminalWhoseTimeTheAcquirerHasCheckedTakesVouchersUntilSomebodySetsTheClock() async throws {
+        let parts = try parts()
+        try await open(parts) { shift, taps in
+            _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
+            try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
+            #expect(await shift.station.isClockSet)
+            parts.stall.clock.setWall(by: .seconds(500))
+            #expect(await shift.station.isClockSet)
+            parts.stall.clock.setWall(by: .seconds(500))
+            #expect(await shift.station.isClockSet == false)
         }
     }
 }

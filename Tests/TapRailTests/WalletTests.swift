@@ -94,10 +94,21 @@ struct WalletTests {
         func ask(_ attempt: AttemptLink) async { await inner.ask(attempt) }
     }
 
+    private typealias Opening = @Sendable (@escaping @Sendable (Shift) async throws -> Void) async throws -> Void
+
     private func play(
         _ stall: Stall,
         swallowing desk: DeskLine? = nil,
         _ body: @escaping @Sendable (Shift) async throws -> Void
+    ) async throws {
+        try await playing(stall, swallowing: desk) { open in try await stall.play { try await open(body) } }
+    }
+
+    /// - Parameter body: Opens the terminal with gateway and wallets, as often as it likes.
+    private func playing(
+        _ stall: Stall,
+        swallowing desk: DeskLine?,
+        _ body: @escaping @Sendable (@escaping Opening) async throws -> Void
     ) async throws {
         let configuration = GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")
         let gateway = Gateway(GatewayState(configuration: configuration), clock: stall.wall)
@@ -129,11 +140,13 @@ struct WalletTests {
         try await withThrowingTaskGroup { group in
             group.addTask { try await gateway.run() }
             defer { group.cancelAll() }
-            if let desk {
-                let silent = SilentGateway(inner: wallet, desk: desk)
-                try await stall.run(scan: Overheard(inner: scan, desk: desk), wallet: silent, body)
-            } else {
-                try await stall.run(scan: scan, wallet: wallet, body)
+            try await body { work in
+                if let desk {
+                    let silent = SilentGateway(inner: wallet, desk: desk)
+                    try await stall.open(scan: Overheard(inner: scan, desk: desk), wallet: silent, work)
+                } else {
+                    try await stall.open(scan: scan, wallet: wallet, work)
+                }
             }
         }
     }
@@ -208,5 +221,43 @@ struct WalletTests {
                 #expect(charge.surplusAttempts.isEmpty)
             }
         }
+    }
+
+    /// Money may be moving for the signatures: a phone that hears "time is up" then would sign again elsewhere.
+    @Test func aTerminalThatStartsAgainLongAfterTheSignaturesWaitsForTheGatewaysWord() async throws {
+        let stall = try Stall()
+        let desk = DeskLine()
+        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        let charge = Mutex<ChargeID?>(nil)
+        let scan = ScriptedRail(.scan)
+        try await playing(stall, swallowing: desk) { open in
+            try await stall.play {
+                try await open { shift in
+                    let id = try await shift.charge()
+                    charge.withLock { $0 = id }
+                    try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
+                    await desk.report(.processing)
+                }
+                stall.clock.advance(by: .seconds(300))
+                try await stall.open(scan: scan) { shift in
+                    let id = try #require(charge.withLock { $0 })
+                    try await shift.passes(.seconds(5))
+                    let tap = try await shift.snapshot(id).attempts.first { $0.rail == .tap }
+                    #expect(tap?.isOpen == true)
+                    let link = try #require(scan.link(id))
+                    let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+                    await link.record(.reported(attempt: link.id, report: .succeeded(evidence)))
+                    try await shift.until(id, is: .succeeded, within: .seconds(20))
+                    try await shift.until("nothing of it is open") {
+                        try await shift.snapshot(id).attempts.allSatisfy { !$0.isOpen }
+                    }
+                }
+            }
+        }
+        #expect(
+            !stall.heard("anna").contains {
+                if case .heard(.cancelledByTerminal) = $0 { true } else { false }
+            }
+        )
     }
 }

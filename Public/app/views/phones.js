@@ -59,6 +59,7 @@ function standing(place, saved) {
   if (light?.state === "ready") lines.push(notice("good", t("phones.ready")));
   if (light?.state === "hindered") lines.push(notice("bad", light.message, light.action));
   if (waiting > 0) lines.push(notice("plain", t("phones.waiting", { count: waiting }), t("phones.waitingHelp")));
+  for (const { message, action } of saved.notices ?? []) lines.push(notice("bad", message, action));
   refill(place, lines);
 }
 

@@ -20,14 +20,20 @@ public struct Reassembler: Sendable {
     private var failure: FramingError?
     /// 2048 to 4096.
     public let messageBytes: Int
+    private let fragmentGap: Duration
 
     /// A value outside the range of the profile becomes the nearest inside.
-    public init(messageBytes: Int = Framing.maximumMessageBytes) {
+    /// - Parameter fragmentGap: The longest time between two fragments of a message.
+    public init(
+        messageBytes: Int = Framing.maximumMessageBytes,
+        fragmentGap: Duration = Framing.fragmentGap
+    ) {
+        self.fragmentGap = fragmentGap
         self.messageBytes = min(max(messageBytes, Framing.minimumMessageBytes), Framing.maximumMessageBytes)
     }
 
     /// When the next fragment must have come, on the clock of `receive(_:at:)`; nil while no message is open.
-    public var deadline: Duration? { open.map { $0.lastFragmentAt + Framing.fragmentGap } }
+    public var deadline: Duration? { open.map { $0.lastFragmentAt + fragmentGap } }
 
     /// Takes one attribute value.
     /// - Parameter now: The time since any fixed moment, on a clock that never steps back.

@@ -25,6 +25,15 @@ public struct TapThresholds: Sendable, Hashable, Codable {
 
     public init() {}
 
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        try container.read(.tap, into: &tap)
+        try container.read(.tapLoss, into: &tapLoss)
+        try container.read(.near, into: &near)
+        try container.read(.open, into: &open)
+        try container.read(.tagged, into: &tagged)
+    }
+
     public func limit(_ mode: TapMode) -> Int {
         switch mode {
         case .tap: tap

@@ -71,6 +71,19 @@ public struct TapSyncAnswer: Sendable, Equatable {
     }
 }
 
+/// What the acquirer made of one upload of payments that were taken offline.
+public enum TapSyncWord: Sendable, Equatable {
+    case answers([TapSyncAnswer])
+    /// A "no" to this upload as it is, for good: one of its payments may be why, the others may be taken without it.
+    case refused(code: String)
+    /// A "no" for now, or to the terminal and not to what it brings. Nothing happened.
+    case notNow(code: String)
+    /// It may have arrived.
+    case noAnswer(reason: String)
+    /// No byte left the terminal.
+    case unreachable(reason: String)
+}
+
 /// The acquirer as the Tap rail needs it: one account at one address. No call throws; each ends when its task is cancelled.
 public protocol TapAcquirer: Sendable {
     /// Where it is: payments made elsewhere are not asked about here.
@@ -80,8 +93,8 @@ public protocol TapAcquirer: Sendable {
     func status(of payment: PaymentID) async -> TapWord
     /// Takes a payment back: one that is paid is given back, one that is unknown can never be paid after.
     func void(_ payment: PaymentID) async -> TapWord
-    /// Nil where no usable answer came.
-    func synchronise(_ bundles: [TapBundle], isClockSet: Bool) async -> [TapSyncAnswer]?
+    /// Tells of payments that were taken offline; the same may be told as often as is needed.
+    func synchronise(_ bundles: [TapBundle], isClockSet: Bool) async -> TapSyncWord
     /// Its keys as they are now; nil where no usable answer came.
     func keys(issuer: String) async -> GatewayKeys?
     /// A certificate for the terminal's keys.

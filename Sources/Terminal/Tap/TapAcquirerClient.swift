@@ -55,20 +55,22 @@ public struct TapAcquirerClient: TapAcquirer {
         } catch { return TapWord(error) }
     }
 
-    public func synchronise(_ bundles: [TapBundle], isClockSet: Bool) async -> [TapSyncAnswer]? {
+    public func synchronise(_ bundles: [TapBundle], isClockSet: Bool) async -> TapSyncWord {
         let items = bundles.map { SyncItem.bundle($0.handedIn, isClockSet: isClockSet) }
         do throws(AcquirerError) {
-            return try await account.call({ client throws(AcquirerError) in try await client.sync(items) }).map {
-                answer in
-                TapSyncAnswer(
-                    paymentID: answer.paymentID,
-                    acceptHash: answer.acceptHash,
-                    verdict: answer.verdict.inTheRailsWords,
-                    isPaid: answer.isPaid,
-                    receipt: answer.receipt
-                )
-            }
-        } catch { return nil }
+            let answers = try await account.call({ client throws(AcquirerError) in try await client.sync(items) })
+            return .answers(
+                answers.map { answer in
+                    TapSyncAnswer(
+                        paymentID: answer.paymentID,
+                        acceptHash: answer.acceptHash,
+                        verdict: answer.verdict.inTheRailsWords,
+                        isPaid: answer.isPaid,
+                        receipt: answer.receipt
+                    )
+                }
+            )
+        } catch { return TapSyncWord(error) }
     }
 
     public func keys(issuer: String) async -> GatewayKeys? {
@@ -123,6 +125,26 @@ extension SyncAnswer.Verdict {
         case .refused: .refused
         case .waiting: .waiting
         }
+    }
+}
+
+extension TapSyncWord {
+    /// Only a "no" to what the upload carries is one: else every payment in it would be tried by itself for nothing.
+    fileprivate init(_ error: AcquirerError) {
+        self =
+            switch error {
+            case .invalid(let field, let message): .refused(code: Reason.clean("\(field): \(message)"))
+            case .refused(let refusal):
+                switch refusal.code {
+                case .malformed, .bundleRefused, .paymentChanged, .paymentClosed, .attemptTooLow, .railNotExecuted:
+                    .refused(code: refusal.code.rawValue)
+                default: .notNow(code: refusal.code.rawValue)
+                }
+            case .notNow(let refusal, _): .notNow(code: refusal.code.rawValue)
+            case .signedOut: .notNow(code: "signed_out")
+            case .notSent(let reason): .unreachable(reason: reason)
+            case .noAnswer, .unclear: .noAnswer(reason: error.summary)
+            }
     }
 }
 

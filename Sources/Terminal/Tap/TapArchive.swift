@@ -10,6 +10,8 @@ public protocol TapJournal: Sendable {
     func tapEntries(ofPayment payment: String) async throws(JournalError) -> [TapEntry]
     func tapPayments(with kind: String, without other: String) async throws(JournalError) -> [String]
     func tapVouchers() async throws(JournalError) -> [TapVoucher]
+    /// Forgets what is known of vouchers.
+    func forget(vouchers passes: [String]) async throws(JournalError)
 }
 
 extension Journal: TapJournal {}
@@ -162,8 +164,7 @@ struct TapArchive: Sendable {
     func keep(
         _ records: [TapRecord],
         of story: TapStory.Name,
-        spend: VoucherBook.Entry? = nil,
-        passID: [UInt8]? = nil
+        spend: Spend? = nil
     ) async throws(JournalError) {
         let now = clock.wallTime()
         let entries = records.map { record in
@@ -176,15 +177,40 @@ struct TapArchive: Sendable {
                 at: now
             )
         }
-        var vouchers: [TapVoucher] = []
-        if let spend, let passID {
-            let body: CBORMap = [
-                1: .integer(spend.counter), 2: .integer(spend.spentAfter), 3: .bytes(spend.acceptHash.bytes),
-            ]
-            vouchers = [TapVoucher(pass: passID.hexadecimal, body: CBOR.map(body).encoded)]
-        }
-        try await journal.append(entries, vouchers: vouchers)
+        try await journal.append(entries, vouchers: spend.map { [$0.voucher] } ?? [])
     }
+
+    /// A voucher's spend that was taken, and when the voucher ends.
+    struct Spend: Sendable {
+        let voucher: TapVoucher
+
+        /// Nil where no voucher pays.
+        init?(_ accept: Signed<PaymentAcceptance>, _ pass: Signed<PaymentPass>) {
+            guard let spend = accept.payload.spend else { return nil }
+            let body: CBORMap = [
+                1: .integer(spend.counter), 2: .integer(spend.spentAfter), 3: .bytes(accept.hash.bytes),
+                4: .integer(pass.payload.notAfterSeconds),
+            ]
+            voucher = TapVoucher(pass: spend.passID.hexadecimal, body: CBOR.map(body).encoded)
+        }
+    }
+
+    /// Forgets vouchers that ended so long ago that no clock lets them through any more: check A1 refuses them by their own
+    /// time. What was taken of them stays in the payments.
+    func forgetEndedVouchers() async throws(JournalError) {
+        let limit = clock.wallTime().secondsSince1970 - Self.voucherMemorySeconds
+        let ended = try await journal.tapVouchers().filter { voucher in
+            // One of an earlier version does not say when it ends, and stays.
+            guard case .map(let map)? = try? CBOR(decoding: voucher.body), let end = map[4]?.asInteger else {
+                return false
+            }
+            return Int64(end) < limit
+        }
+        if !ended.isEmpty { try await journal.forget(vouchers: ended.map(\.pass)) }
+    }
+
+    /// A week more than a voucher lives: a clock that was wrong by days does no harm.
+    static let voucherMemorySeconds: Int64 = 604_800
 
     /// The last payment of an attempt; nil where none was ever made.
     func story(of charge: ChargeID, attempt: Attempt.ID) async throws(JournalError) -> TapStory? {
@@ -195,15 +221,35 @@ struct TapArchive: Sendable {
         try TapStory(entries: try await journal.tapEntries(ofPayment: payment.description))
     }
 
-    /// Payments that were taken offline and whose end the acquirer has not said, oldest first.
-    func unsettled() async throws(JournalError) -> [TapStory] {
+    /// What was taken offline and is not over.
+    struct Unsettled: Sendable {
+        /// Oldest first.
         var stories: [TapStory] = []
+        /// Names of payments whose entries cannot be read: nobody can say what they are about.
+        var unreadable: [String] = []
+
+        var count: Int { stories.count + unreadable.count }
+    }
+
+    /// Payments that were taken offline and whose end the acquirer has not said. One that cannot be read holds back no other.
+    func unsettled() async throws(JournalError) -> Unsettled {
+        var found = Unsettled()
         for payment in try await journal.tapPayments(with: "promised", without: "done") {
-            if let story = try TapStory(entries: try await journal.tapEntries(ofPayment: payment)) {
-                stories.append(story)
+            do throws(JournalError) {
+                let entries = try await journal.tapEntries(ofPayment: payment)
+                guard let story = try TapStory(entries: entries), story.bundle != nil else {
+                    found.unreadable.append(payment)
+                    continue
+                }
+                found.stories.append(story)
+            } catch {
+                switch error {
+                case .corrupt, .fromNewerVersion: found.unreadable.append(payment)
+                default: throw error
+                }
             }
         }
-        return stories
+        return found
     }
 
     /// Whether a claim was made whose end is not known.

@@ -29,6 +29,7 @@ public actor TapDesk {
     private let turn = Turnstile()
     private static let document = "tap"
     private static let certificateDocument = "tap-certificate"
+    private static let tagDocument = "tap-tag"
     private static let passwordName = "tap-acquirer-password"
 
     /// Nil before ``load()``.
@@ -36,8 +37,8 @@ public actor TapDesk {
     private var acquirer: (any TapAcquirer)?
     private var keys: TapTerminalKeys?
     private var kept: KeptCertificate?
-    private var tag: TerminalTag?
-    private var tagMadeAt = Duration.zero
+    /// The tag's name: 16 bytes, the same until it is changed in the settings.
+    private var tagID: [UInt8]?
     private var hindrance: Reason?
     private var makeWallet: (@Sendable (_ projectID: String) async -> (any TapWalletGateway)?)?
 
@@ -87,13 +88,27 @@ public actor TapDesk {
         var settings = TapSettings()
         if let stored {
             do { settings = try JSONDecoder().decode(TapSettings.self, from: Data(stored.bytes)) } catch {
-                throw .corrupt(detail: "the Tap settings cannot be read: \(error)")
+                settings.notUnderstood = ["settings"]
             }
+        }
+        if !settings.notUnderstood.isEmpty {
+            logger.error(
+                "stored Tap settings are not understood: no payment is offered to phones until they are saved again",
+                metadata: ["fields": "\(settings.notUnderstood.joined(separator: ", "))"]
+            )
+        }
+        if !settings.timers.corrected.isEmpty {
+            logger.warning(
+                "stored times of Tap are not used as they stand",
+                metadata: ["times": "\(settings.timers.corrected.joined(separator: ", "))"]
+            )
         }
         let password = try await password()
         current = StoredTapSettings(settings: settings, version: stored?.version ?? 0, hasPassword: password != nil)
         keys = try await terminalKeys()
         kept = try await keptCertificate()
+        tagID = try await keptTag()
+
         acquirer = nil
         // Also while Tap is switched off: what is open is followed.
         if let password, !settings.acquirerURL.isEmpty {
@@ -176,6 +191,7 @@ public actor TapDesk {
                 at: clock.wallTime()
             )
             if case .stored = change {
+                if form.renewsTag == true { try await keepTag(Self.freshTag()) }
                 try await load()
                 wake?.yield()
                 if let current { return current }
@@ -249,7 +265,7 @@ public actor TapDesk {
         for await _ in changes where current?.settings.isEnabled == true { return }
     }
 
-    /// Renews the certificate and the tag in time, and tries again while there is none. Runs until cancelled.
+    /// Renews the certificate in time, and tries again while there is none. Runs until cancelled.
     public func run() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         wake = continuation
@@ -298,6 +314,8 @@ public actor TapDesk {
                 return await refresh(false)
             }
             await station.note(online: true)
+            // The proof that the keys are ours names the time, and the acquirer refuses one that is off.
+            await station.noteClockChecked()
             await keep(certificate, trusted, at: settings.acquirerURL)
             hindrance = nil
             return await refresh(true)
@@ -356,7 +374,8 @@ public actor TapDesk {
             message: "The terminal has no certificate of the acquirer that holds now. Charges go on by QR code.",
             action: "Check the acquirer’s settings and the network."
         )
-        let why = settings.isEnabled ? hindrance ?? none : nil
+        let fault = Self.fault(in: settings)
+        let why = fault ?? (settings.isEnabled ? hindrance ?? none : nil)
         guard let acquirer, let kept, kept.acquirerURL == settings.acquirerURL, isOurs(kept, settings) else {
             return await station.use(nil, because: why)
         }
@@ -366,23 +385,64 @@ public actor TapDesk {
                 settings: settings,
                 credentials: TapCredentials(keys: keys, certificate: kept.certificate, trusted: kept.trusted),
                 acquirer: acquirer,
-                tag: freshTag(keys, kept.certificate.payload.merchantName),
+                tag: await tag(keys, kept.certificate.payload.merchantName),
                 wallet: settings.walletProjectID.isEmpty ? nil : await makeWallet?(settings.walletProjectID)
             ),
-            because: isInTime ? nil : why
+            because: isInTime ? fault : why
         )
     }
 
-    /// A new name for the tag each day: nobody is followed by it.
-    private func freshTag(_ keys: TapTerminalKeys, _ name: String) -> TerminalTag? {
-        if let tag, clock.elapsed() - tagMadeAt < .seconds(86_400) { return tag }
-        var generator = SystemRandomNumberGenerator()
-        tag = TerminalTag(
-            tagID: (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
-            terminalKey: keys.agreement.publicKey,
-            name: name
+    /// Why settings of another version offer nothing; nil where all of them is understood.
+    private static func fault(in settings: TapSettings) -> Reason? {
+        guard !settings.notUnderstood.isEmpty else { return nil }
+        return Reason(
+            code: "settings_not_understood",
+            message:
+                "Stored settings of Tap are not understood (\(settings.notUnderstood.joined(separator: ", "))). Charges "
+                + "go on by QR code; payments under way are still followed.",
+            action: "Look through the Tap settings and save them, or update the terminal."
         )
-        tagMadeAt = clock.elapsed()
-        return tag
+    }
+
+    // MARK: - Tag
+
+    private func tag(_ keys: TapTerminalKeys, _ name: String) async -> TerminalTag? {
+        if tagID == nil {
+            let fresh = Self.freshTag()
+            do throws(JournalError) { try await keepTag(fresh) } catch {
+                logger.error(
+                    "the tag is not kept: what is printed now is void after the next start",
+                    metadata: ["error": "\(error)"]
+                )
+                tagID = fresh
+            }
+        }
+        guard let tagID else { return nil }
+        return TerminalTag(tagID: tagID, terminalKey: keys.agreement.publicKey, name: name)
+    }
+
+    private static func freshTag() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    /// Stickers and displays carry it: it outlives every restart.
+    private func keepTag(_ id: [UInt8]) async throws(JournalError) {
+        let body = CBOR.map([1: .bytes(id)]).encoded
+        _ = try await journal.setDocument(
+            Self.tagDocument,
+            body,
+            expecting: .any,
+            by: .terminal,
+            at: clock.wallTime()
+        )
+        tagID = id
+    }
+
+    private func keptTag() async throws(JournalError) -> [UInt8]? {
+        guard let stored = try await journal.document(Self.tagDocument) else { return nil }
+        guard case .map(let map)? = try? CBOR(decoding: stored.bytes), case .bytes(let id)? = map[1], id.count == 16
+        else { return nil }  // Made anew as if there were none.
+        return id
     }
 }

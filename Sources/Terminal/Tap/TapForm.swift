@@ -28,6 +28,8 @@ public struct TapForm: Sendable, Equatable {
     public var offlineHours: Int64?
     /// 0 for never.
     public var shortCodeAboveMinor: Int64?
+    /// Makes a new tag: stickers and codes with the one before are void.
+    public var renewsTag: Bool?
 
     public init() {}
 }
@@ -39,6 +41,8 @@ extension TapForm {
         -> TapSettings
     {
         var settings = stored
+        // Whoever saves has seen what stands there instead.
+        settings.notUnderstood = []
         var errors: [String: Reason] = [:]
         if let isEnabled { settings.isEnabled = isEnabled }
         if let acceptsUnknownSignal { settings.acceptsUnknownSignal = acceptsUnknownSignal }

@@ -30,8 +30,9 @@ actor TapLink {
     private let connection: any TapConnection
     private let timers: TapTimers
     private let clock: TerminalClock
+    private let logger: Logger
     private var fragmenter: Fragmenter
-    private var reassembler = Reassembler()
+    private var reassembler: Reassembler
     private var session: SecureSession?
     private var sent = MessageNumbering()
     private var heard = MessageNumbering()
@@ -70,9 +71,12 @@ actor TapLink {
         _ connection: any TapConnection,
         address: TapSighting.PhoneAddress,
         timers: TapTimers,
-        clock: TerminalClock
+        clock: TerminalClock,
+        logger: Logger
     ) {
         (self.connection, self.address, self.timers, self.clock) = (connection, address, timers, clock)
+        self.logger = logger
+        reassembler = Reassembler(fragmentGap: timers.fragmentGap)
         fragmenter = Fragmenter(fragmentBytes: connection.maximumValueLength)
         (outbox, outgoing) = AsyncStream.makeStream(of: Outgoing.self)
         (openings, opening) = AsyncStream.makeStream(of: Void.self)
@@ -197,6 +201,7 @@ actor TapLink {
     private func put(_ body: TapBody, answering number: Int?) async throws -> Int {
         let own = sent.next()
         let plain = TapMessage(number: own, answers: number, body: body).encoded
+        logger.trace("to the phone", metadata: ["message": "\(CBOR.diagnosis(of: plain))"])
         guard var session else { throw Failure.phone("no session") }
         let message = try session.seal(plain)
         self.session = session
@@ -244,6 +249,7 @@ actor TapLink {
             return end(.control(.closing), because: "a message does not open")
         }
         self.session = session
+        logger.trace("from the phone", metadata: ["message": "\(CBOR.diagnosis(of: plain))"])
         let message: TapMessage
         do throws(MessageError) {
             message = try TapMessage(decoding: plain, from: .phone)

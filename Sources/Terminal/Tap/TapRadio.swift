@@ -140,15 +140,18 @@ public struct TapStatus: Sendable, Hashable {
     public var tagURI: String?
     /// Payments that were taken offline and wait to be sent.
     public var waiting: Int
+    /// What stands in the way of money that was taken offline, besides a missing network.
+    public var notices: [Reason]
 
     public init(
         light: Light = .off,
         phones: Int = 0,
         shortCode: String? = nil,
         tagURI: String? = nil,
-        waiting: Int = 0
+        waiting: Int = 0,
+        notices: [Reason] = []
     ) {
         (self.light, self.phones, self.shortCode) = (light, phones, shortCode)
-        (self.tagURI, self.waiting) = (tagURI, waiting)
+        (self.tagURI, self.waiting, self.notices) = (tagURI, waiting, notices)
     }
 }

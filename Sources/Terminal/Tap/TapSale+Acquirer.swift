@@ -115,6 +115,11 @@ extension TapSale {
             // No receipt, no money: the merchant's loss, and why.
             refusalCode = "offline_\(answer.verdict.rawValue)"
             await handle(.voidConfirmed, with: [settled])
+        } else {
+            tools.logger.error(
+                "the acquirer's answer to a payment taken offline has no receipt that fits; it is asked again",
+                metadata: ["payment": "\(name.payment)", "verdict": "\(answer.verdict.rawValue)"]
+            )
         }
         await tools.host.queueChanged()
     }

@@ -129,24 +129,12 @@ extension TapSale {
             }
             return
         }
-        let check = AcceptanceCheck(
-            trusted: tools.credentials.trusted,
-            request: story.request,
-            maximumTotal: story.certificate.payload.maximumAmount,
-            isOpen: machine.state == .open,
-            isTerminalOnline: await tools.host.isOnline(),
-            vouchers: await tools.host.voucherBook()
-        )
-        let mode: PaymentClaim.Mode
         do throws(AcceptanceRefusal) {
-            mode = try check.check(accept, pass: pass, nowMilliseconds: nowMilliseconds)
+            // What depends on the network is judged again before the claim, by a fresh word.
+            let isOnline = await tools.host.reachability() ?? true
+            _ = try await mode(of: accept, pass, isOnline: isOnline)
         } catch {
-            if machine.state == .open {
-                tools.logger.info(
-                    "an accept is refused",
-                    metadata: ["check": "\(error.check)", "code": "\(error.code.rawValue)"]
-                )
-            }
+            if machine.state == .open { note(error) }
             await handle(.accept(link, .invalid(accept.hash, error.code)))
             return
         }
@@ -155,44 +143,112 @@ extension TapSale {
             await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
             return
         }
-        pending = Pending(
-            link: link,
-            sid: sid,
-            accept: accept,
-            mode: mode,
-            isTerminalOnline: check.isTerminalOnline
-        )
+        pending = Pending(link: link, sid: sid, accept: accept, pass: pass)
         acceptNumbers[link] = answering
         await links[link]?.allowSilence(true)
         jobs.continuation.yield(.claim)
     }
 
+    private func mode(
+        of accept: Signed<PaymentAcceptance>,
+        _ pass: Signed<PaymentPass>,
+        isOnline: Bool
+    ) async throws(AcceptanceRefusal) -> PaymentClaim.Mode {
+        let check = AcceptanceCheck(
+            trusted: tools.credentials.trusted,
+            request: story.request,
+            maximumTotal: story.certificate.payload.maximumAmount,
+            isOpen: machine.state == .open,
+            isTerminalOnline: isOnline,
+            vouchers: await tools.host.voucherBook()
+        )
+        return try check.check(accept, pass: pass, nowMilliseconds: nowMilliseconds)
+    }
+
+    private func note(_ refusal: AcceptanceRefusal) {
+        tools.logger.info(
+            "an accept is refused",
+            metadata: ["check": "\(refusal.check)", "code": "\(refusal.code.rawValue)"]
+        )
+    }
+
+    // MARK: - The claim
+
+    /// Who executes a claim. Fixed in it for good.
+    private struct Execution {
+        let mode: PaymentClaim.Mode
+        let isTerminalOnline: Bool
+    }
+
     /// Asks the charge whether this accept may move money; may take as long as another way to pay needs to be taken back.
     func askForClaim() async {
         guard let pending else { return }
+        // Outside the turn: other phones do not wait for the network.
+        let isOnline = await tools.host.confirmOnline()
+        guard let execution = await judge(pending, isOnline: isOnline) else { return }
         let answer = await attempt.claim(tipMinorUnits: Int64(pending.accept.payload.tip))
+        guard await decide(pending, execution, answer) == .again else { return }
+        // Nothing has been promised, and the charge's answer stays. Cancelled: the accept is asked for again.
+        do { try await clock.sleep(.seconds(2)) } catch { return }
+        jobs.continuation.yield(.claim)
+    }
+
+    /// Who can execute the accept, now that it is known who is online; nil where nobody can, or nobody asks any more.
+    private func judge(_ pending: Pending, isOnline: Bool) async -> Execution? {
         await turn.enter()
         defer { turn.leave() }
-        guard self.pending?.accept.hash == pending.accept.hash else { return }
-        guard machine.state == .open else { return self.pending = nil }
+        guard isStill(pending) else { return nil }
+        do throws(AcceptanceRefusal) {
+            let mode = try await mode(of: pending.accept, pending.pass, isOnline: isOnline)
+            return Execution(mode: mode, isTerminalOnline: isOnline)
+        } catch {
+            self.pending = nil
+            note(error)
+            await refuse(pending, error.code)
+            return nil
+        }
+    }
+
+    /// Nothing was claimed, so nobody can execute: the payment stays open for another accept.
+    private func refuse(_ pending: Pending, _ code: TapErrorCode) async {
+        answering = acceptNumbers[pending.link]
+        defer { answering = nil }
+        await links[pending.link]?.allowSilence(false)
+        await handle(.accept(pending.link, .invalid(pending.accept.hash, code)))
+        if await attempt.current()?.claim != nil { await attempt.record(.claimDropped(attempt: attempt.id)) }
+        await letOthersPay(than: pending.link)
+        await tools.host.changed()
+    }
+
+    /// Where the accept still waits for its claim.
+    private func isStill(_ pending: Pending) -> Bool {
+        guard self.pending?.accept.hash == pending.accept.hash else { return false }
+        guard machine.state == .open else {
+            self.pending = nil
+            return false
+        }
+        return true
+    }
+
+    private enum Next { case again, nothing }
+
+    private func decide(_ pending: Pending, _ execution: Execution, _ answer: ClaimAnswer) async -> Next {
+        await turn.enter()
+        defer { turn.leave() }
+        guard isStill(pending) else { return .nothing }
         switch answer {
         case .granted:
-            guard await claim(pending) else {
-                // The journal cannot take it: nothing has been promised. Again soon; the charge's answer stays.
-                jobs.continuation.yield(.claim)
-                // Cancelled: the terminal stops, and the accept is asked for again.
-                try? await clock.sleep(.seconds(2))
-                return
-            }
+            guard await claim(pending, execution) else { return .again }
             self.pending = nil
         case .refused(let refusal):
             self.pending = nil
             await drop(pending, refusal)
         }
+        return .nothing
     }
 
     /// The accept wins: claim and winner are on disk before the phone hears of it.
-    private func claim(_ pending: Pending) async -> Bool {
+    private func claim(_ pending: Pending, _ execution: Execution) async -> Bool {
         let claim: Signed<PaymentClaim>
         do throws(SigningFailure) {
             claim = try Signed(
@@ -201,7 +257,7 @@ extension TapSale {
                     acceptHash: pending.accept.hash,
                     claimedAtMilliseconds: nowMilliseconds,
                     attempt: machine.attempt,
-                    mode: pending.mode
+                    mode: execution.mode
                 ),
                 with: tools.credentials.keys.signer
             )
@@ -211,17 +267,17 @@ extension TapSale {
         }
         answering = acceptNumbers[pending.link] ?? 1
         defer { answering = nil }
+        let isOnline = execution.isTerminalOnline
         let record: TapRecord =
-            pending.mode == .online
-            ? .claimed(sid: pending.sid, claim, isTerminalOnline: pending.isTerminalOnline)
+            execution.mode == .online
+            ? .claimed(sid: pending.sid, claim, isTerminalOnline: isOnline)
             : .promised(sid: pending.sid, claim)
-        return await handle(
-            .accept(
-                pending.link,
-                .valid(pending.accept.hash, pending.mode, isTerminalOnline: pending.isTerminalOnline)
-            ),
-            with: [record]
+        let verdict = TerminalPayment.AcceptVerdict.valid(
+            pending.accept.hash,
+            execution.mode,
+            isTerminalOnline: isOnline
         )
+        return await handle(.accept(pending.link, verdict), with: [record])
     }
 
     /// The charge does not want this payment any more.
@@ -232,12 +288,16 @@ extension TapSale {
         case .unrecorded:
             await links[pending.link]?.allowSilence(false)
             await links[pending.link]?.send(.error(name.payment, .backendUnreachable, text: nil))
-            for (link, way) in links where link != pending.link {
-                await way.allowSilence(false)
-                await way.send(.reopen(name.payment, attempt: machine.attempt))
-            }
-            if isCancelWanted { await handle(.cancelRequested) }
+            await letOthersPay(than: pending.link)
         }
+    }
+
+    private func letOthersPay(than link: LinkID) async {
+        for (other, way) in links where other != link {
+            await way.allowSilence(false)
+            await way.send(.reopen(name.payment, attempt: machine.attempt))
+        }
+        if isCancelWanted { await handle(.cancelRequested) }
     }
 
     // MARK: - Results

@@ -4,8 +4,10 @@ import TapProtocol
 
 /// What a sale needs of the station it belongs to.
 protocol TapSaleHost: Sendable {
-    /// Whether the acquirer answered when it was asked last.
-    func isOnline() async -> Bool
+    /// How the acquirer answered a moment ago; nil where nobody asked it lately.
+    func reachability() async -> Bool?
+    /// Whether the acquirer answers now. Bounded in time.
+    func confirmOnline() async -> Bool
     /// What the terminal risks on vouchers, and has taken of them.
     func voucherBook() async -> VoucherBook
     /// The acquirer answered, or did not.
@@ -50,8 +52,7 @@ actor TapSale: TapLink.Owner {
         let link: LinkID
         let sid: [UInt8]
         let accept: Signed<PaymentAcceptance>
-        let mode: PaymentClaim.Mode
-        let isTerminalOnline: Bool
+        let pass: Signed<PaymentPass>
     }
 
     nonisolated let name: TapStory.Name
@@ -87,6 +88,9 @@ actor TapSale: TapLink.Owner {
     private var settling: Set<Int> = []
 
     init(story: TapStory, attempt: AttemptLink, tools: Tools) {
+        var story = story
+        // Before anything is asked of it: while the gateway has signatures, no clock ends the payment.
+        walletWinner = story.walletSession.map { story.link(of: $0) }
         (name, self.story, self.attempt, self.tools) = (story.name, story, attempt, tools)
         machine = story.machine
         amount = Int64(story.request.payload.amount)
@@ -117,13 +121,14 @@ actor TapSale: TapLink.Owner {
             jobs.continuation.yield(.linger)
             return await tools.host.queueChanged()
         }
-        // For one that has just been made this only begins the search.
-        await handle(.restarted(nowMilliseconds: nowMilliseconds, mayResume: canResume))
         jobs.continuation.yield(.expire)
-        if let sid = story.walletSession {
-            let link = story.link(of: sid)
-            walletWinner = link
-            jobs.continuation.yield(.wallet(link, .follow))
+        if let walletWinner, isOpen {
+            // Only the gateway's last word says whether it is over, also long after its time.
+            jobs.continuation.yield(.wallet(walletWinner, .follow))
+            await recover(walletWinner)
+        } else {
+            // For one that has just been made this only begins the search.
+            await handle(.restarted(nowMilliseconds: nowMilliseconds, mayResume: canResume))
         }
         await tools.host.changed()
     }
@@ -254,20 +259,12 @@ actor TapSale: TapLink.Owner {
     /// True once `records` are on disk.
     func keep(_ records: [TapRecord]) async -> Bool {
         guard !records.isEmpty else { return true }
-        let spend = story.accepted?.accept.payload.spend
         let isTaken = records.contains {
             if case .claimed = $0 { true } else if case .promised = $0 { true } else { false }
         }
-        let accept = story.accepted?.accept
-        let entry =
-            isTaken
-            ? spend.flatMap { spend in
-                accept.map {
-                    VoucherBook.Entry(counter: spend.counter, spentAfter: spend.spentAfter, acceptHash: $0.hash)
-                }
-            } : nil
+        let spend = isTaken ? story.accepted.flatMap { TapArchive.Spend($0.accept, $0.pass) } : nil
         do throws(JournalError) {
-            try await tools.archive.keep(records, of: name, spend: entry, passID: spend?.passID)
+            try await tools.archive.keep(records, of: name, spend: spend)
         } catch {
             tools.logger.critical(
                 "the journal does not take what happened over BLE",

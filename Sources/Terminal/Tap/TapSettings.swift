@@ -1,6 +1,9 @@
 public import TapProtocol
 
 /// What the merchant set about Tap.
+///
+/// Read leniently: a field that is missing has its default, and one that is not understood too, and is named in
+/// ``notUnderstood``, so that settings of another version never keep the terminal from starting.
 public struct TapSettings: Sendable, Hashable, Codable {
     /// What customers may add at their phone.
     public struct Tips: Sendable, Hashable, Codable {
@@ -16,6 +19,13 @@ public struct TapSettings: Sendable, Hashable, Codable {
         public var presetsPercent = [5, 10, 15]
 
         public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            try container.read(.mode, into: &mode)
+            try container.read(.maximumPercent, into: &maximumPercent)
+            try container.read(.presetsPercent, into: &presetsPercent)
+        }
     }
 
     /// What the terminal risks where nobody reaches the acquirer.
@@ -29,6 +39,14 @@ public struct TapSettings: Sendable, Hashable, Codable {
         public var maximumHours = 24
 
         public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            try container.read(.isAllowed, into: &isAllowed)
+            try container.read(.floorMinorUnits, into: &floorMinorUnits)
+            try container.read(.totalMinorUnits, into: &totalMinorUnits)
+            try container.read(.maximumHours, into: &maximumHours)
+        }
     }
 
     public var isEnabled = false
@@ -50,6 +68,9 @@ public struct TapSettings: Sendable, Hashable, Codable {
     public var walletProjectID = ""
     /// From this amount on both screens show four digits to compare. Nil: never. Minor units.
     public var shortCodeAboveMinorUnits: Int64?
+    public var timers = TapTimers()
+    /// Names of stored fields that this version does not understand. While there are any, no payment is offered to phones.
+    public internal(set) var notUnderstood: [String] = []
 
     public init() {}
 
@@ -75,26 +96,40 @@ public struct TapSettings: Sendable, Hashable, Codable {
     }
 }
 
-/// How long the rail waits for what. Source: BPP/1, section 13.
-public struct TapTimers: Sendable, Hashable {
-    public var connect = Duration.seconds(10)
-    public var hello = Duration.seconds(2)
-    /// From the handshake's answer to RECEIVED; also for a write that the radio does not take.
-    public var received = Duration.seconds(3)
-    public var keepAlive = Duration.seconds(15)
-    public var acknowledge = Duration.seconds(1)
-    public var execute = Duration.seconds(30)
-    /// Where only the phone reaches the acquirer.
-    public var executeByPhone = Duration.seconds(45)
-    public var recover = Duration.seconds(60)
-    /// How long one scan lasts before it is begun anew: some radios report each phone once a scan.
-    public var scan = Duration.seconds(2)
-    /// In a crowd: how long phones are heard before the nearest of them is chosen.
-    public var listen = Duration.milliseconds(300)
-    /// How long the acquirer takes a bundle after its claim.
-    public var submission = Duration.seconds(600)
+extension TapSettings {
+    private enum CodingKeys: String, CodingKey {
+        case isEnabled, mode, thresholds, acceptsUnknownSignal, tips, offline, acquirerURL, terminalID, acquirerLogin
+        case characteristics, walletProjectID, shortCodeAboveMinorUnits, timers
+    }
 
-    public init() {}
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        var unknown: [String] = []
+        func take<Value: Decodable>(_ key: CodingKeys, _ value: inout Value) {
+            do { try container.read(key, into: &value) } catch { unknown.append(key.stringValue) }
+        }
+        take(.isEnabled, &isEnabled)
+        take(.mode, &mode)
+        take(.thresholds, &thresholds)
+        take(.acceptsUnknownSignal, &acceptsUnknownSignal)
+        take(.tips, &tips)
+        take(.offline, &offline)
+        take(.acquirerURL, &acquirerURL)
+        take(.terminalID, &terminalID)
+        take(.acquirerLogin, &acquirerLogin)
+        take(.characteristics, &characteristics)
+        take(.walletProjectID, &walletProjectID)
+        take(.shortCodeAboveMinorUnits, &shortCodeAboveMinorUnits)
+        take(.timers, &timers)
+        notUnderstood = unknown
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Leaves `value` as it is where nothing is stored.
+    func read<Value: Decodable>(_ key: Key, into value: inout Value) throws {
+        if let stored = try decodeIfPresent(Value.self, forKey: key) { value = stored }
+    }
 }
 
 /// The terminal's own keys, made here and never shown.

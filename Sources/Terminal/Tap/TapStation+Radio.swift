@@ -140,10 +140,10 @@ extension TapStation {
         tried[address] = phone
         let characteristics = setup.settings.characteristics
         do {
-            let connection = try await clock.within(timers.connect) {
+            let connection = try await clock.within(timers.connect + timers.discover) {
                 try await self.radio.connect(address, characteristics: characteristics)
             }
-            let link = TapLink(connection, address: address, timers: timers, clock: clock)
+            let link = TapLink(connection, address: address, timers: timers, clock: clock, logger: logger)
             linked[address] = link
             do throws(TapLink.Failure) {
                 let tag = setup.tag?.tagID

@@ -12,6 +12,8 @@ public enum TakeBackRefusal: Error, Sendable, Equatable {
     case refused(code: String)
     /// Nobody knows whether it took effect. Ask again: it happens once.
     case unclear
+    /// The acquirer has given it back, and the terminal could not write that down. Ask again: it happens once.
+    case unrecorded(JournalError?)
     case journal(JournalError)
 
     public var reason: Reason {
@@ -40,6 +42,14 @@ public enum TakeBackRefusal: Error, Sendable, Equatable {
                 message: "The acquirer did not answer. The money may be on its way back, or not.",
                 action: "Try again: it is given back once, however often you ask."
             )
+        case .unrecorded:
+            Reason(
+                code: "take_back_unrecorded",
+                message: "The acquirer gave the money back, but the terminal could not write that down: "
+                    + "this charge still shows as paid.",
+                action: "Do not give money back another way. Look after the terminal’s storage, then try again: "
+                    + "the money goes back once."
+            )
         case .journal(let error): error.reason
         }
     }
@@ -56,7 +66,9 @@ extension TapStation {
             throw .nothingPaid
         }
         if !story.isGivenBack { try await giveBack(story) }
-        if let link = await reach?(charge, id) { _ = await link.takes(.givenBack(attempt: id)) }
+        guard let link = await reach?(charge, id), await link.takes(.givenBack(attempt: id)) else {
+            throw .unrecorded(nil)
+        }
     }
 
     private func giveBack(_ story: TapStory) async throws(TakeBackRefusal) {
@@ -74,7 +86,7 @@ extension TapStation {
             guard (try? check.check(receipt, status: .cancelled)) != nil else { throw .unclear }
             do throws(JournalError) {
                 try await archive.keep([.receipt(receipt), .givenBack], of: story.name)
-            } catch { throw .journal(error) }
+            } catch { throw .unrecorded(error) }
         case .refused(let code), .notNow(let code, _): throw .refused(code: code)
         // A payment that was paid and of which the acquirer knows nothing: no word that counts.
         case .voided, .unknownPayment, .inProgress, .noAnswer, .unreachable: throw .unclear

@@ -12,7 +12,7 @@ public actor TapStation {
         public var settings: TapSettings
         public var credentials: TapCredentials
         public var acquirer: any TapAcquirer
-        /// Changes each day.
+        /// What phones read in tagged mode.
         public var tag: TerminalTag?
         /// Nil where wallets without network of their own are not served.
         public var wallet: (any TapWalletGateway)?
@@ -41,10 +41,12 @@ public actor TapStation {
         var notBefore = Duration.zero
     }
 
+    /// How long is waited for what.
+    var timers: TapTimers { setup?.settings.timers ?? TapTimers() }
+
     let radio: any TapRadio
     let archive: TapArchive
     let clock: TerminalClock
-    let timers: TapTimers
     let logger: Logger
     var setup: Setup?
     var hindrance: Reason?
@@ -60,13 +62,25 @@ public actor TapStation {
     var listensUntil = Duration.zero
     /// Sessions whose phone left in the middle, with their payment and how long they are looked for.
     var lost: [[UInt8]: (payment: PaymentID, until: Duration)] = [:]
-    /// When the acquirer answered last, and whether it did when it was asked last.
+    /// When the acquirer answered last.
     var lastOnline: WallTime?
+    /// Whether it did when it was asked last, and when that was.
     var isReachable = false
-    /// Set by those who know; a terminal without the time takes no vouchers.
-    public var isClockSet = true
+    var heardAt: Duration?
+    let probing = Turnstile()
+    /// Whether the machine's clock was set by somebody who knows the time.
+    let isMachineClockSet: @Sendable () -> Bool
+    /// Where the wall clock stood when the acquirer checked it last.
+    var checkedClock: Duration?
     var book: VoucherBook?
+    /// Payments that were taken offline and are not over.
     var waiting = 0
+    var plight = OfflinePlight()
+    /// How often the acquirer was told of each of them since the start.
+    var told: [PaymentID: Int] = [:]
+    let uploadLimit: Int
+    /// How many the next upload carries.
+    var uploadSize: Int
     /// The way to a charge that this station has news of.
     var reach: (@Sendable (ChargeID, Attempt.ID) async -> AttemptLink?)?
     let jobs = AsyncStream<Job>.makeStream()
@@ -77,14 +91,21 @@ public actor TapStation {
 
     public static let maximumLinks = 4
 
+    /// - Parameters:
+    ///   - isClockSet: Whether the machine's clock was set by somebody who knows the time. A terminal without the time takes
+    ///     no vouchers, unless its acquirer has checked its clock.
+    ///   - uploadLimit: How many payments that were taken offline one upload carries, 1 to 32.
     public init(
         radio: any TapRadio,
         journal: any TapJournal,
         clock: TerminalClock,
         logger: Logger,
-        timers: TapTimers = TapTimers()
+        isClockSet: @escaping @Sendable () -> Bool = { true },
+        uploadLimit: Int = 16
     ) {
-        (self.radio, self.clock, self.logger, self.timers) = (radio, clock, logger, timers)
+        (self.radio, self.clock, self.logger, isMachineClockSet) = (radio, clock, logger, isClockSet)
+        self.uploadLimit = min(max(uploadLimit, 1), 32)
+        uploadSize = self.uploadLimit
         archive = TapArchive(journal: journal, clock: clock)
     }
 
@@ -94,6 +115,7 @@ public actor TapStation {
             group.addTask { await self.seek() }
             group.addTask { await self.watchRadio() }
             group.addTask { await self.synchronise() }
+            group.addTask { await self.tidy() }
             for await job in self.jobs.stream {
                 switch job {
                 case .run(let sale): group.addTask { await self.run(sale) }
@@ -120,6 +142,20 @@ public actor TapStation {
     /// Takes the way to charges, for news of those that nobody follows.
     public func serve(_ desk: ChargeDesk) { reach = { await desk.link(to: $0, attempt: $1) } }
 
+    /// Forgets vouchers that have ended, now and then. Runs until cancelled.
+    private func tidy() async {
+        while !Task.isCancelled {
+            // By a wrong clock they might not have ended.
+            if isClockSet {
+                do throws(JournalError) { try await archive.forgetEndedVouchers() } catch {
+                    logger.warning("vouchers that have ended are not forgotten yet", metadata: ["error": "\(error)"])
+                }
+                book = nil
+            }
+            do { try await clock.sleep(.seconds(21_600)) } catch { return }
+        }
+    }
+
     private func run(_ sale: TapSale) async {
         await sale.begin()
         await sale.run()
@@ -144,8 +180,10 @@ public actor TapStation {
             return add(TapSale(story: story, attempt: attempt, tools: tools(setup, for: story)))
         }
         guard makes, let setup else { return nil }
+        // The request says whether the terminal is online; phones choose by that what they pay with.
+        async let isOnline = confirmOnline()
         let gatewayPayment = setup.wallet == nil ? nil : await gatewayPayment(of: attempt)
-        guard let story = newStory(attempt, setup, gatewayPayment) else { return nil }
+        guard let story = newStory(attempt, setup, gatewayPayment, isOnline: await isOnline) else { return nil }
         try await archive.keep(
             [.requested(story.certificate, story.request, acquirerURL: story.acquirerURL)],
             of: story.name
@@ -184,7 +222,12 @@ public actor TapStation {
         return nil
     }
 
-    private func newStory(_ attempt: AttemptLink, _ setup: Setup, _ gatewayPayment: String?) -> TapStory? {
+    private func newStory(
+        _ attempt: AttemptLink,
+        _ setup: Setup,
+        _ gatewayPayment: String?,
+        isOnline: Bool
+    ) -> TapStory? {
         var generator = SystemRandomNumberGenerator()
         let now = clock.wallTime()
         let terms = attempt.terms
@@ -194,7 +237,7 @@ public actor TapStation {
         else { return nil }
         let made = Int(now.millisecondsSince1970)
         let life = min(max(Int(terms.deadline.millisecondsSince1970) - made, 15_000), 600_000)
-        var flags: PaymentRequest.Flags = isReachable ? .terminalOnline : []
+        var flags: PaymentRequest.Flags = isOnline ? .terminalOnline : []
         if setup.settings.offline.isAllowed, isClockSet { flags.insert(.vouchersTaken) }
         let request = PaymentRequest(
             paymentID: payment,
@@ -258,7 +301,7 @@ public actor TapStation {
 
     public var status: TapStatus {
         get async {
-            var status = TapStatus(waiting: waiting)
+            var status = TapStatus(waiting: waiting, notices: plight.reasons)
             status.light = light
             guard let setup, makesPayments else { return status }
             if setup.settings.mode == .tagged { status.tagURI = setup.tag?.uri }
@@ -316,16 +359,6 @@ public actor TapStation {
 }
 
 extension TapStation: TapSaleHost {
-    func isOnline() -> Bool { isReachable }
-
-    func note(_ word: TapWord) async {
-        isReachable = word.isAnAnswer
-        if word.isAnAnswer {
-            lastOnline = clock.wallTime()
-            book?.lastOnlineMilliseconds = Int(clock.wallTime().millisecondsSince1970)
-        }
-    }
-
     func changed() async {
         for change in changes.values { change.yield() }
         let now = await status

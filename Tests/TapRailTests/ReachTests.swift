@@ -1,0 +1,125 @@
+import Journal
+import Payments
+import Sandbox
+import Synchronization
+import TapProtocol
+import Terminal
+import Testing
+
+/// The terminal loses its network between two questions to the acquirer, and gets it back.
+struct ReachTests {
+    private func stall() throws -> Stall { try Stall { $0.offline.isAllowed = true } }
+
+    private func stocked(
+        _ stall: Stall,
+        _ shift: Shift,
+        user: PhoneUser = Stall.acceptsQuickly,
+        voucher: Int? = 10_000
+    ) async throws {
+        let phone = try stall.phone("anna", user: user, voucher: voucher)
+        try await shift.until("anna has passes") { await stall.bank.passes >= (voucher == nil ? 4 : 5) }
+        try await shift.passes(.seconds(6))
+        await phone.setOnline(false)
+    }
+
+    @Test func theFirstTapAfterTheNetworkFellIsTakenOffline() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            try await stocked(stall, shift)
+            // Nobody has told the terminal.
+            await stall.bank.change { $0.reachesTerminal = false }
+            let id = try await shift.charge()
+            try await shift.until("the promise is taken", within: .seconds(20)) {
+                try await shift.snapshot(id).isPromised
+            }
+            await stall.bank.change { $0.reachesTerminal = true }
+            try await shift.until(id, is: .succeeded, within: .seconds(700))
+        }
+        #expect(await stall.bank.executions == 1)
+        #expect(await stall.bank.paid == 1050)
+    }
+
+    @Test func theNetworkFallsWhileTheCustomerDecidesAndTheVoucherPays() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            let user = PhoneUser(answer: .accept(after: .seconds(8)), prefersVoucher: true)
+            try await stocked(stall, shift, user: user)
+            let id = try await shift.charge()
+            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            await stall.bank.change { $0.reachesTerminal = false }
+            try await shift.until("the promise is taken", within: .seconds(20)) {
+                try await shift.snapshot(id).isPromised
+            }
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
+    @Test func anAgreementThatNobodyCanCarryOutIsRefusedAndNothingIsInDoubt() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            let user = PhoneUser(answer: .accept(after: .seconds(8)))
+            try await stocked(stall, shift, user: user, voucher: nil)
+            let id = try await shift.charge()
+            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            await stall.bank.change { $0.reachesTerminal = false }
+            try await shift.until("anna hears why", within: .seconds(20)) {
+                stall.heard("anna").contains {
+                    if case .heard(.error(_, .vouchersNotTaken, _)) = $0 { true } else { false }
+                }
+            }
+            #expect(try await shift.state(id) == .requiresAction)
+            _ = try await shift.desk.cancel(id, by: .staff(name: "Ada"))
+            try await shift.until(id, is: .cancelled, within: .seconds(20))
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
+    @Test func aTerminalThatIsBackInTheNetworkPaysForAPhoneWithout() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            try await stocked(stall, shift, voucher: nil)
+            await stall.bank.change { $0.reachesTerminal = false }
+            await shift.station.note(online: false)
+            try await shift.passes(.seconds(6))
+            await stall.bank.change { $0.reachesTerminal = true }
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded, within: .seconds(30))
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func withoutTheTimeNoVoucherIsTakenUnlessTheAcquirerHasCheckedIt(isChecked: Bool) async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            try await stocked(stall, shift)
+            stall.machineClock.withLock { $0 = false }
+            if isChecked { await shift.station.noteClockChecked() }
+            await stall.bank.change { $0.reachesTerminal = false }
+            let id = try await shift.charge()
+            try await shift.until("it is over, or promised") {
+                let charge = try await shift.snapshot(id)
+                return charge.isPromised || charge.state.isFinal
+            }
+            #expect(try await shift.snapshot(id).isPromised == isChecked)
+        }
+    }
+
+    @Test func theTimeLimitsOfTheSettingsHold() async throws {
+        let stall = try Stall { settings in
+            settings.timers.execute = .seconds(6)
+        }
+        let phone = try stall.phone("anna")
+        await stall.bank.change { $0.lostAnswers = 1000 }
+        try await stall.run { shift in
+            try await shift.until("anna has passes") { await stall.bank.passes >= 4 }
+            try await shift.passes(.milliseconds(200))
+            await phone.setOnline(false)
+            let id = try await shift.charge()
+            try await shift.until(id, is: .processing)
+            try await shift.until("it counts as unknown", within: .seconds(10)) {
+                try await !shift.journal.tapPayments(with: "unknown", without: "done").isEmpty
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Journal
+import Payments
+import Sandbox
+import Synchronization
+import TapProtocol
+import Terminal
+import Testing
+
+/// Telling the acquirer of what was taken offline: one payment that does not go holds back no other.
+struct UploadTests {
+    private func stall() throws -> Stall { try Stall { $0.offline.isAllowed = true } }
+
+    /// Charges that were paid with a voucher while nobody had network; the network is still away.
+    private func promises(_ count: Int, _ stall: Stall, _ shift: Shift) async throws -> [ChargeID] {
+        let phone = try stall.phone("anna", voucher: 10_000)
+        try await shift.until("anna has passes") { await stall.bank.passes >= 5 }
+        try await shift.passes(.milliseconds(200))
+        await phone.setOnline(false)
+        await stall.bank.change { $0.reachesTerminal = false }
+        await shift.station.note(online: false)
+        var charges: [ChargeID] = []
+        for _ in 0..<count {
+            let id = try await shift.charge(500)
+            try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
+            try await shift.until("anna has gone") { stall.air.openLinks == 0 }
+            charges.append(id)
+        }
+        return charges
+    }
+
+    @Test func paymentsWithoutAnEndHoldBackNoOther() async throws {
+        let stall = try stall()
+        try await stall.run(uploadLimit: 2) { shift in
+            let charges = try await promises(3, stall, shift)
+            let (first, second) = (try await shift.payment(charges[0]), try await shift.payment(charges[1]))
+            await stall.bank.change {
+                $0.undecided = [first, second]
+                $0.reachesTerminal = true
+            }
+            try await shift.until(charges[2], is: .succeeded, within: .seconds(100))
+            #expect(try await shift.snapshot(charges[0]).isPromised)
+            await stall.bank.change { $0.undecided = [] }
+            for id in charges { try await shift.until(id, is: .succeeded, within: .seconds(700)) }
+        }
+        #expect(await stall.bank.executions == 3)
+    }
+
+    @Test func onePaymentThatTheAcquirerRefusesIsSaidAndTheOthersAreBooked() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            let charges = try await promises(4, stall, shift)
+            let second = try await shift.payment(charges[1])
+            await stall.bank.change {
+                $0.indigestible = [second]
+                $0.reachesTerminal = true
+            }
+            for id in [charges[0], charges[2], charges[3]] {
+                try await shift.until(id, is: .succeeded, within: .seconds(100))
+            }
+            // A "no" to an upload is no word about a payment.
+            #expect(try await shift.snapshot(charges[1]).isPromised)
+            try await shift.until("it is said") { await !shift.station.status.notices.isEmpty }
+            let notice = try #require(await shift.station.status.notices.first)
+            #expect(notice.code == "offline_refused")
+            #expect(notice.message.contains("\(second)"))
+            await stall.bank.change { $0.indigestible = [] }
+            try await shift.until(charges[1], is: .succeeded, within: .seconds(1300))
+            #expect(await shift.station.status.notices == [])
+        }
+        #expect(await stall.bank.executions == 4)
+    }
+
+    @Test func aPaymentAtWhichTheAcquirerFallsSilentHoldsBackNoOther() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            let charges = try await promises(3, stall, shift)
+            let first = try await shift.payment(charges[0])
+            await stall.bank.change {
+                $0.stunning = [first]
+                $0.reachesTerminal = true
+            }
+            for id in charges.dropFirst() { try await shift.until(id, is: .succeeded, within: .seconds(300)) }
+            #expect(try await shift.snapshot(charges[0]).isPromised)
+        }
+    }
+
+    @Test func aPaymentThatCannotBeReadIsSaidAndTheOthersAreBooked() async throws {
+        let stall = try stall()
+        let fuse = Fuse()
+        try await stall.run(fuse: fuse) { shift in
+            let charges = try await promises(2, stall, shift)
+            let first = try await shift.payment(charges[0])
+            fuse.unreadable.withLock { _ = $0.insert("\(first)") }
+            await stall.bank.change { $0.reachesTerminal = true }
+            try await shift.until(charges[1], is: .succeeded, within: .seconds(100))
+            let status = await shift.station.status
+            #expect(status.waiting == 1)
+            #expect(status.notices.map(\.code) == ["offline_unreadable"])
+            // What the terminal risks already is not known any more.
+            await stall.bank.change { $0.reachesTerminal = false }
+            await shift.station.note(online: false)
+            let id = try await shift.charge(500)
+            try await shift.until("it is over") { try await shift.state(id).isFinal }
+            #expect(try await shift.snapshot(id).isPromised == false)
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
+    @Test func aVoucherIsForgottenOnlyLongAfterItsEnd() async throws {
+        let stall = try stall()
+        try await stall.play {
+            try await stall.open { shift in
+                let charges = try await promises(1, stall, shift)
+                await stall.bank.change { $0.reachesTerminal = true }
+                try await shift.until(charges[0], is: .succeeded, within: .seconds(100))
+                #expect(try await shift.journal.tapVouchers().count == 1)
+            }
+            // The voucher has ended, but a clock may be wrong by days.
+            stall.clock.advance(by: .seconds(3 * 86_400))
+            try await stall.open { shift in
+                try await shift.passes(.seconds(1))
+                #expect(try await shift.journal.tapVouchers().count == 1)
+            }
+            stall.clock.advance(by: .seconds(6 * 86_400))
+            stall.machineClock.withLock { $0 = false }
+            try await stall.open { shift in
+                try await shift.passes(.seconds(1))
+                #expect(try await shift.journal.tapVouchers().count == 1)
+            }
+            stall.machineClock.withLock { $0 = true }
+            try await stall.open { shift in
+                try await shift.until("it is forgotten", within: .seconds(2)) {
+                    try await shift.journal.tapVouchers().isEmpty
+                }
+            }
+        }
+    }
+}
