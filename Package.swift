@@ -190,6 +190,7 @@ let package = Package(
             swiftSettings: swift6
         ),
         .executableTarget(name: "till-bench-screen", dependencies: ["Screen", subprocess], swiftSettings: swift6),
+        .executableTarget(name: "till-bench-tap", dependencies: ["TapProtocol"], swiftSettings: swift6),
         .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
 
         // Tests.

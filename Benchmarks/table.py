@@ -80,6 +80,13 @@ def web():
              float(ratio) >= float(floor) if floor else None)
 
 
+def tap():
+    text = output(BUILD / "till-bench-tap", "2000")
+    for who, middle, slow in re.findall(r"^tap, (.+): p50 ([\d.]+) ms, p95 ([\d.]+) ms", text, re.M):
+        line(f"tap, processor time of framing and cryptography, {who}: p50", f"{float(middle):.2f} ms")
+        line(f"tap, processor time of framing and cryptography, {who}: p95", f"{float(slow):.2f} ms", limit="2 ms", holds=float(slow) < 2)
+
+
 def first(process, deadline, wanted):
     """The process's next announcement of an event."""
     text = ""
@@ -156,7 +163,7 @@ def polls():
 
 def main():
     print("Measuring …", flush=True)
-    for part in (screen, payment, library, journal, idle, web, polls, relay):
+    for part in (screen, payment, library, journal, tap, idle, web, polls, relay):
         part()
     widths = [max(len(row[column]) for row in lines) for column in range(6)]
     heads = ("what", "Till", "baseline", "ratio", "limit", "")
