@@ -254,12 +254,20 @@ class Shop:
         headers = {"Content-Type": kind} if body else {}
         if self.session:
             headers["Authorization"] = f"Bearer {self.session}"
-        self.connection.request(method, path, body, headers)
-        answer = self.connection.getresponse()
-        data = answer.read()
+        try:
+            answer, data = self.answer(method, path, body, headers)
+        except (ConnectionError, http.client.RemoteDisconnected):
+            # It rested too long and was closed; the next request opens another. Everything here may be said twice.
+            self.connection.close()
+            answer, data = self.answer(method, path, body, headers)
         if answer.status != 200:
             raise Refused(f"{method} {path}: {answer.status} {data[:200]!r}")
         return data
+
+    def answer(self, *request):
+        self.connection.request(*request)
+        answer = self.connection.getresponse()
+        return answer, answer.read()
 
     def json(self, method, path, body=None):
         return json.loads(self.call(method, path, json.dumps(body) if body else None))

@@ -4,7 +4,7 @@
 # Needs: Tests/Rig/bench Sources/Terminal/Tap
 
 turns=${RIG_TURNS:-3}
-payments=15
+payments=15 # at both, with one phone: it takes no more than 32 passes along
 phone_seconds=86000
 
 # No code beside the tap: what a phone waits for before the claim is then this terminal's alone.
@@ -31,13 +31,17 @@ required "The terminal over bleak starts" bleak_up
 
 stamp() { echo "$EPOCHREALTIME $*" >>"$RIG_LOGS/turns.log"; }
 till_pays() {
-    charge 1.00 && within 20 charge_is succeeded
+    charge 1.00 || return 1
+    within 10 charge_is succeeded || {
+        api POST "charges/$charge_id/cancel" {}
+        return 1
+    }
 }
-bleak_pays() {
-    echo "pay 100" >&"${bleak[1]}" && bleak_says paid 30
-}
+bleak_pays() { echo "pay 100" >&"${bleak[1]}" && bleak_says paid 30; }
+
 # One after the other, so that whatever else the host does hits both. Each begins when the other has let go of the phone,
-# which takes seconds.
+# which takes seconds. What fails is counted and no more: on a busy host links fall.
+paid=0 failed=0
 in_turns() {
     local number who
     for ((number = 0; number < payments; number++)); do
@@ -45,7 +49,7 @@ in_turns() {
             within 20 knows_no_device hci0 || return 1
             sleep 1
             stamp $who
-            ${who}_pays || return 1
+            if ${who}_pays; then ((paid += 1)); else ((failed += 1)); fi
         done
     done
 }
@@ -58,6 +62,7 @@ for ((turn = 1; turn <= turns; turn++)); do
     echo "$((turn * payments)) $(sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$(pid terminal)/status")" \
         >>"$RIG_LOGS/memory.log"
 done
-promise "The acquirer booked each payment once" booked COMPLETED $((2 * turns * payments))
+promise "Of all payments none failed" equal "$failed" 0
+((failed > 0)) || promise "The acquirer booked each payment once" booked COMPLETED "$paid"
 promise "BlueZ keeps no device object of the phone" within 15 knows_no_device hci0
 promise "Nobody ever paired" nothing_paired
