@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test test-ble bench fuzz sanitizers check format setup setup-test clean
+.PHONY: run demo test test-ble bench bench-ble fuzz sanitizers check format setup setup-test clean
 
 SHELL = /bin/bash
 
@@ -17,6 +17,9 @@ test-ble: setup-test
 
 bench: setup-test
 	@scripts/bench
+
+bench-ble: setup-test
+	@scripts/bench-ble
 
 sanitizers: setup-test
 	@scripts/sanitizers

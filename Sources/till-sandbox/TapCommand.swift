@@ -90,6 +90,12 @@ struct WalletTapCommand: AsyncParsableCommand {
     )
     var dieAt: String?
 
+    @Option(help: "Passes that the phone keeps in store, 1 to 32: one for each payment without network.")
+    var passes = 4
+
+    @Flag(help: "Begin each line with the time, in seconds since 1970.")
+    var times = false
+
     @Flag(help: "Stop after the first payment.")
     var once = false
 
@@ -117,7 +123,7 @@ struct WalletTapCommand: AsyncParsableCommand {
                 gateway: try phoneGateway(transport),
                 storage: try state.map { path throws(StateFileError) in try PhoneStateFile(path) },
                 onDeath: { _ in kill(getpid(), SIGKILL) },
-                log: { Output.line($0.description) }
+                log: Self.log(timed: times)
             )
         } catch let error as StateFileError {
             Output.failure("The state file cannot be used: \(error)")
@@ -127,6 +133,17 @@ struct WalletTapCommand: AsyncParsableCommand {
             return ExitCode(64)  // EX_USAGE. Source: sysexits.h.
         }
         return await run(phone)
+    }
+
+    private static func log(timed: Bool) -> @Sendable (PhoneEvent) -> Void {
+        guard timed else { return { Output.line($0.description) } }
+        return { event in
+            var now = timespec()
+            unsafe clock_gettime(CLOCK_REALTIME, &now)
+            let millionths = String(now.tv_nsec / 1000)
+            let padding = String(repeating: "0", count: 6 - millionths.count)
+            Output.line("\(now.tv_sec).\(padding)\(millionths) \(event)")
+        }
     }
 
     /// The phone, its radio, and the clock; whichever ends first ends all.
@@ -230,6 +247,8 @@ extension WalletTapCommand {
             configuration.diesAt = point
         }
         configuration.isOnce = once
+        guard (1...32).contains(passes) else { throw ValidationError("--passes is 1 to 32") }
+        configuration.passCount = passes
         if let timeout { _ = try Self.seconds(timeout, "--timeout") }
         _ = try credentials()
         return configuration

@@ -4,7 +4,8 @@
 #   acquirer_up [OPTIONS…]         the sandbox acquirer; sets acquirer_url
 #   owner_sets_up_tap [JSON]       switches tap to pay on; JSON is laid over the usual settings
 #   tap_light_is STATE             what the page's light says: off, ready, hindered
-#   phone_taps NAME hciN [OPT…]    a customer's phone; its log is NAME.log. Returns when it is on the air
+#   phone_taps NAME hciN [OPT…]    a customer's phone; its log is NAME.log. Returns when it is on the air; it lives
+#                                  for phone_seconds at most
 #   phone_ends NAME STATUS…        it has ended with one of these statuses (0 paid, 1 not, 3 declined, 4 nobody asked)
 #   booked STATUS N                the acquirer's books hold N payments with that status
 #   gateway_booked STATUS N        the gateway's do
@@ -48,8 +49,8 @@ tap_light_is() {
 }
 
 phone_taps() {
-    background "$1" till-sandbox wallet tap --adapter "$2" --acquirer "$acquirer_url" --timeout $((40 * RIG_PATIENCE)) "${@:3}"
-    within 20 eval "grep -q '^Open' '$RIG_LOGS/$1.log' || ! runs $1" && runs "$1"
+    background "$1" till-sandbox wallet tap --adapter "$2" --acquirer "$acquirer_url" --timeout "${phone_seconds:-$((40 * RIG_PATIENCE))}" "${@:3}"
+    within 20 eval "grep -qE '^([0-9.]+ )?Open' '$RIG_LOGS/$1.log' || ! runs $1" && runs "$1"
 }
 # The phone has a time limit of its own.
 phone_ends() {
