@@ -199,8 +199,9 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "Journal", "Payments", "TapProtocol", "Terminal", "WalletConnectPay", "WebServer", logging,
-                subprocess, .product(name: "Crypto", package: "swift-crypto"),
+                "Console", "Journal", "Payments", "TapProtocol", "Terminal", "WalletConnect", "WalletConnectPay",
+                "WebServer",
+                logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: swift6
         ),

@@ -308,7 +308,6 @@ struct TurnedClock: Clock {
 
 /// A real relay in this process, on a real socket.
 struct LiveRelay: Sendable {
-    let relay: Relay
     let port: UInt16
     var host: String { "127.0.0.1:\(port)" }
 
@@ -331,7 +330,7 @@ struct LiveRelay: Sendable {
         try await withThrowingTaskGroup { group in
             group.addTask { try await server.run() }
             defer { group.cancelAll() }
-            try await body(LiveRelay(relay: relay, port: server.port))
+            try await body(LiveRelay(port: server.port))
         }
     }
 }

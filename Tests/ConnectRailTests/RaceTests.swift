@@ -125,6 +125,30 @@ struct RaceTests {
         }
     }
 
+    @Test func aPaymentThatEndsAfterTheTerminalHasGoneOnIsBookedAndSaid() async throws {
+        let counter = try Counter { $0.settleAfter = nil }
+        try await counter.play { relay in
+            let wallet = try await Wallet(relay, clock: counter.clock)
+            try await wallet.online {
+                try await counter.open(relay) { shift in
+                    let id = try await shift.charge()
+                    try await wallet.scan(try await shift.pairing(of: id))
+                    try await shift.until("the gateway has the signature") {
+                        guard counter.line.faults.count(of: "/confirm") > 0 else { return false }
+                        return try await shift.charge(id).state == .processing
+                    }
+                    _ = try await shift.desk.release(id, by: .staff(name: "test"))
+                    try await shift.until("the session is over") { wallet.count("end") == 1 }
+                    #expect(try await !shift.charge(id).state.isFinal)
+                    #expect(try await counter.control("settle", "{}") == 200)
+                    try await shift.until(id, is: .succeeded, within: .seconds(300))
+                    #expect(try await shift.charge(id).isLate)
+                    #expect(try await counter.paidPayments() == 1)
+                }
+            }
+        }
+    }
+
     @Test(arguments: [1, 3])
     func aConfirmationWhoseAnswerIsLostPaysOnce(lost: Int) async throws {
         let counter = try Counter()

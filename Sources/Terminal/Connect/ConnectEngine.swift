@@ -26,6 +26,8 @@ enum ConnectFailure: Error, Sendable, Equatable {
 
 /// One connection to one relay, with the client that speaks over it, until the settings change.
 final class ConnectEngine: Sendable {
+    /// The relay's address.
+    let url: String
     let relay: RelayClient
     let client: SignClient
     private let stopping = AsyncStream<Never>.makeStream()
@@ -47,6 +49,7 @@ final class ConnectEngine: Sendable {
             projectID: setup.settings.projectID.isEmpty ? nil : setup.settings.projectID
         )
         tune(&settings)
+        url = settings.url
         let identity: RelayIdentity
         do throws(StorageFailure) { identity = try await Self.identity(in: store) } catch {
             throw .storage(error.reason)

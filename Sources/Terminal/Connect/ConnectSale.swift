@@ -22,15 +22,18 @@ actor ConnectSale {
     private let stopping = AsyncStream<Never>.makeStream()
     private var inviters: [AsyncStream<Never>.Continuation] = []
     /// An order whose request ended without an answer. One may still come.
-    private var open: (order: ConnectOrder, results: [String], request: RPCID)?
+    var open: (order: ConnectOrder, results: [String], request: RPCID)?
     private var wake: AsyncStream<Never>.Continuation?
+    private var noted = ""
+    /// The relay that this run's invitation lies at.
+    private var invitedOver: String?
     /// Requests that this run has sent or found open.
     private var sent: Set<String> = []
 
     /// Between tries while relay, gateway or storage do not answer.
-    private static let pause = Duration.seconds(2)
+    static let pause = Duration.seconds(2)
     /// While a form is being filled in.
-    private static let formPause = Duration.seconds(3)
+    static let formPause = Duration.seconds(3)
     /// Source: WalletConnect specifications, clients/sign/rpc-methods: the least that a request may live.
     private static let requestSeconds: Int64 = 300
 
@@ -98,9 +101,20 @@ actor ConnectSale {
 
     /// One step. How long to wait before the next; nil where there is nothing left to do.
     private func step() async throws(StorageFailure) -> Duration? {
+        if await station.engine == nil, view.pairing != nil {
+            // Switched off: nobody would hear who scans.
+            view.pairing = nil
+            await show()
+        }
         guard let engine = await station.currentEngine() else { return nil }
         switch story?.stage {
-        case nil: return try await invite(engine.client)
+        case .invited(let pairing, _) where invitedOver.map { $0 != engine.url } == true:
+            // The settings name another relay, where nobody finds this invitation.
+            invitedOver = nil
+            return try await turnAway(pairing, .expired)
+        case nil:
+            invitedOver = engine.url
+            return try await invite(engine.client)
         case .invited(let pairing, let uri): return try await awaitWallet(pairing, uri, engine.client)
         case .asking(let order, let results, let request):
             return try await ask(order, results, request, engine.client)
@@ -116,14 +130,14 @@ actor ConnectSale {
         isLoaded = true
     }
 
-    private func keep(_ stage: ConnectStory.Stage) async throws(StorageFailure) {
+    func keep(_ stage: ConnectStory.Stage) async throws(StorageFailure) {
         let next = ConnectStory(charge: attempt.terms.id, attempt: attempt.id, stage: stage)
         try await station.store.apply([.set(name: next.name, value: try next.stored())])
         story = next
     }
 
     /// Lets go of a wallet and tells why; the next one is invited.
-    private func turnAway(
+    func turnAway(
         _ topic: Topic,
         _ refusal: ConnectRefusal,
         endsSession: Bool = true
@@ -143,10 +157,16 @@ actor ConnectSale {
         return .zero
     }
 
-    private func show() async { await station.show(view, of: attempt.terms.id) }
+    func show() async { await station.show(view, of: attempt.terms.id) }
 
-    private func note(_ code: String, _ message: String) {
-        logger.warning("connect: \(message)", metadata: ["charge": "\(attempt.terms.id)", "code": "\(code)"])
+    /// Says it once: it is tried again every few seconds.
+    func note(_ code: String, _ message: String) {
+        logger.log(
+            level: code == noted ? .debug : .warning,
+            "connect: \(message)",
+            metadata: ["charge": "\(attempt.terms.id)", "code": "\(code)"]
+        )
+        noted = code
     }
 
     // MARK: - Inviting
@@ -219,104 +239,6 @@ actor ConnectSale {
         case .over:
             // Of a late answer the story has changed; otherwise it is looked at again.
             return story?.topic == pairing && left > .zero ? .milliseconds(200) : .zero
-        }
-    }
-
-    // MARK: - Choosing
-
-    /// A wallet has approved: finds out what it can pay with. It stays the pairing's story until there is an order.
-    private func meet(_ session: Session, _ client: SignClient) async throws(StorageFailure) -> Duration {
-        if view.step == .invited { await station.count { $0.sessions += 1 } }
-        view.pairing = nil
-        view.trouble = nil
-        view.wallet = Payments.Reason.clean(session.peer.name)
-        if view.step == .invited { view.step = .choosing }
-        await show()
-        guard await client.getSessions().contains(where: { $0.topic == session.topic }) else {
-            return try await turnAway(session.topic, .left)
-        }
-        guard let link = await attempt.current()?.offer?.link,
-            let gateway = await station.gateway(at: attempt.terms.gatewayURL)
-        else { return .milliseconds(200) }  // The payment is being made.
-        do throws(ConnectRefusal) {
-            guard let order = try await order(session, link, gateway) else { return Self.formPause }
-            try await keepOrder(order)
-        } catch {
-            if case .gateway(let words) = error, words.isEmpty { return Self.pause }
-            return try await turnAway(session.topic, error)
-        }
-        return .zero
-    }
-
-    private func keepOrder(_ order: ConnectOrder) async throws(ConnectRefusal) {
-        do throws(StorageFailure) { try await keep(.asking(order, results: [], request: nil)) } catch {
-            note("connect_storage", "an order cannot be stored: \(error.reason)")
-            throw .gateway("")  // Tried again.
-        }
-        view.formURL = nil
-        view.step = .asked
-        // Another wallet has agreed meanwhile: the one that was silent is let go.
-        if let open { await station.end(open.order.session, of: attempt.terms.id, .userDisconnected) }
-        open = nil
-    }
-
-    /// What the wallet shall sign; nil while the customer has a form to fill in.
-    /// - Throws: `gateway` without words where nobody answered and the same can be tried again.
-    private func order(
-        _ session: Session,
-        _ link: String,
-        _ gateway: any ConnectGateway
-    ) async throws(ConnectRefusal) -> ConnectOrder? {
-        let checks = await station.checks()
-        let accounts = try checks.accounts(session)
-        let found: PaymentOptions
-        do throws(PayError) {
-            found = try await gateway.options(link: link, accounts: accounts.map(\.absoluteString))
-        } catch { throw Self.refusal(error) }
-        let fitting = try checks.choose(found, accounts)
-        var refusal: ConnectRefusal?
-        for (option, account) in fitting.prefix(4) {
-            if let form = option.collectData {
-                guard let url = form.url, url.hasPrefix("https://") || url.hasPrefix("http://127.0.0.1"),
-                    url.utf8.count <= 1024
-                else {
-                    refusal = refusal ?? .formInWallet
-                    continue
-                }
-                (view.step, view.formURL) = (.form, url)
-                await show()
-                return nil
-            }
-            let calls: [WalletRPC]
-            do throws(PayError) { calls = try await gateway.calls(of: option, payment: found.paymentID) } catch {
-                throw Self.refusal(error)
-            }
-            do throws(ConnectRefusal) {
-                return ConnectOrder(
-                    session: session.topic,
-                    wallet: Payments.Reason.clean(session.peer.name),
-                    account: account,
-                    payment: found.paymentID.rawValue,
-                    option: option.id,
-                    calls: try checks.check(
-                        calls,
-                        of: option,
-                        account,
-                        in: session,
-                        expiresAtSeconds: found.info?.expiresAt ?? attempt.terms.deadline.secondsSince1970,
-                        nowSeconds: clock.wallTime().secondsSince1970
-                    )
-                )
-            } catch { refusal = refusal ?? error }
-        }
-        throw refusal ?? .nothingToPayWith
-    }
-
-    private static func refusal(_ error: PayError) -> ConnectRefusal {
-        switch error {
-        case .refused(let refusal): .gateway(refusal.code)
-        case .invalidLink: .gateway("its payment link cannot be used")
-        default: .gateway("")
         }
     }
 

@@ -62,6 +62,7 @@ public actor ConnectStation {
     private var formerOrder: [Topic] = []
     var view = ConnectStatus()
     private var askAbout: (@Sendable (ChargeID) async -> Void)?
+    private var find: (@Sendable (ChargeID) async -> Charge?)?
     let jobs = AsyncStream<Job>.makeStream()
     private var viewers: [Int: AsyncStream<ConnectStatus>.Continuation] = [:]
     private var nextViewer = 0
@@ -96,7 +97,10 @@ public actor ConnectStation {
     }
 
     /// Takes the way to charges, for news of those that nobody follows.
-    public func serve(_ desk: ChargeDesk) { askAbout = { await desk.askNow($0) } }
+    public func serve(_ desk: ChargeDesk) {
+        askAbout = { await desk.askNow($0) }
+        find = { try? await desk.charge($0).charge }
+    }
 
     /// Takes what holds from now on, at once. Sales under way go on with it; nil or switched off ends the connection.
     public func use(_ setup: Setup?) async {
@@ -280,11 +284,26 @@ public actor ConnectStation {
     /// Ends sessions that no sale knows: their charge ended while the terminal was off.
     private func reap(_ engine: ConnectEngine) async {
         guard let stored = try? await store.values(prefix: ConnectStory.prefix) else { return }
-        let known = Set(stored.values.compactMap { ConnectStory($0)?.topic })
+        var known: Set<Topic> = []
+        for (name, value) in stored {
+            if let story = ConnectStory(value), await !isOver(story) {
+                known.insert(story.topic)
+            } else {
+                try? await store.apply([.remove(name: name)])  // Tried again at the next start.
+            }
+        }
         for session in await engine.client.getSessions()
         where !known.contains(session.topic) && !known.contains(session.pairingTopic) {
             jobs.continuation.yield(.end(session.topic, .userDisconnected))
         }
+    }
+
+    /// Whether the journal says that nothing of a story's attempt is open. Where it cannot say, it is not over.
+    private func isOver(_ story: ConnectStory) async -> Bool {
+        guard sales[Key(charge: story.charge, attempt: story.attempt)] == nil,
+            let charge = await find?(story.charge)
+        else { return false }
+        return charge.attempt(story.attempt)?.isOpen != true
     }
 
     /// An answer that nobody waited for. Where its charge still stands it is used; else the gateway says what it is worth.
