@@ -114,8 +114,8 @@ let package = Package(
         .target(
             name: "Terminal",
             dependencies: [
-                "Acquirer", "Bluetooth", "Payments", "TapProtocol", "WalletConnect", "WalletConnectPay", "Journal",
-                "Screen", logging,
+                "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
+                "WalletConnectPay", "Journal", "Screen", logging,
             ],
             swiftSettings: swift6
         ),
@@ -144,8 +144,9 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer",
-                "Screen",
+                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay", "WebSocket",
+                "Journal",
+                "Net", "WebServer", "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -197,8 +198,9 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "Journal", "Payments", "TapProtocol", "Terminal", "WalletConnectPay", "WebServer", logging,
-                subprocess, .product(name: "Crypto", package: "swift-crypto"),
+                "Console", "Journal", "Payments", "TapProtocol", "Terminal", "WalletConnect", "WalletConnectPay",
+                "WebServer",
+                logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: swift6
         ),
@@ -297,6 +299,15 @@ let package = Package(
             dependencies: [
                 "Acquirer", "Ethereum", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox", "Screen",
                 "WalletConnectPay", logging,
+            ],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "ConnectRailTests",
+            dependencies: [
+                "Ethereum", "Terminal", "Journal", "Payments", "Sandbox", "StrictJSON", "WalletConnect",
+                "WalletConnectPay",
+                "WebSocket", logging,
             ],
             swiftSettings: swift6
         ),

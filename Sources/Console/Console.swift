@@ -14,6 +14,8 @@ public struct Console: Sendable {
     let days: DayDesk
     /// Nil on a terminal without Tap.
     let taps: TapDesk?
+    /// Nil on a terminal without the Connect rail.
+    let wallets: ConnectDesk?
     let clock: TerminalClock
     let entrance: Entrance
     let sessions: Sessions
@@ -68,6 +70,7 @@ public struct Console: Sendable {
         settings: SettingsDesk,
         days: DayDesk,
         taps: TapDesk? = nil,
+        wallets: ConnectDesk? = nil,
         journal: Journal,
         clock: TerminalClock,
         logger: Logger
@@ -78,6 +81,7 @@ public struct Console: Sendable {
             settings: settings,
             days: days,
             taps: taps,
+            wallets: wallets,
             keeping: journal,
             clock: clock,
             logger: logger
@@ -90,6 +94,7 @@ public struct Console: Sendable {
         settings: SettingsDesk,
         days: DayDesk,
         taps: TapDesk? = nil,
+        wallets: ConnectDesk? = nil,
         keeping journal: any Keeping,
         clock: TerminalClock,
         logger: Logger,
@@ -135,6 +140,7 @@ public struct Console: Sendable {
         self.settings = settings
         self.days = days
         self.taps = taps
+        self.wallets = wallets
         self.clock = clock
         self.sessions = sessions
         self.gate = gate

@@ -25,6 +25,9 @@ public actor ChargeDesk {
     var checking: Int? = 0
     var gateway = GatewayLight.unknown
     var tap = TapStatus()
+    var connect = ConnectStatus()
+    /// Charges whose code is for wallets that pair, where it is not for both.
+    var turned: Set<ChargeID> = []
     var invitation: ClaimInvitation?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
@@ -222,6 +225,7 @@ public actor ChargeDesk {
             trouble: trouble,
             notices: notices,
             tap: tap,
+            connect: connect,
             at: clock.wallTime()
         )
     }
@@ -266,7 +270,9 @@ public actor ChargeDesk {
             secondsLeft: left.map { Int($0.components.seconds) },
             deadline: deadline,
             format: format,
-            isReadableOnScreen: readableOnScreen[id]
+            isReadableOnScreen: readableOnScreen[id],
+            connect: connect.charges[id],
+            codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment
         )
     }
 }

@@ -144,6 +144,7 @@ func withConsole(
             transport: NoNetwork()
         )
     }
+    let wallets = try await unreachableWallets(journal, desk, clock, logger)
     let configuration = Console.Configuration(
         address: "127.0.0.1",
         port: 0,
@@ -164,6 +165,7 @@ func withConsole(
             logger: logger
         ),
         taps: withTap ? try await unreachableTap(journal, desk, clock, logger) : nil,
+        wallets: wallets,
         keeping: storage(journal),
         clock: clock.terminalClock,
         logger: logger,
@@ -173,6 +175,7 @@ func withConsole(
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await console.run() }
         group.addTask { try await desk.run() }
+        group.addTask { await wallets.station.run() }
         try await body(Page(console, journal, clock, desk, files))
         group.cancelAll()
     }

@@ -1,0 +1,147 @@
+import Foundation
+import Journal
+import Logging
+import Payments
+import StrictJSON
+import Synchronization
+import Testing
+import WalletConnect
+
+@testable import Terminal
+
+/// What the merchant sets, and what is checked before anything is believed.
+struct SettingsTests {
+    @Test(arguments: [
+        "wss://relay.example", "wss://relay.example:8443/", "wss://relay.example/path",
+    ])
+    func addressesOfRelaysAreTaken(url: String) throws {
+        var form = ConnectForm()
+        form.relayURL = url
+        #expect(try form.checked(over: ConnectSettings(), allowsPlain: false).relayURL == url)
+    }
+
+    @Test(arguments: [
+        "ws://relay.example", "https://relay.example", "wss://", "wss://user@relay.example", "wss://relay.example?x=1",
+        "ws://127.0.0.1:5000", "relay.example", "wss://relay .example",
+    ])
+    func whatIsNoAddressOfARelayIsRefusedWithWords(url: String) {
+        var form = ConnectForm()
+        form.relayURL = url
+        let error = #expect(throws: FormErrors.self) {
+            try form.checked(over: ConnectSettings(), allowsPlain: false)
+        }
+        #expect(error?.fields["relayURL"]?.code == "relay_invalid")
+    }
+
+    @Test func switchedOnItNeedsAProjectAndANetwork() {
+        var form = ConnectForm()
+        form.isEnabled = true
+        form.chains = "bip122:000000000019d6689c085ae165831e93"
+        let error = #expect(throws: FormErrors.self) {
+            try form.checked(over: ConnectSettings(), allowsPlain: false)
+        }
+        #expect(error?.fields["projectID"]?.code == "project_invalid")
+        #expect(error?.fields["chains"]?.code == "chain_unknown")
+    }
+
+    @Test func anEmptyRelayIsTheUsualOneAndNetworksAreKeptInTheirOrder() throws {
+        var form = ConnectForm()
+        form.relayURL = ""
+        form.chains = "eip155:10, eip155:1,eip155:10"
+        let settings = try form.checked(over: ConnectSettings(), allowsPlain: false)
+        #expect(settings.relayURL == ConnectSettings.usualRelay)
+        #expect(settings.chains == ["eip155:10", "eip155:1"])
+    }
+
+    @Test func savedSettingsHoldAtOnceAndAfterARestart() async throws {
+        let counter = try Counter()
+        try await counter.play { relay in
+            let key = try DeviceKey.loadOrCreate(at: counter.folder + "/device.key")
+            let journal = try Journal.open(directory: counter.folder, deviceKey: key)
+            let clock = counter.clock.terminalClock
+            let logger = Logger(label: "test")
+            let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
+            func make() throws -> ConnectDesk {
+                ConnectDesk(
+                    journal: journal,
+                    desk: desk,
+                    station: ConnectStation(
+                        store: ConnectStore(journal: journal),
+                        memory: ConnectRelayMemory(journal: journal),
+                        sockets: try Counter.plain.get(),
+                        clock: clock,
+                        logger: logger
+                    ),
+                    clock: clock,
+                    allowsPlain: true
+                ) { _, _ in nil }
+            }
+            let wallets = try make()
+            try await wallets.load()
+            #expect(await wallets.station.status.light == .off)
+            try await withThrowingTaskGroup { group in
+                group.addTask { await wallets.station.run() }
+                defer { group.cancelAll() }
+                var form = ConnectForm()
+                form.isEnabled = true
+                form.relayURL = "ws://\(relay.host)"
+                form.projectID = "0123456789abcdef0123456789ABCDEF"
+                let stored = try await wallets.save(form, replacing: 0, by: .staff(name: "owner"))
+                #expect(stored.settings.projectID == "0123456789abcdef0123456789abcdef")
+                try await counter.until("there is a connection") { await wallets.station.status.light == .ready }
+                await #expect(throws: SettingsError.conflict) {
+                    try await wallets.save(form, replacing: 0, by: .staff(name: "owner"))
+                }
+                form.isEnabled = false
+                _ = try await wallets.save(form, replacing: stored.version, by: .staff(name: "owner"))
+                #expect(await wallets.station.status.light == .off)
+                let later = try make()
+                try await later.load()
+                #expect(await later.current?.settings.relayURL == "ws://\(relay.host)")
+                #expect(await later.current?.settings.isEnabled == false)
+            }
+            try journal.close()
+        }
+    }
+
+    @Test(arguments: [
+        ("eth_signTypedData_v4", "0x" + String(repeating: "ab", count: 65), true),
+        ("eth_signTypedData_v4", "0x" + String(repeating: "ab", count: 200), true),
+        ("eth_signTypedData_v4", "0x" + String(repeating: "ab", count: 64), false),
+        ("eth_signTypedData_v4", String(repeating: "ab", count: 66), false),
+        ("eth_signTypedData_v4", "0x" + String(repeating: "ａ", count: 130), false),
+        ("eth_sendTransaction", "0x" + String(repeating: "ab", count: 32), true),
+        ("eth_sendTransaction", "0x" + String(repeating: "ab", count: 65), false),
+    ])
+    func onlyWhatHasTheFormOfItCountsAsAnAnswer(method: String, answer: String, isTaken: Bool) throws {
+        let call = ConnectOrder.Call(
+            chain: try #require(Blockchain("eip155:8453")),
+            method: method,
+            params: "[]"
+        )
+        if isTaken {
+            #expect(try ConnectChecks.result(.response(.string(answer)), of: call) == answer)
+        } else {
+            #expect(throws: ConnectRefusal.badAnswer) {
+                try ConnectChecks.result(.response(.string(answer)), of: call)
+            }
+        }
+    }
+
+    @Test func everythingInTheProposalIsOptionalAndOfTheChosenNetworks() throws {
+        let proposal = ConnectChecks(chains: ["eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"]).proposal
+        #expect(proposal["eip155"]?.chains?.map(\.absoluteString) == ["eip155:8453"])
+        #expect(proposal["eip155"]?.methods.contains("eth_signTypedData_v4") == true)
+        #expect(proposal.count == 2)
+    }
+
+    @Test func aPairingIsPrintedNowhere() {
+        var view = ConnectView()
+        view.pairing = "wc:secret@2"
+        #expect(!"\(view)".contains("secret"))
+        #expect(!String(reflecting: view).contains("secret"))
+        var text = ""
+        dump(view, to: &text)
+        #expect(!text.contains("secret"))
+    }
+}
