@@ -254,6 +254,15 @@ let package = Package(
             exclude: ["Certificates", "Vectors"],
             swiftSettings: swift6
         ),
+        .testTarget(
+            name: "ConnectWalletTests",
+            dependencies: [
+                "Ethereum", "Payments", "Sandbox", "StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
+            swiftSettings: swift6
+        ),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
         .testTarget(

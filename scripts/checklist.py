@@ -12,7 +12,8 @@ def is_test(file: pathlib.Path, name: str) -> bool:
     if file.suffix == ".py":
         return name.startswith("test_") and re.search(rf"^def {re.escape(name)}\(", text, re.MULTILINE) is not None
     # `@Test` stands between the function's name and whatever function came before it.
-    found = re.search(rf"\bfunc {re.escape(name)}\(", text)
+    # A name that is a sentence stands in backticks there.
+    found = re.search(rf"\bfunc (?:{re.escape(name)}|`{re.escape(name)}`)\(", text)
     return found is not None and "@Test" in text[: found.start()].rpartition(" func ")[2]
 
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Logging
 import Sandbox
 import ServiceLifecycle
@@ -16,7 +17,7 @@ struct RelayCommand: AsyncParsableCommand {
 
             Faults: --fault PLACE:EFFECT[,when=before|after][,from=N][,times=N], any number of times.
               PLACE     \(RelayFault.Place.allCases.map(\.rawValue).joined(separator: ", "))
-              EFFECT    close=CODE, stall=MILLISECONDS, reorder, repeat=N, drop, error=TAG; for connect refuse=STATUS
+              EFFECT    close=CODE, stall=MILLISECONDS, reorder, repeat=N, drop, error=TAG, die; for connect refuse=STATUS
             For example: --fault publish:drop,times=1 --fault push:close=4010,from=2,times=1
             """
     )
@@ -144,6 +145,7 @@ struct RelayCommand: AsyncParsableCommand {
             if let (tag, seconds) = Self.tagLimit(text) { configuration.tagLimitSeconds[tag] = seconds }
         }
         configuration.faults = try fault.map(parsedFault)
+        configuration.onDeath = { kill(getpid(), SIGKILL) }
         return configuration
     }
 

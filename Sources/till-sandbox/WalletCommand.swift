@@ -12,7 +12,7 @@ struct WalletCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wallet",
         abstract: "Act as a customer's wallet.",
-        subcommands: [WalletPayCommand.self, WalletTapCommand.self]
+        subcommands: [WalletPayCommand.self, WalletTapCommand.self, WalletConnectCommand.self]
     )
 }
 

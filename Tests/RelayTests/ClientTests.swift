@@ -94,6 +94,41 @@ struct ClientTests {
         }
     }
 
+    @Test func `What comes before its topic is asked for again is kept at the relay until it was taken`() async throws {
+        let scripted = try ScriptedClient()
+        try await scripted.running {
+            let line = try await scripted.sockets.ready()
+            try await until { await scripted.client.status.link == .connected }
+            // The relay remembers what this key subscribed to before a restart.
+            line.push("early", topic, number: 11)
+            line.push("for nobody", Topic.numbered(2), number: 12)
+            try await until { await scripted.client.connection?.strays.count == 2 }
+            async let subscribed: Void = scripted.client.subscribe(topic: topic)
+            guard case .call(let first, .subscribe(topic.text)) = try await line.next() else {
+                Issue.record("acknowledged before anybody took it")
+                return
+            }
+            line.say(.result(first, .string("s")))
+            try await subscribed
+            let (second, fetch) = try await line.nextCall()
+            #expect(fetch == .fetch(topic: topic.text))
+            let parcel = RelayParcel(topic: topic.text, message: "early", publishedAt: 1, tag: 1)
+            line.say(.mailbox(second, [parcel], hasMore: false))
+            var messages = scripted.client.messages.makeAsyncIterator()
+            let message = try #require(await messages.next())
+            #expect(message.message == "early")
+            await scripted.client.acknowledge(message)
+            line.push("early", topic, number: 11)
+            #expect(try await line.nextAcknowledgement() == RelayID(11))
+            // What nobody asks for must not hold up the rest for ever.
+            for _ in 0..<4 {
+                await scripted.hand.advance(.seconds(10))
+                line.say(.pong)
+            }
+            #expect(try await line.nextAcknowledgement() == RelayID(12))
+        }
+    }
+
     @Test func `What storage did not take is not acknowledged and comes again`() async throws {
         let scripted = try ScriptedClient()
         try await scripted.connected([topic]) { line in

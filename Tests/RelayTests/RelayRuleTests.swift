@@ -203,6 +203,7 @@ struct RelayRuleTests {
 
     @Test(arguments: [
         "publish:drop", "push:close=4010,when=before,from=2,times=1", "connect:refuse=503", "ack:drop,times=3",
+        "publish:die,when=before,from=3",
     ])
     func `A fault is read, and shown as it was read`(text: String) throws {
         let fault = try RelayFault(parsing: text)
@@ -211,6 +212,7 @@ struct RelayRuleTests {
 
     @Test(arguments: [
         "publish", "publish:", "nowhere:drop", "publish:refuse=503", "connect:drop", "push:close=99", "push:drop,x=1",
+        "publish:die=1", "connect:die",
     ])
     func `A fault that makes no sense is refused with words`(text: String) {
         let error = #expect(throws: FaultError.self) { try RelayFault(parsing: text) }

@@ -35,6 +35,7 @@ extension Relay {
             case .drop: return
             case .close(let code): return close(id, code, "on demand")
             case .error(let tag): return refuse(id, number, Self.error(tag))
+            case .die: return configuration.onDeath()
             default: break
             }
         }
@@ -248,6 +249,7 @@ extension Relay {
             switch fault.effect {
             case .drop: return
             case .close(let code): return close(id, code, "on demand")
+            case .die: return configuration.onDeath()
             default: break
             }
         }

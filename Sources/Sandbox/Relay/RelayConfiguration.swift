@@ -30,6 +30,8 @@ public struct RelayConfiguration: Sendable {
     /// Opens `/control/…` to who sends `Authorization: Bearer TOKEN`.
     public var controlToken: String?
     public var faults: [RelayFault] = []
+    /// What ends the process where a fault says `die`. Nothing is sent or stored after it.
+    public var onDeath: @Sendable () -> Void = {}
 
     public init(listen: WebSocketServer.Configuration = .init()) {
         self.listen = listen

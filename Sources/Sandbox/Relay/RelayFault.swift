@@ -29,6 +29,8 @@ public struct RelayFault: Sendable, Equatable {
         case error(String)
         /// The handshake is answered with this HTTP status.
         case refuse(Int)
+        /// The relay loses its power: before the work, or when the answer was about to leave.
+        case die
     }
 
     /// On which side of the work it happens.
@@ -90,7 +92,7 @@ extension RelayFault {
         guard let effect = Effect(text), (place == .connect) == effect.isOfHandshake else {
             throw FaultError(
                 description: "'\(text)' is no effect of \(name); there are: close=CODE, stall=MILLISECONDS, reorder, "
-                    + "repeat=N, drop, error=TAG, and for connect refuse=HTTP-STATUS"
+                    + "repeat=N, drop, error=TAG, die, and for connect refuse=HTTP-STATUS"
             )
         }
         let moment = try options["when"].map { (word) throws(FaultError) in
@@ -128,7 +130,7 @@ extension RelayFault.Effect {
     /// Whether, before the work, it keeps the work from being done.
     var isInsteadOfWork: Bool {
         switch self {
-        case .close, .drop, .error, .refuse: true
+        case .close, .drop, .error, .refuse, .die: true
         case .stall, .reorder, .repeated: false
         }
     }
@@ -144,6 +146,7 @@ extension RelayFault.Effect {
         case .drop: "drop"
         case .error(let tag): "error=\(tag)"
         case .refuse(let status): "refuse=\(status)"
+        case .die: "die"
         }
     }
 
@@ -154,6 +157,7 @@ extension RelayFault.Effect {
         switch (parts.first ?? "", number) {
         case ("drop", _) where parts.count == 1: self = .drop
         case ("reorder", _) where parts.count == 1: self = .reorder
+        case ("die", _) where parts.count == 1: self = .die
         case ("close", let code?) where (1000...4999).contains(code): self = .close(UInt16(code))
         case ("stall", let time?) where (1...600_000).contains(time): self = .stall(milliseconds: time)
         case ("repeat", let count?) where (1...100).contains(count): self = .repeated(count)

@@ -117,6 +117,7 @@ private struct RelayDoor: WebSocketServer.Service {
     }
 
     private func write(_ frame: RelayOutgoing, to connection: WebSocketConnection, _ id: UInt64) async throws {
+        guard !frame.dies else { return relay.configuration.onDeath() }
         if frame.stallMilliseconds > 0 { try await relay.clock.sleep(.milliseconds(frame.stallMilliseconds)) }
         if frame.isPing {
             try await connection.ping()

@@ -60,6 +60,8 @@ struct RelayOutgoing: Sendable {
     /// It goes after the next one.
     var isHeldBack = false
     var closeCode: UInt16?
+    /// The relay loses its power instead of sending it.
+    var dies = false
     var isPing = false
 
     static let ping: RelayOutgoing = {
@@ -80,6 +82,7 @@ struct RelayOutgoing: Sendable {
             case .reorder: isHeldBack = true
             case .repeated(let count): copies += count
             case .close(let code): (copies, closeCode) = (0, code)
+            case .die: dies = true
             case .error, .refuse: break
             }
         }

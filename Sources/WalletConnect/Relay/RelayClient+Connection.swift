@@ -60,6 +60,7 @@ extension RelayClient {
                 do throws(WebSocketFailure) { try await line.ping() } catch { return RelayTrouble(error) }
             }
             askAgainForUnstored()
+            letGoOfStrays()
             if let again = now.fetchAgainAt, again <= clock.elapsed() {
                 connection?.fetchAgainAt = nil
                 connection?.fetchAgain = []

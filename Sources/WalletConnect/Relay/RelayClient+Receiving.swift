@@ -30,8 +30,7 @@ extension RelayClient {
     /// - Returns: Whether it was new.
     func take(_ parcel: RelayParcel, copy: RelayID?) async -> Bool {
         guard let topic = Topic(parcel.topic), topics[topic] != nil else {
-            // Unsubscribed meanwhile: nobody will ever store it, and it must not come again.
-            acknowledge(copy)
+            stray(parcel.topic, copy)
             return false
         }
         let mark = RelayMark(topic: topic.text, message: parcel.message)
@@ -79,6 +78,25 @@ extension RelayClient {
             fetchAgain([topic])
         }
         return false
+    }
+
+    /// A relay remembers the subscriptions of a key and sends what waits as soon as there is a connection, perhaps before
+    /// whoever uses this client has asked for the topic again. Acknowledged, it would be lost.
+    private func stray(_ topic: String, _ copy: RelayID?) {
+        guard let copy else { return }
+        guard let topic = Topic(topic), !former.contains(topic) else { return acknowledge(copy) }
+        // Beyond that they are neither taken nor acknowledged: the relay keeps them.
+        guard let strays = connection?.strays, strays.count < settings.unstoredLimit else { return }
+        connection?.strays.append((copy, topic, clock.elapsed()))
+    }
+
+    /// What nobody has asked for in half a minute must not keep the relay from sending the rest. Of what somebody has asked
+    /// for meanwhile the mailbox was fetched, and the relay's next copy will be acknowledged.
+    func letGoOfStrays() {
+        let end = clock.elapsed() - .seconds(30)
+        guard let strays = connection?.strays, strays.contains(where: { $0.at <= end }) else { return }
+        connection?.strays = strays.filter { $0.at > end }
+        for stray in strays where stray.at <= end && topics[stray.topic] == nil { acknowledge(stray.copy) }
     }
 
     private func hand(on parcel: RelayParcel, _ topic: Topic, _ receipt: UInt64) {

@@ -7,6 +7,7 @@ extension RelayClient {
                 throw .refused(code: -32000, reason: "more than \(settings.subscriptionLimit) subscriptions")
             }
             topics[topic] = .some(nil)
+            former.remove(topic)
         }
         let answer = try await ask(.subscribe(topic: topic.text)).get()
         note([(topic, answer)])
@@ -16,6 +17,8 @@ extension RelayClient {
 
     public func unsubscribe(topic: Topic) async throws(RelayFailure) {
         guard let id = topics.removeValue(forKey: topic) else { return }
+        if former.count >= settings.subscriptionLimit { former = [] }
+        former.insert(topic)
         _ = try await ask(.unsubscribe(RelaySubscription(topic: topic.text, id: id))).get()
     }
 

@@ -26,6 +26,8 @@ public actor RelayClient: RelayPort {
 
     /// What is subscribed or shall be, with the relay's name for it where known.
     var topics: [Topic: String?] = [:]
+    /// What was unsubscribed here: nobody waits for its messages any more.
+    var former: Set<Topic> = []
     var connection: Connection?
     var lastRequestID: UInt64 = 0
     var nextReceipt: UInt64 = 1
@@ -56,6 +58,8 @@ public actor RelayClient: RelayPort {
         var lastSign: Duration
         var pingedAt: Duration?
         var malformed = 0
+        /// Messages of topics that nobody here has asked for yet, and when each came.
+        var strays: [(copy: RelayID, topic: Topic, at: Duration)] = []
         /// Why it has to end, where that is known before it ends.
         var verdict: RelayTrouble?
         var isReady = false
