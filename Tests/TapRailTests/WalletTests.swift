@@ -94,12 +94,25 @@ struct WalletTests {
         func ask(_ attempt: AttemptLink) async { await inner.ask(attempt) }
     }
 
-    private func play(
+    func play(
         _ stall: Stall,
         swallowing desk: DeskLine? = nil,
+        formBase: String? = nil,
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
-        let configuration = GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")
+        try await play(stall, swallowing: desk, formBase: formBase) { shift, _ in try await body(shift) }
+    }
+
+    /// - Parameter formBase: Where the gateway's form is, which it asks everybody to fill in; nil where it asks for nothing.
+    func play(
+        _ stall: Stall,
+        swallowing desk: DeskLine? = nil,
+        formBase: String?,
+        _ body: @escaping @Sendable (Shift, Gateway) async throws -> Void
+    ) async throws {
+        var configuration = GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")
+        (configuration.collectsData, configuration.formBase) = (formBase != nil, formBase)
+        configuration.controlToken = "control"
         let gateway = Gateway(GatewayState(configuration: configuration), clock: stall.wall)
         let line = Line(gateway: gateway)
         let clock = stall.clock.terminalClock
@@ -131,14 +144,16 @@ struct WalletTests {
             defer { group.cancelAll() }
             if let desk {
                 let silent = SilentGateway(inner: wallet, desk: desk)
-                try await stall.run(scan: Overheard(inner: scan, desk: desk), wallet: silent, body)
+                try await stall.run(scan: Overheard(inner: scan, desk: desk), wallet: silent) {
+                    try await body($0, gateway)
+                }
             } else {
-                try await stall.run(scan: scan, wallet: wallet, body)
+                try await stall.run(scan: scan, wallet: wallet) { try await body($0, gateway) }
             }
         }
     }
 
-    private static let user = PhoneUser(answer: .accept(after: .milliseconds(300)), means: .wallet, instruments: [])
+    static let user = PhoneUser(answer: .accept(after: .milliseconds(300)), means: .wallet, instruments: [])
 
     @Test func aWalletWithoutNetworkPaysThroughTheTerminal() async throws {
         let stall = try Stall()
