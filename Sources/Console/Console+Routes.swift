@@ -57,6 +57,8 @@ extension Console {
             }
         case .taps: return try await tapsResponse()
         case .saveTaps: return try await saveTaps(request)
+        case .calibration, .calibrate, .keepCalibration, .stopCalibration:
+            return try await calibration(pass.route, request)
         case .takeBack(let id):
             try requireEmptyForm(request)
             return try await takeBack(id, request)

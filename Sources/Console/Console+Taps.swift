@@ -8,6 +8,8 @@ extension Console {
         guard let taps, let stored = await taps.current else { throw .notFound }
         let status = await taps.station.status
         let set = stored.settings
+        let tag = await taps.shownTag
+        let calibrations = await taps.calibrations
         return .json(
             JSON.object([
                 "enabled": .bool(set.isEnabled), "mode": .string(set.mode.rawValue),
@@ -29,6 +31,8 @@ extension Console {
                 "offlineHours": .integer(Int64(set.offline.maximumHours)),
                 "shortCodeAboveMinor": .integer(set.shortCodeAboveMinorUnits ?? 0),
                 "light": Self.light(status.light), "waiting": .integer(Int64(status.waiting)),
+                "tagURI": .optional(tag?.uri), "tagCode": .array((tag?.code ?? []).map(JSON.string)),
+                "calibrations": .object(calibrations.mapValues(Self.kept)),
                 "version": .integer(Int64(stored.version)),
             ]).text
         )

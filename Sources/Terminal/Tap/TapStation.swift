@@ -32,6 +32,7 @@ public actor TapStation {
     enum Job: Sendable {
         case run(TapSale)
         case serve(TapLink)
+        case measure(TapCalibrator, Int)
     }
 
     /// What is remembered of a phone that was tried.
@@ -96,6 +97,7 @@ public actor TapStation {
                 switch job {
                 case .run(let sale): group.addTask { await self.run(sale) }
                 case .serve(let link): group.addTask { await link.serve() }
+                case .measure(let calibrator, let number): group.addTask { await calibrator.measure(number) }
                 }
             }
             group.cancelAll()
