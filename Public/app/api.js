@@ -122,6 +122,17 @@ export async function saveConnect(body) { return await change("PUT", "/connect",
 /** Turns the screen's code to wallets that pair (`pairing`), or back to payment links (`payment`). */
 export async function turnCode(id, code) { return await change("POST", `/charges/${encodeURIComponent(id)}/code`, { body: { code } }); }
 
+/** How a measurement of phones stands. */
+export async function calibration() { return await request("GET", "/taps/calibration"); }
+
+/** Begins to measure a phone: `place` is "inside" or "outside". */
+export async function calibrate(place, mode) { return await change("POST", "/taps/calibration", { body: { place, mode } }); }
+
+/** Puts what was measured into force; answers with the settings as they are then. */
+export async function keepCalibration() { return await change("PUT", "/taps/calibration"); }
+
+export async function stopCalibration() { return await change("DELETE", "/taps/calibration"); }
+
 /** Has the terminal show a code with which a new password can be set. */
 export async function startReset() { await request("POST", "/reset", { isEntrance: true }); }
 

@@ -19,6 +19,9 @@ const LOOKS = {
   unknown: { tone: "unknown", icon: "question" },
 };
 
+/** Who can have confirmed a payment. */
+export const AUTHORITIES = ["gateway", "acquirer"];
+
 const FINAL = new Set(["succeeded", "failed", "expired", "cancelled"]);
 
 /** True where the authority has given its last word. */
@@ -39,7 +42,7 @@ export function look(charge) {
     ...LOOKS[name],
     title: t(`state.${words}.title`),
     word: t(`state.${words}.word`),
-    what: charge.reason?.message ?? t(`state.${words}.what`),
+    what: charge.reason?.message ?? (words === "succeeded" && AUTHORITIES.includes(charge.confirmedBy) ? t(`state.confirmedBy.${charge.confirmedBy}`) : t(`state.${words}.what`)),
     todo: charge.reason?.action ?? (words === "unknown" ? t("state.unknown.todo") : ""),
   };
 }

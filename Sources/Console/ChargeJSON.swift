@@ -59,7 +59,7 @@ extension JSON {
             "updatedAt": .time(snapshot.updatedAt), "deadline": .time(terms.deadline),
             "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(charge.isUnresolved),
             "late": .bool(charge.isLate), "promised": .bool(charge.isPromised), "givenBack": .bool(charge.isGivenBack),
-            "canGiveBack": .bool(charge.canGiveBack),
+            "canGiveBack": .bool(charge.canGiveBack), "confirmedBy": .optional(charge.confirmedBy?.rawValue),
             "link": .optional(snapshot.link), "connect": .connect(snapshot),
             "reason": .reason(charge.reason(format: snapshot.format)),
             "evidence": evidence(charge), "canCancel": .bool(charge.canCancel), "canRelease": .bool(charge.canRelease),

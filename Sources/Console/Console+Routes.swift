@@ -60,6 +60,8 @@ extension Console {
         case .connect: return try await connectResponse()
         case .saveConnect: return try await saveConnect(request)
         case .turnCode(let id): return try await turnCode(id, request)
+        case .calibration, .calibrate, .keepCalibration, .stopCalibration:
+            return try await calibration(pass.route, request)
         case .takeBack(let id):
             try requireEmptyForm(request)
             return try await takeBack(id, request)

@@ -8,6 +8,8 @@ extension Console {
         guard let taps, let stored = await taps.current else { throw .notFound }
         let status = await taps.station.status
         let set = stored.settings
+        let tag = await taps.shownTag
+        let calibrations = await taps.calibrations
         return .json(
             JSON.object([
                 "enabled": .bool(set.isEnabled), "mode": .string(set.mode.rawValue),
@@ -34,6 +36,8 @@ extension Console {
                         JSON.object(["message": .string(notice.message), "action": .string(notice.action)])
                     }
                 ),
+                "tagURI": .optional(tag?.uri), "tagCode": .array((tag?.code ?? []).map(JSON.string)),
+                "calibrations": .object(calibrations.mapValues(Self.kept)),
                 "version": .integer(Int64(stored.version)),
             ]).text
         )

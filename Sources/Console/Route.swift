@@ -13,6 +13,7 @@ enum Route: Sendable, Equatable {
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
     case connect, saveConnect, turnCode(ChargeID)
+    case calibration, calibrate, keepCalibration, stopCalibration
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -32,6 +33,11 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .testConnection])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
         case ("connect", 1): self = try Self.only(method, ["GET": .connect, "PUT": .saveConnect])
+        case ("taps", 2) where parts[1] == "calibration":
+            self = try Self.only(
+                method,
+                ["GET": .calibration, "POST": .calibrate, "PUT": .keepCalibration, "DELETE": .stopCalibration]
+            )
         case ("days", 1): self = try Self.only(method, ["GET": .days])
         case ("days", 2): self = try Self.only(method, ["GET": .day(Self.day(parts[1]))])
         case ("days", 3) where parts[2] == "compare":
@@ -61,6 +67,7 @@ enum Route: Sendable, Equatable {
         case .session, .claim, .signIn, .startReset, .finishReset: []  // Open; each looks after itself.
         case .signOut: Set(Role.allCases)
         case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect: [.owner]
+        case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode: [.owner, .manager, .cashier]
@@ -78,13 +85,14 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect:
+            .connect, .calibration:
             false
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
             .turnCode:
             true
+        case .calibrate, .keepCalibration, .stopCalibration: true
         }
     }
 

@@ -34,7 +34,7 @@ extension Charge {
     public func reason(format: AmountFormat) -> Reason? {
         if isPromised, state == .processing { return Self.promise }
         return switch state {
-        case .created, .requiresAction, .processing: isUnresolved ? Self.silence(state) : nil
+        case .created, .requiresAction, .processing: isUnresolved ? silence : nil
         case .unknown: unknownReason
         case .succeeded: successReason
         case .failed: failureReason(format)
@@ -60,18 +60,19 @@ extension Charge {
         action: "The customer may go. Keep the terminal switched on and connect it to the internet."
     )
 
-    private static func silence(_ state: State) -> Reason {
-        switch state {
+    private var silence: Reason {
+        let who = silentAuthority ?? .gateway
+        return switch state {
         case .processing:
             Reason(
-                code: "gateway_silent",
-                message: "The payment is under way, but the gateway does not answer right now.",
+                code: "\(who.rawValue)_silent",
+                message: "The payment is under way, but the \(who.rawValue) does not answer right now.",
                 action: "Wait. Do not charge again before the terminal says how it ended."
             )
         default:
             Reason(
-                code: "gateway_silent",
-                message: "The gateway does not answer. The terminal keeps asking.",
+                code: "\(who.rawValue)_silent",
+                message: "The \(who.rawValue) does not answer. The terminal keeps asking.",
                 action: "Wait, or cancel and take the payment another way."
             )
         }
@@ -109,7 +110,8 @@ extension Charge {
         return Reason(
             code: "not_known_yet",
             message: "Nobody could say yet whether this was paid. Money may have moved.",
-            action: "Do not charge again. The terminal keeps asking; look here or at the gateway before you decide."
+            action: "Do not charge again. The terminal keeps asking; look here or at the "
+                + "\((silentAuthority ?? .gateway).rawValue) before you decide."
         )
     }
 

@@ -192,13 +192,13 @@ extension Composer {
         let sum: [Stack.Item] = [.text(amount, Style(26, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 9))]
         var ways: [Stack.Item] = []
         // Without its code the page must not ask to scan it.
-        for way in charge.waysToPay where hasCode || way == .tap {
-            let style = Style(5, atLeast: 3.6, palette.text, lines: 2)
-            ways += [
-                .gap(1.2),
-                .marked(Self.mark(of: way), markColour: Palette.lightReady, text.wayInstructions(way), style),
-            ]
+        for way in charge.waysToPay where way == .tap ? charge.tag == nil || charge.link == nil : hasCode {
+            let style = Style(5, atLeast: 3.6, palette.text, lines: charge.tag == nil ? 2 : 3)
+            if way == .tap, charge.tag != nil, !hasCode { continue }
+            let words = way == .tap && charge.tag != nil ? text.tagInstruction : text.wayInstructions(way)
+            ways += [.gap(1.2), .marked(Self.mark(of: way), markColour: Palette.lightReady, words, style)]
         }
+        ways += digits(charge.shortCodes, page)
         var notes: [Stack.Item] = []
         if let words = words(of: charge.note) {
             let style = Style(4, atLeast: 3.2, Palette.noteText, .bold, lines: 5)
@@ -226,6 +226,7 @@ extension Composer {
         for way in charge.waysToPay where way != .scan {
             items += [.gap(1.5), .text(text.wayInstructions(way), style)]
         }
+        items += digits(charge.shortCodes, page)
         if let words = words(of: charge.note) {
             let style = Style(4, atLeast: 3.2, Palette.noteText, .bold, lines: 5)
             items += [.gap(2), .note(words, style, ground: Palette.noteGround)]
@@ -234,7 +235,49 @@ extension Composer {
         return outcome(mark, items + [.gap(3), .facts(facts(charge, palette))], page)
     }
 
-    private func facts(_ charge: Scene.ChargeView, _ palette: Palette) -> [Stack.Fact] {
+    /// What the phones that are asked show too.
+    func digits(_ shortCodes: [String], _ page: Page, isBrief: Bool = false) -> [Stack.Item] {
+        guard !shortCodes.isEmpty else { return [] }
+        // Isolated, so that they keep their order among words of a language from right to left.
+        let digits = shortCodes.prefix(4).map { DisplayText.clean($0, limit: 8) }.joined(separator: "  ")
+        let label = text.compareDigits(shortCodes.count)
+        if isBrief {
+            let words = "\(label) \u{2068}\(digits)\u{2069}"
+            return [.text(words, Style(5.2, atLeast: 3, Palette.lightReady, .bold, lines: 2))]
+        }
+        return [
+            .gap(2), .text(label, Style(4.2, atLeast: 3.2, page.palette.quiet, lines: 2)),
+            .text(digits, Style(9, atLeast: 4, Palette.lightReady, .bold, lines: 2, isMonospaced: true)),
+        ]
+    }
+
+    /// A customer who pays by phone is asked for details first.
+    func form(_ charge: Scene.ChargeView, _ page: Page, _ room: Room, hasCode: Bool) -> [Drawing.Element] {
+        let palette = page.palette
+        let head: [Stack.Item] = [
+            .text(DisplayText.clean(charge.merchantName, limit: 80), Style(5.4, atLeast: 4, palette.quiet, lines: 2)),
+            .text(
+                DisplayText.clean(charge.amountText, limit: 32),
+                Style(14, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 7)
+            ),
+        ]
+        var words: [Stack.Item] = [
+            .text(text.formTitle, Style(7.5, atLeast: 4.6, Palette.lightReady, .bold, lines: 2))
+        ]
+        // Without its code the page must not ask to scan it.
+        if hasCode { words += [.gap(1), .text(text.formWhatToDo, Style(5, atLeast: 3.4, palette.text, lines: 5))] }
+        words += digits(charge.shortCodes, page)
+        let facts = Stack.Item.facts(self.facts(charge, palette))
+        switch room {
+        case .beside(let frame):
+            return Stack(items: head + [.space] + words + [.space, facts]).compose(in: frame, page: page)
+        case .around(let above, let below):
+            return Stack(items: head + [.space], alignment: .centre).compose(in: above, page: page)
+                + Stack(items: words + [.space, facts], alignment: .centre).compose(in: below, page: page)
+        }
+    }
+
+    func facts(_ charge: Scene.ChargeView, _ palette: Palette) -> [Stack.Fact] {
         let label = Style(4.2, atLeast: 3.2, palette.quiet)
         var facts: [Stack.Fact] = []
         if let seconds = charge.secondsLeft {
@@ -263,7 +306,7 @@ extension Composer {
         return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
     }
 
-    private static func mark(of way: Scene.WayToPay) -> Mark {
+    static func mark(of way: Scene.WayToPay) -> Mark {
         switch way {
         case .scan: .scan
         case .tap: .tap
@@ -274,16 +317,17 @@ extension Composer {
     // MARK: - Outcomes
 
     func processing(_ processing: Scene.Processing, _ page: Page) -> [Drawing.Element] {
-        outcome(
-            .dots,
-            [
-                .text(text.processingTitle, Style(10, atLeast: 6, page.palette.text, .bold, lines: 2)),
-                amount(processing.amountText, page), .gap(1.5),
-                .text(text.processingDetail, Style(6, atLeast: 4, page.palette.text, lines: 3)),
-                .gap(3), code(processing.chargeCode, page, merchant: processing.merchantName),
-            ],
-            page
-        )
+        var items: [Stack.Item] = [
+            .text(text.processingTitle, Style(10, atLeast: 6, page.palette.text, .bold, lines: 2)),
+            amount(processing.amountText, page), .gap(1.5),
+            .text(text.processingDetail, Style(6, atLeast: 4, page.palette.text, lines: 3)),
+        ]
+        if let digits = processing.shortCode {
+            let words = "\(text.compareDigits(1)) \u{2068}\(DisplayText.clean(digits, limit: 8))\u{2069}"
+            items += [.gap(1.5), .text(words, Style(6, atLeast: 4, page.palette.text, .bold, lines: 2))]
+        }
+        items += [.gap(3), code(processing.chargeCode, page, merchant: processing.merchantName)]
+        return outcome(.dots, items, page)
     }
 
     func paid(_ paid: Scene.Paid, _ page: Page) -> [Drawing.Element] {
@@ -297,6 +341,9 @@ extension Composer {
         if paid.arrivedLate {
             let style = Style(5.2, atLeast: 4, Palette.noteText, .bold)
             items += [.gap(3), .note(text.arrivedLate, style, ground: Palette.noteGround)]
+        }
+        if let authority = paid.confirmedBy {
+            items += [.gap(1.5), .text(text.confirmedBy(authority), Style(6, atLeast: 4, page.palette.text))]
         }
         return outcome(.check, items + [.gap(3), code(paid.chargeCode, page, merchant: paid.merchantName)], page)
     }

@@ -37,11 +37,8 @@ struct Composer {
             (elements, qr) = withCode(setup.claimAddress, page, withholding: withholdingQR) { room, _ in
                 self.setup(setup, page, room)
             }
-        case .charge(let charge) where charge.link == nil: elements = chargeWithoutCode(charge, page)
         case .charge(let charge):
-            (elements, qr) = withCode(charge.link ?? "", page, withholding: withholdingQR) { room, hasCode in
-                self.charge(charge, page, room, hasCode: hasCode)
-            }
+            (elements, qr) = self.charge(charge, page, withholding: withholdingQR)
         case .processing(let processing): elements = self.processing(processing, page)
         case .paid(let paid): elements = self.paid(paid, page)
         case .promised(let promised): elements = self.promised(promised, page)
@@ -70,6 +67,27 @@ struct Composer {
             }
         case .unknown: .unknown
         case .offline: .offline
+        }
+    }
+
+    private func charge(
+        _ charge: Scene.ChargeView,
+        _ page: Page,
+        withholding: Bool
+    ) -> ([Drawing.Element], QRShown) {
+        if let form = charge.form {
+            return withCode(form, page, withholding: withholding) { room, hasCode in
+                self.form(charge, page, room, hasCode: hasCode)
+            }
+        }
+        if !withholding, let link = charge.link, let tag = charge.tag,
+            let elements = twoCodes(charge, link: link, tag: tag, page)
+        {
+            return (elements, .drawn)
+        }
+        guard let shown = charge.link ?? charge.tag else { return (chargeWithoutCode(charge, page), .none) }
+        return withCode(shown, page, withholding: withholding) { room, hasCode in
+            self.charge(charge, page, room, hasCode: hasCode)
         }
     }
 
@@ -107,7 +125,7 @@ struct Composer {
     }
 
     /// The code in the share of the page that leaves the words readable, or in more of it if its modules need that.
-    private func fit(_ link: String, _ page: Page) -> (code: QRCode, module: Int)? {
+    func fit(_ link: String, _ page: Page) -> (code: QRCode, module: Int)? {
         let (width, height) = (page.size.width, page.size.height)
         let content = page.content
         let sides: [Int]

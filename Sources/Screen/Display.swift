@@ -117,12 +117,13 @@ public actor Display {
         if composed.qr == .tooLong {
             throw .qrTooLong(bytes: scene.qrText?.utf8.count ?? 0)
         }
-        guard let qr = composed.drawing.qr else { return composed.qr }
-        if try isReadable(qr, on: index, &timings) { return .drawn }
+        let codes = composed.drawing.codes
+        if codes.isEmpty { return composed.qr }
+        if try areReadable(codes, on: index, &timings) { return .drawn }
         // Something else may have written over it, such as a kernel message: draw all of it once more.
         outputs[index].shown = nil
         try draw(composed.drawing, on: index, surface, &timings)
-        if try isReadable(qr, on: index, &timings) { return .drawn }
+        if try areReadable(codes, on: index, &timings) { return .drawn }
         outputs[index].shown = nil
         let without = composer(for: surface).compose(scene, on: surface, withholdingQR: true)
         try draw(without.drawing, on: index, surface, &timings)
@@ -137,7 +138,7 @@ public actor Display {
     ) throws(ScreenError) {
         let sink = outputs[index].sink
         let damage = drawing.damage(since: outputs[index].shown, cell: surface.cell)
-        if let code = drawing.qr?.frame, damage.contains(where: { $0.intersects(code) }) {
+        if drawing.codes.contains(where: { code in damage.contains { $0.intersects(code.frame) } }) {
             outputs[index].isVerified = false
         }
         outputs[index].shown = nil  // Until all of it is written, nobody knows what the device shows.
@@ -175,22 +176,26 @@ public actor Display {
         return canvas
     }
 
-    private func isReadable(
-        _ qr: PlacedQR,
+    private func areReadable(
+        _ codes: [PlacedQR],
         on index: Int,
         _ timings: inout Shown.Timings
     ) throws(ScreenError) -> Bool {
         if outputs[index].isVerified { return true }
         let started = ContinuousClock.now
         defer { timings.verify += ContinuousClock.now - started }
+        for code in codes { guard try isReadable(code, on: index) else { return false } }
+        outputs[index].isVerified = true
+        return true
+    }
+
+    private func isReadable(_ qr: PlacedQR, on index: Int) throws(ScreenError) -> Bool {
         let factor = Self.reduction(ofModule: qr.module)
         let image = try outputs[index].sink.readBack(qr.frame, reducedBy: factor)
         // Phones want contrast, too: colours stored in the wrong bits can decode and still be hard to scan.
         let isBlackOnWhite = image.pixels.max() ?? 0 >= 240 && image.pixels.min() ?? 255 <= 16
         let texts = qrReader()?.texts(in: image, samplesPerModule: qr.module / factor)
-        let isReadable = isBlackOnWhite && texts == [qr.code.text]
-        outputs[index].isVerified = isReadable
-        return isReadable
+        return isBlackOnWhite && texts == [qr.code.text]
     }
 
     /// A decoder needs some four samples a module; more only cost time.

@@ -21,10 +21,7 @@ struct Drawing: Sendable, Equatable {
         }
     }
 
-    var qr: PlacedQR? {
-        for case .qr(let qr) in elements { return qr }
-        return nil
-    }
+    var codes: [PlacedQR] { elements.compactMap { if case .qr(let code) = $0 { code } else { nil } } }
 
     /// The parts that must be drawn again when this page replaces `old`: everywhere an element went, came or changed.
     /// Parts do not overlap.

@@ -106,6 +106,13 @@ public enum Scene: Sendable, Equatable {
         /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts. Nil where only a
         /// phone held near can pay.
         public var link: String?
+        /// What phones read to find this terminal, where they must: a second code beside `link`'s, or the only one. Left
+        /// out where both would be too small to be read; `link` is then shown alone.
+        public var tag: String?
+        /// The form in which a customer who pays by phone gives details first. Its code takes the place of the others.
+        public var form: String?
+        /// Four digits of each phone that is asked, for customers to compare.
+        public var shortCodes: [String]
         public var waysToPay: [WayToPay]
         /// Shown as `M:SS`; nil when the authority set no deadline. Negative counts as 0.
         public var secondsLeft: Int?
@@ -128,14 +135,17 @@ public enum Scene: Sendable, Equatable {
             merchantName: String,
             amountText: String,
             link: String?,
+            tag: String? = nil,
+            form: String? = nil,
             waysToPay: [WayToPay] = [.scan],
+            shortCodes: [String] = [],
             secondsLeft: Int? = nil,
             chargeCode: String,
             note: Note? = nil
         ) {
             self.merchantName = merchantName
             self.amountText = amountText
-            self.link = link
+            (self.link, self.tag, self.form, self.shortCodes) = (link, tag, form, shortCodes)
             self.waysToPay = waysToPay
             self.secondsLeft = secondsLeft
             self.chargeCode = chargeCode
@@ -148,13 +158,18 @@ public enum Scene: Sendable, Equatable {
         public var merchantName: String
         public var amountText: String
         public var chargeCode: String
+        /// Four digits that the paying phone shows too; nil where none are compared.
+        public var shortCode: String?
 
-        public init(merchantName: String, amountText: String, chargeCode: String) {
+        public init(merchantName: String, amountText: String, chargeCode: String, shortCode: String? = nil) {
             self.merchantName = merchantName
             self.amountText = amountText
-            self.chargeCode = chargeCode
+            (self.chargeCode, self.shortCode) = (chargeCode, shortCode)
         }
     }
+
+    /// Who may say how a payment ended.
+    public enum Authority: Sendable, Equatable, CaseIterable { case gateway, acquirer }
 
     /// The authority said the money is the merchant's.
     public struct Paid: Sendable, Equatable {
@@ -165,19 +180,22 @@ public enum Scene: Sendable, Equatable {
         public var chargeCode: String
         /// True when it arrived after the terminal had stopped waiting for it.
         public var arrivedLate: Bool
+        /// Who has confirmed it.
+        public var confirmedBy: Authority?
 
         public init(
             merchantName: String,
             amountText: String,
             tipText: String? = nil,
             chargeCode: String,
-            arrivedLate: Bool = false
+            arrivedLate: Bool = false,
+            confirmedBy: Authority? = nil
         ) {
             self.merchantName = merchantName
             self.amountText = amountText
             self.tipText = tipText
             self.chargeCode = chargeCode
-            self.arrivedLate = arrivedLate
+            (self.arrivedLate, self.confirmedBy) = (arrivedLate, confirmedBy)
         }
     }
 
@@ -243,11 +261,11 @@ public enum Scene: Sendable, Equatable {
         }
     }
 
-    /// The text of the QR code this scene carries.
+    /// The text of the QR code this scene carries; of two, the one that is always shown.
     public var qrText: String? {
         switch self {
         case .setup(let setup): setup.claimAddress
-        case .charge(let charge): charge.link
+        case .charge(let charge): charge.form ?? charge.link ?? charge.tag
         default: nil
         }
     }

@@ -28,6 +28,16 @@ public struct ScreenText: Sendable {
 
     /// What the customer does for each way to pay, as an instruction.
     public var wayInstructions: Words<Scene.WayToPay>
+    /// Names the kind of app that each of two codes is for.
+    public var appNames: Words<Scene.WayToPay>
+    /// What the customer does with that app.
+    public var appSteps: Words<Scene.WayToPay>
+    /// What the customer does where a phone reads the only code first.
+    public var tagInstruction: String
+    /// Stands above the four digits of that many phones. At least 1.
+    public var compareDigits: @Sendable (Int) -> String
+    public var formTitle: String
+    public var formWhatToDo: String
     public var timeLeft: String
     public var chargeCode: String
     public var gatewaySilent: String
@@ -43,6 +53,7 @@ public struct ScreenText: Sendable {
     /// Stands before the tip's amount.
     public var tip: String
     public var arrivedLate: String
+    public var confirmedBy: Words<Scene.Authority>
 
     public var promisedTitle: String
     public var promisedDetail: String
@@ -130,6 +141,26 @@ extension ScreenText {
             case .connect: "Connect any wallet"
             }
         },
+        appNames: { way in
+            switch way {
+            case .scan, .connect: "Wallet"
+            case .tap: "Payment app"
+            }
+        },
+        appSteps: { way in
+            switch way {
+            case .scan, .connect: "Scan to pay"
+            case .tap: "Scan and hold your phone close"
+            }
+        },
+        tagInstruction: "Scan with your payment app and hold your phone close",
+        compareDigits: { phones in
+            phones == 1
+                ? "Does your phone show the same?"
+                : "\(phones) phones see this. Does yours show one of these?"
+        },
+        formTitle: "Your details first",
+        formWhatToDo: "Scan with your camera and fill in the form. Your phone then goes on by itself.",
         timeLeft: "Time left",
         chargeCode: "Code",
         gatewaySilent: "Not known yet: no answer at the moment. Paid already? Do not pay again.",
@@ -142,6 +173,12 @@ extension ScreenText {
         paidTitle: "Paid",
         tip: "incl. tip",
         arrivedLate: "Arrived late",
+        confirmedBy: { authority in
+            switch authority {
+            case .gateway: "Confirmed by the gateway"
+            case .acquirer: "Confirmed by the acquirer"
+            }
+        },
         promisedTitle: "Accepted offline",
         promisedDetail: "Thank you. The money is booked when the terminal is online again.",
         notPaidTitles: { kind in

@@ -3,7 +3,7 @@ struct Stack {
     enum Item {
         case text(String, Style)
         /// A small shape before a line of text.
-        case marked(Mark, markColour: Colour, String, Style)
+        case marked(Mark, markColour: Colour, String, Style, ground: Colour? = nil)
         case mark(Mark, side: Double, Colour, ground: Colour)
         /// Label above value, side by side.
         case facts([Fact])
@@ -107,8 +107,8 @@ struct Stack {
             let x = alignment == .centre ? (width - size.width) / 2 : 0
             let frame = PixelRect(x: x, y: 0, width: size.width, height: size.height)
             return ([.panel(frame, radius: size.height / 2, colour)], size.height)
-        case .marked(let mark, let markColour, let text, let style):
-            return marked(mark, markColour, text, style, width: width, scale: scale, page: page)
+        case .marked(let mark, let markColour, let text, let style, let ground):
+            return marked(mark, markColour, ground, text, style, width: width, scale: scale, page: page)
         case .facts(let facts): return self.facts(facts, width: width, scale: scale, page: page)
         case .note(let text, let style, let ground):
             return note(text, style, ground, width: width, scale: scale, page: page)
@@ -143,6 +143,7 @@ struct Stack {
     private func marked(
         _ mark: Mark,
         _ markColour: Colour,
+        _ ground: Colour?,
         _ text: String,
         _ style: Style,
         width: Int,
@@ -165,7 +166,7 @@ struct Stack {
                     mark,
                     PixelRect(x: start, y: (height - side) / 2, width: side, height: side),
                     markColour,
-                    ground: page.palette.ground
+                    ground: ground ?? page.palette.ground
                 ),
                 page.element(set, x: indent, y: (height - set.size.height) / 2, style.colour),
             ], height

@@ -80,13 +80,13 @@ public struct ScreenDirector: Sendable {
         let scene = scene(of: snapshot, at: now)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
-            if case .charge(let view) = scene, view.link != nil, case .charging(let charge) = snapshot.phase {
+            if case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: shown.qrVerified || shown.linkIsText)
             }
             return true
         } catch {
             logger.error("the screen does not show what it should", metadata: ["error": "\(error)"])
-            if case .charge(let view) = scene, view.link != nil, case .charging(let charge) = snapshot.phase {
+            if case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: false)
             }
             return false
@@ -174,6 +174,7 @@ public struct ScreenDirector: Sendable {
     private func scene(of snapshot: ChargeSnapshot, in terminal: TerminalSnapshot, at now: Duration) -> Scene {
         let charge = snapshot.charge
         let (name, amount, code) = (charge.terms.merchantName, snapshot.amountText, charge.terms.code.rawValue)
+        let tap = terminal.tap.views[charge.id] ?? TapStatus.View()
         switch charge.state {
         case .created:
             // No link yet. Nothing of an earlier charge may stay; what is wrong, if anything, is said.
@@ -186,16 +187,18 @@ public struct ScreenDirector: Sendable {
         case .requiresAction:
             guard snapshot.link != nil || charge.waitsForPhone || snapshot.waitsForWallet else {
                 // Being taken back, or found without a link: nothing that could be paid is shown.
-                return .processing(Scene.Processing(merchantName: name, amountText: amount, chargeCode: code))
+                return processing(snapshot, tap)
             }
             let left = snapshot.deadline.map { Int(max(.zero, $0 - now).components.seconds) }
             return .charge(
                 Scene.ChargeView(
                     merchantName: name,
                     amountText: amount,
-                    // Without a payment link, the tag that tells phones which terminal this is.
-                    link: snapshot.link ?? charge.tagLink,
+                    link: snapshot.link,
+                    tag: charge.waitsForPhone ? charge.tagLink : nil,
+                    form: tap.formURL,
                     waysToPay: charge.waysToPay.filter { snapshot.offers($0) },
+                    shortCodes: tap.shortCodes,
                     secondsLeft: left,
                     chargeCode: code,
                     note: charge.isUnresolved ? .gatewaySilent : snapshot.connect?.note
@@ -210,8 +213,7 @@ public struct ScreenDirector: Sendable {
                     chargeCode: code
                 )
             )
-        case .processing:
-            return .processing(Scene.Processing(merchantName: name, amountText: amount, chargeCode: code))
+        case .processing: return processing(snapshot, tap)
         case .succeeded:
             return .paid(
                 Scene.Paid(
@@ -219,7 +221,8 @@ public struct ScreenDirector: Sendable {
                     amountText: amount,
                     tipText: snapshot.tipText,
                     chargeCode: code,
-                    arrivedLate: charge.isLate
+                    arrivedLate: charge.isLate,
+                    confirmedBy: charge.confirmedBy.map { $0 == .acquirer ? .acquirer : .gateway }
                 )
             )
         case .failed, .expired, .cancelled:
@@ -227,6 +230,17 @@ public struct ScreenDirector: Sendable {
         case .unknown:
             return .unknown(Scene.Unknown(amountText: amount, chargeCode: code))
         }
+    }
+
+    private func processing(_ snapshot: ChargeSnapshot, _ tap: TapStatus.View) -> Scene {
+        .processing(
+            Scene.Processing(
+                merchantName: snapshot.charge.terms.merchantName,
+                amountText: snapshot.amountText,
+                chargeCode: snapshot.charge.terms.code.rawValue,
+                shortCode: tap.shortCodes.count == 1 ? tap.shortCodes.first : nil
+            )
+        )
     }
 
     private func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {

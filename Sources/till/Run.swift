@@ -142,7 +142,13 @@ struct Run: AsyncParsableCommand {
                     retries: 1
                 )
             else { return nil }  // The next saving of the settings tries again.
-            return TapWalletClient(client: client, host: host) { Int(clock.wallTime().secondsSince1970) }
+            return TapWalletClient(
+                client: client,
+                host: host,
+                mayShow: { form in
+                    links.allow(form) || configuration.allowsLoopbackHTTP && URL(string: form)?.host() == "127.0.0.1"
+                }
+            ) { Int(clock.wallTime().secondsSince1970) }
         }
         try await taps.load()
         try await wallets.load()

@@ -15,7 +15,7 @@ from shopfloor import OWNER_PASSWORD, DESKTOP, PHONE, FakeEvents, sample_charge,
 from steps import current_charge, error_of, new_charge, open_charge, panel, setup_field
 
 #: Every field that can be asked for, but those of a chosen way only.
-ALWAYS = ["mode", "nearThreshold", "shortCodeAboveMinor", "tipMode", "offlineAllowed", "acquirerURL", "acquirerLogin", "acquirerPassword", "terminalID"]
+ALWAYS = ["mode", "nearThreshold", "shortCodeAboveMinor", "tipMode", "offlineAllowed", "acquirerURL", "acquirerLogin", "acquirerPassword", "terminalID", "walletProjectID"]
 TIPS = ["tipMaximumPercent", "tipPresets"]
 OFFLINE = ["offlineFloorMinor", "offlineTotalMinor", "offlineHours"]
 
@@ -37,6 +37,12 @@ def shop_is_set_up(page, shop):
         setup_field(page, name).fill(value)
     page.get_by_role("button", name="Save and start").click()
     expect(page.get_by_role("group", name="Keypad")).to_be_visible()
+
+
+def keep_picture(eyes, part, name: str) -> None:
+    """Of what is too far down for a picture of the window."""
+    if eyes.folder:
+        part.screenshot(path=eyes.folder / f"{name}.png", animations="disabled")
 
 
 def stored(page) -> dict:
@@ -121,7 +127,7 @@ def test_every_wrong_field_is_said_beside_it_and_nothing_is_saved(page, eyes):
     wrong = {
         "acquirerURL": "ftp://nowhere", "acquirerLogin": "", "acquirerPassword": "", "terminalID": "my till!", "nearThreshold": "5",
         "tipMaximumPercent": "200", "tipPresets": "five", "offlineHours": "0", "serviceUUID": "none",
-        "offlineFloorMinor": "50", "offlineTotalMinor": "20",
+        "offlineFloorMinor": "50", "offlineTotalMinor": "20", "walletProjectID": "not a project",
     }
     page.get_by_text("For installers").click()
     fill(page, **wrong, password=OWNER_PASSWORD)
@@ -186,6 +192,136 @@ def test_saved_the_page_says_why_phones_cannot_pay_and_that_charges_go_on(page, 
     expect(field(page, "acquirerPassword")).to_have_value("")
     expect(page.get_by_text("A password is stored for this address.")).to_be_visible()
     eyes.look(page, "phones-hindered")
+
+
+def test_a_project_for_wallets_is_kept_and_can_be_taken_away(page, eyes):
+    open_phones(page)
+    expect(page.get_by_text("a customer whose phone has no internet can pay from a wallet")).to_be_visible()
+    for project in ("0123456789abcdef0123456789abcdef", ""):
+        fill(page, walletProjectID=project)
+        save_well(page)
+        assert stored(page)["walletProjectID"] == project
+        expect(field(page, "walletProjectID")).to_have_value(project)
+
+
+def test_in_tagged_mode_the_terminals_code_and_its_address_for_a_sticker_are_there(page, eyes):
+    open_phones(page)
+    tag = page.get_by_role("group", name="The terminal’s own code")
+    expect(tag).to_be_hidden()
+    assert stored(page)["tagURI"] is None
+    field(page, "mode").select_option("tagged")
+    expect(tag).to_contain_text("Save first")
+    save_well(page)
+    now = stored(page)
+    assert re.fullmatch(r"bpp:1\?t=[\w-]{22}&k=[\w-]{22}&n=\S+", now["tagURI"])
+    expect(tag.locator("dd")).to_have_text(now["tagURI"])
+    expect(tag).to_contain_text("NFC tag")
+    code = tag.get_by_role("img", name="The terminal’s own code")
+    expect(code).to_be_visible()
+    assert code.bounding_box()["width"] >= 4 * (len(now["tagCode"]) + 8), "modules of four pixels and more"
+    drawn = code.evaluate("(image) => image.querySelector('.qr-ink').getAttribute('d').split('M').length - 1")
+    assert drawn == "".join(now["tagCode"]).count("1")
+    assert small_targets(page) == []
+    eyes.look(page, "phones-tag")
+    keep_picture(eyes, tag, "phones-tag-card")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tag.get_by_role("button", name="Copy Address").click()
+    assert page.evaluate("() => navigator.clipboard.readText()") == now["tagURI"]
+    page.context.clear_permissions()
+    field(page, "mode").select_option("near")
+    expect(tag).to_be_hidden()
+    save_well(page)
+    assert stored(page)["tagURI"] is None
+
+
+# Measuring
+
+
+def open_measuring(page):
+    page.get_by_text("Measure it with a phone").click()
+    return page.locator(".measure")
+
+
+def test_without_bluetooth_nothing_is_measured_and_the_page_says_why(page, eyes):
+    open_phones(page)
+    before = stored(page)
+    measure = open_measuring(page)
+    expect(measure.get_by_role("button", name="Use")).to_be_hidden()
+    measure.get_by_role("button", name="Measure where it should be accepted").click()
+    expect(measure.locator(".notice-bad")).to_contain_text("Bluetooth cannot be used")
+    assert "/" not in measure.locator(".notice-bad").inner_text(), "a path of the machine is no word for staff"
+    expect(measure.get_by_role("button", name="Measure where it should be accepted")).to_be_visible()
+    assert small_targets(page) == []
+    eyes.look(page, "phones-measure-no-radio")
+    keep_picture(eyes, measure, "phones-measure-no-radio-card")
+    assert stored(page) == before
+
+
+IDLE = {"mode": None, "measuring": None, "signal": None, "samples": 0, "samplesNeeded": 50, "phones": 0, "inside": None, "outside": None, "threshold": None, "problem": None}
+
+
+def test_a_measurement_is_watched_live_and_put_into_force(context, eyes):
+    """The phone is played by stand-in answers: there is no radio here."""
+    page = context.new_page()
+    now = {"state": dict(IDLE)}
+    asked = []
+    settings = {}
+
+    def answer(route):
+        request = route.request
+        if request.method != "GET":
+            asked.append((request.method, request.post_data_json))
+        if request.method == "POST":
+            now["state"] = IDLE | {"mode": "near", "measuring": request.post_data_json["place"], "signal": -47, "samples": 12, "phones": 1}
+        if request.method == "DELETE":
+            now["state"] = dict(IDLE)
+        if request.method == "PUT":
+            now["state"] = dict(IDLE)
+            kept = {"near": {"threshold": -52, "by": "owner", "at": "2026-01-01T12:00:00Z", "inside": None, "outside": None}}
+            route.fulfill(json=settings | {"nearThreshold": -52, "version": settings["version"] + 1, "calibrations": kept})
+            return
+        route.fulfill(json=now["state"])
+
+    page.route("**/api/v1/taps/calibration", answer)
+    open_phones(page)
+    settings |= stored(page)
+    measure = open_measuring(page)
+    accepted = measure.get_by_role("button", name="Measure where it should be accepted")
+    accepted.click()
+    expect(measure).to_contain_text("Hold the phone where it should be accepted.")
+    expect(measure).to_contain_text("-47 dBm")
+    expect(measure).to_contain_text("Heard 12 of 50 times.")
+    stop = measure.get_by_role("button", name="Stop measuring")
+    expect(stop).to_be_focused()
+    assert small_targets(page) == []
+    eyes.look(page, "phones-measuring")
+    keep_picture(eyes, measure, "phones-measuring-card")
+    now["state"] |= {"signal": -61, "samples": 31, "phones": 2}
+    expect(measure).to_contain_text("-61 dBm")
+    expect(measure).to_contain_text("2 phones are heard. Close the payment app on all but one.")
+    stop.click()
+    expect(accepted).to_be_focused()
+    expect(stop).to_be_hidden()
+    measure.get_by_role("button", name="Measure where it should not").click()
+    expect(measure).to_contain_text("Hold the phone where it should not be accepted.")
+    reading = {"median": -47, "weakest": -49, "strongest": -45}
+    now["state"] = IDLE | {"mode": "near", "inside": reading, "outside": {"median": -60, "weakest": -66, "strongest": -57}, "threshold": -52}
+    use = measure.get_by_role("button", name="Use -52 dBm from now on")
+    expect(use).to_be_visible()
+    expect(measure).to_contain_text("-49 to -45 dBm, mostly -47")
+    # For another way it says nothing.
+    field(page, "mode").select_option("open")
+    expect(use).to_be_hidden()
+    field(page, "mode").select_option("near")
+    assert small_targets(page) == []
+    eyes.look(page, "phones-measured")
+    keep_picture(eyes, measure, "phones-measured-card")
+    use.click()
+    expect(field(page, "nearThreshold")).to_have_value("-52")
+    expect(page.locator(".toast")).to_contain_text("Saved. Phones weaker than -52 dBm are not asked.")
+    expect(page.get_by_text("Measured by owner,")).to_be_visible()
+    assert asked == [("POST", {"place": "inside", "mode": "near"}), ("DELETE", {}), ("POST", {"place": "outside", "mode": "near"}), ("PUT", {})]
+    page.close()
 
 
 def test_charges_by_qr_code_go_on(page, shop):
@@ -284,6 +420,16 @@ def test_a_payment_taken_offline_is_neither_paid_nor_failed(context, eyes):
     page.close()
 
 
+@pytest.mark.parametrize("authority", ["acquirer", "gateway"])
+def test_a_payment_names_who_has_confirmed_it(context, eyes, authority):
+    """Also a wallet that was reached over Bluetooth is paid at the gateway."""
+    page, _ = show_charge(context, state="succeeded", canGiveBack=authority == "acquirer", confirmedBy=authority, evidence={"paymentID": "pay_1"})
+    expect(page.locator(".detail-reason")).to_have_text(f"The {authority} has confirmed the payment.")
+    expect(page.locator(".detail .facts").filter(has_text="Confirmed by")).to_contain_text(f"The {authority}")
+    eyes.look(page, f"history-confirmed-{authority}")
+    page.close()
+
+
 def test_a_payment_by_phone_is_given_back_after_a_question(context, eyes):
     page, terminal = show_charge(context, state="succeeded", canGiveBack=True)
     asked = []
@@ -329,6 +475,7 @@ def test_a_charge_paid_by_qr_code_offers_no_giving_back(page):
     page.locator(".list a.row").first.click()
     expect(page.get_by_role("heading", name="Paid")).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^Give"))).to_have_count(0)
+    expect(page.locator(".detail-reason")).to_have_text("The gateway has confirmed the payment.")
 
 
 if __name__ == "__main__":

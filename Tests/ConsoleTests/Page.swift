@@ -124,6 +124,7 @@ func withConsole(
     keepingIn storage: (Journal) -> any Keeping = { $0 },
     securityContact: String? = nil,
     withTap: Bool = false,
+    radio: any TapRadio = NoRadio(),
     _ body: (Page) async throws -> Void
 ) async throws {
     let folder = try TemporaryFolder()
@@ -153,6 +154,7 @@ func withConsole(
         state: folder.path,
         securityContact: securityContact
     )
+    let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
         configuration: configuration,
         desk: desk,
@@ -164,7 +166,7 @@ func withConsole(
             clock: clock.terminalClock,
             logger: logger
         ),
-        taps: withTap ? try await unreachableTap(journal, desk, clock, logger) : nil,
+        taps: taps,
         wallets: wallets,
         keeping: storage(journal),
         clock: clock.terminalClock,
@@ -176,6 +178,7 @@ func withConsole(
         group.addTask { try await console.run() }
         group.addTask { try await desk.run() }
         group.addTask { await wallets.station.run() }
+        group.addTask { await taps?.station.run() }
         try await body(Page(console, journal, clock, desk, files))
         group.cancelAll()
     }

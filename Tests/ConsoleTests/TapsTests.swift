@@ -24,6 +24,26 @@ struct NoRadio: TapRadio {
     var health: AsyncStream<TapRadioHealth> { AsyncStream { $0.yield(.gone(reason: "there is no adapter")) } }
 }
 
+/// A radio that hears one phone so often and so strong, and then nothing more.
+struct OnePhone: TapRadio {
+    let rssi: Int
+    let times: Int
+
+    func sightings(of services: [ServiceUUID]) -> AsyncThrowingStream<TapSighting, any Error> {
+        AsyncThrowingStream { air in
+            for _ in 0..<times {
+                air.yield(TapSighting(address: .init("anna"), services: Set(services), rssi: rssi, at: .zero))
+            }
+        }
+    }
+    func connect(
+        _ phone: TapSighting.PhoneAddress,
+        characteristics: TapCharacteristics
+    ) async throws(TapRadioError) -> any TapConnection { throw .failed("not asked for") }
+
+    var health: AsyncStream<TapRadioHealth> { AsyncStream { $0.yield(.ready) } }
+}
+
 /// An acquirer that nobody reaches.
 private struct NoAcquirer: Error {}
 
@@ -32,9 +52,10 @@ func unreachableTap(
     _ journal: Journal,
     _ desk: ChargeDesk,
     _ clock: StillClock,
-    _ logger: Logger
+    _ logger: Logger,
+    radio: any TapRadio = NoRadio()
 ) async throws -> TapDesk {
-    let station = TapStation(radio: NoRadio(), journal: journal, clock: clock.terminalClock, logger: logger)
+    let station = TapStation(radio: radio, journal: journal, clock: clock.terminalClock, logger: logger)
     let taps = TapDesk(
         journal: journal,
         desk: desk,
@@ -191,11 +212,110 @@ struct TapsTests {
         }
     }
 
+    @Test func withoutATagThereIsNothingForASticker() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            let said = try Page.said(try await page.ask("GET", "taps", ""))
+            #expect(said["tagURI"] is NSNull && (said["tagCode"] as? [String]) == [])
+        }
+    }
+
+    // MARK: - Measuring
+
+    private static let calibration = "taps/calibration"
+
+    private func state(_ page: Page) async throws -> [String: Any] {
+        try Page.said(try await page.ask("GET", Self.calibration, ""))
+    }
+
+    @Test func measuringIsTheOwnersAlone() async throws {
+        for (method, isChange) in [("GET", false), ("POST", true), ("PUT", true), ("DELETE", true)] {
+            let route = try Route(method, "/api/v1/\(Self.calibration)", query: [:])
+            #expect(route.roles == [.owner] && route.changesState == isChange && !route.isOpen)
+        }
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            let stranger = page.another()
+            let body = #"{"place":"inside","mode":"near"}"#
+            for method in ["GET", "POST", "PUT", "DELETE"] {
+                #expect(try await stranger.send(method, Self.calibration, method == "GET" ? "" : body) == 401)
+            }
+            #expect(try await page.send("POST", Self.calibration, body, csrf: "0") == 403)
+            #expect(try await state(page)["measuring"] is NSNull)
+        }
+    }
+
+    @Test func aMeasurementThatMeansNothingIsRefused() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            for (body, field) in [
+                (#"{"place":"nowhere","mode":"near"}"#, "place"), (#"{"mode":"near"}"#, "place"),
+                (#"{"place":"inside","mode":"loud"}"#, "mode"), (#"{"place":"inside"}"#, "mode"),
+                (#"{"place":5,"mode":"near"}"#, "place"), (#"{"place":"inside","mode":"near","rssi":-40}"#, "rssi"),
+            ] {
+                let refused = try await page.ask("POST", Self.calibration, body)
+                #expect(refused.status == 422, "\(body)")
+                #expect((try Page.said(refused)["fields"] as? [String: Any])?[field] != nil, "\(body)")
+            }
+            #expect(try await state(page)["measuring"] is NSNull)
+            // Nothing was measured, and nobody can say a number of their own.
+            let kept = try await page.ask("PUT", Self.calibration)
+            #expect(try kept.status == 409 && code(kept) == "nothing_measured")
+            let made = try await page.ask("PUT", Self.calibration, #"{"threshold":-20}"#)
+            #expect(try made.status == 422 && code(made) == "unknown_field")
+            #expect(try await version(page) == 0)
+            #expect(try await page.rows().last.map { "\($0.what) \($0.result)" } == "taps.calibration refused")
+        }
+    }
+
+    @Test func aMeasuredLimitIsSavedWithWhoDidIt() async throws {
+        try await withConsole(withTap: true, radio: OnePhone(rssi: -52, times: 60)) { page in
+            try await claim(page)
+            #expect(try await page.send("POST", Self.calibration, #"{"place":"inside","mode":"tap"}"#) == 200)
+            var said = try await state(page)
+            while !(said["measuring"] is NSNull) {
+                await Task.yield()
+                said = try await state(page)
+            }
+            #expect(said["samples"] as? Int == 50 && said["threshold"] as? Int == -55)
+            #expect((said["inside"] as? [String: Any])?["median"] as? Int == -52)
+            let saved = try await page.ask("PUT", Self.calibration)
+            #expect(saved.status == 200)
+            let now = try Page.said(saved)
+            #expect(now["tapThreshold"] as? Int == -55 && now["version"] as? Int == 1)
+            let kept = try #require((now["calibrations"] as? [String: Any])?["tap"] as? [String: Any])
+            #expect(kept["by"] as? String == "owner" && kept["threshold"] as? Int == -55)
+            let row = try #require(try await page.rows().last)
+            #expect(row.what == "taps.calibration" && row.result == "ok" && row.detail == "tap: -55 dBm")
+            #expect(row.who == Entrance.ownerActor)
+            #expect(try await state(page)["inside"] is NSNull)
+        }
+    }
+
+    @Test func aMeasurementCanBeStopped() async throws {
+        try await withConsole(withTap: true, radio: OnePhone(rssi: -52, times: 10)) { page in
+            try await claim(page)
+            #expect(try await page.send("POST", Self.calibration, #"{"place":"inside","mode":"tap"}"#) == 200)
+            var said = try await state(page)
+            while said["samples"] as? Int != 10 {
+                await Task.yield()
+                said = try await state(page)
+            }
+            #expect(said["measuring"] as? String == "inside")
+            #expect(said["signal"] as? Int == -52 && said["phones"] as? Int == 1)
+            let second = try await page.ask("POST", Self.calibration, #"{"place":"outside","mode":"tap"}"#)
+            #expect(try second.status == 409 && code(second) == "measuring")
+            #expect(try await page.send("DELETE", Self.calibration, "") == 200)
+            #expect(try await state(page)["measuring"] is NSNull)
+        }
+    }
+
     @Test func aTerminalWithoutTapHasNoneOfIt() async throws {
         try await withConsole { page in
             try await claim(page)
             #expect(try await page.send("GET", "taps", "") == 404)
             #expect(try await page.send("PUT", "taps", Self.form()) == 404)
+            #expect(try await page.send("GET", Self.calibration, "") == 404)
         }
     }
 }

@@ -32,6 +32,28 @@ struct ChargeStoryTests {
         #expect(waiting.reason?.code == "gateway_silent")
     }
 
+    /// Staff call whom the words name.
+    @Test func whoIsSilentAndWhoHasConfirmedIsNamed() {
+        var phone = Charge.example()
+        let offers: [Charge.Event] = [
+            .attemptStarted(attempt: 1, rail: .tap), .offered(attempt: 1, offer: offer),
+            .reported(attempt: 1, report: .processing), .silent(attempt: 1, reason: "x"),
+        ]
+        for event in offers { _ = phone.handle(event) }
+        #expect(phone.reason?.code == "acquirer_silent" && phone.reason?.message.contains("the acquirer") == true)
+        #expect(phone.confirmedBy == nil)
+        _ = phone.handle(.reported(attempt: 1, report: .succeeded(evidence)))
+        #expect(phone.confirmedBy == .acquirer)
+        // A wallet that was reached over BLE pays at the gateway all the same.
+        var wallet = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
+        _ = wallet.handle(.attemptStarted(attempt: 2, rail: .tap))
+        _ = wallet.handle(.silent(attempt: 2, reason: "x"))
+        _ = wallet.handle(.silent(attempt: 1, reason: "x"))
+        #expect(wallet.reason?.code == "gateway_silent")
+        _ = wallet.handle(.reported(attempt: 1, report: .succeeded(evidence)))
+        #expect(wallet.confirmedBy == .gateway)
+    }
+
     @Test func silenceAtTheDeadlineIsUnknownAndFreesTheTerminal() {
         var charge = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer))
         #expect(charge.handle(.deadlineReached) == [.ask(1)])

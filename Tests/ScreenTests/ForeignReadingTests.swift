@@ -21,6 +21,16 @@ struct ForeignReadingTests {
         #expect(try await ForeignDecoder.texts(in: pictures) == expected)
     }
 
+    /// Another reader than our own tells the two apart too.
+    @Test(arguments: TapScreenTests.sizes)
+    func aForeignDecoderReadsBothCodesOfAPage(size: PixelSize) async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("two.png")
+        #expect(try await Display(sinks: [PNGSink(path: path, size: size)]).show(Sample.tapCharge()).qrVerified)
+        let texts = try await ForeignDecoder.texts(in: [.init(path: path)])
+        #expect(texts.map(Set.init) == [[Sample.usualLink, Sample.tag]])
+    }
+
     @Test(arguments: Sample.sizes, ["rgb565", "rgb888", "xrgb8888", "bgr888 in 32"])
     func aForeignDecoderReadsEveryLinkFromTheFramebuffersBytes(size: PixelSize, format: String) async throws {
         let folder = try TemporaryFolder()

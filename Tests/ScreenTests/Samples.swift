@@ -63,9 +63,52 @@ enum Sample {
         )
     }
 
+    /// A tag as the terminal makes it.
+    static let tag = "bpp:1?t=QNX4-kmbQhyY_95E8q03zg&k=FCFINLla_Dnv0wzdKK34TQ&n=Caf%C3%A9%20Morgenrot"
+    static let formLink = "https://pay.walletconnect.com/collect/pay_01KAB3D9QJ6Y5ZT8W2N4M7RXCE?account=1"
+
+    static func tapCharge(
+        _ link: String? = usualLink,
+        tag: String? = tag,
+        form: String? = nil,
+        name: String = "Café Morgenrot",
+        amount: String = "€12.50",
+        shortCodes: [String] = [],
+        note: Scene.ChargeView.Note? = nil
+    ) -> Scene {
+        .charge(
+            .init(
+                merchantName: name,
+                amountText: amount,
+                link: link,
+                tag: tag,
+                form: form,
+                waysToPay: link == nil ? [.tap] : [.scan, .tap],
+                shortCodes: shortCodes,
+                secondsLeft: 272,
+                chargeCode: "K7QM",
+                note: note
+            )
+        )
+    }
+
+    /// What phones add to the page of a charge.
+    static func tapScenes(name: String = "Café Morgenrot") -> [Scene] {
+        [
+            tapCharge(name: name), tapCharge(nil, name: name, shortCodes: ["0471"]),
+            tapCharge(name: name, amount: "CHF 1,234,567.50", shortCodes: ["4821", "0937"], note: .gatewaySilent),
+            tapCharge(tag: nil, name: name, shortCodes: ["4821"]),
+            tapCharge(tag: nil, name: name, shortCodes: ["4821", "0937", "1004"], note: .gatewaySilent),
+            tapCharge(nil, tag: nil, name: name, shortCodes: ["4821"]),
+            tapCharge(form: formLink, name: name), tapCharge(form: formLink, name: name, shortCodes: ["4821"]),
+            .processing(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM", shortCode: "4821")),
+            .paid(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM", confirmedBy: .acquirer)),
+        ]
+    }
+
     /// Every scene, and every kind of it, with a code first.
     static func scenes(name: String = "Café Morgenrot") -> [Scene] {
-        [
+        tapScenes(name: name) + [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
             .charge(

@@ -34,7 +34,7 @@ struct SceneTests {
         for scene in Sample.scenes(name: name) {
             let drawing = page(scene, size).0
             let whole = PixelRect(size)
-            var taken = drawing.qr.map { [$0.frame] } ?? []
+            var taken = drawing.codes.map(\.frame)
             for case .mark(_, let frame, _, _) in drawing.elements { taken.append(frame) }
             for (text, frame) in texts(drawing) {
                 #expect(whole.contains(frame), "\(text.spec.text) at \(frame)")
@@ -167,7 +167,8 @@ struct SceneTests {
             let mirrored = page(scene, size, text: text).0
             let plain = page(scene, size).0
             for (_, frame) in texts(mirrored) { #expect(PixelRect(size).contains(frame)) }
-            if let code = mirrored.qr, let other = plain.qr {
+            #expect(mirrored.codes.count == plain.codes.count)
+            for (code, other) in zip(mirrored.codes, plain.codes) {
                 #expect(code.frame == other.frame.mirrored(inWidth: size.width))
                 #expect(code.code == other.code)
             }

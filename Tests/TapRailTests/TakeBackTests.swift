@@ -108,13 +108,14 @@ struct TakeBackTests {
         let stall = try Stall { $0.shortCodeAboveMinorUnits = 1000 }
         try stall.phone("anna", user: PhoneUser(answer: .never))
         try await stall.run { shift in
-            _ = try await shift.charge()
+            let id = try await shift.charge()
             try await shift.until("anna is asked") { stall.wasAsked("anna") }
-            let shown = await shift.station.status.shortCode
+            try await shift.until("the terminal has heard it") { await shift.station.status.phones == 1 }
+            let shown = await shift.station.status.views[id]?.shortCodes
             let seen = stall.heard("anna").compactMap { event -> String? in
                 if case .asked(_, _, _, _, let code) = event { code } else { nil }
             }
-            #expect(shown != nil && seen == [shown ?? ""])
+            #expect(seen.count == 1 && shown == seen)
         }
     }
 

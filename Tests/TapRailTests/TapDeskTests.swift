@@ -92,13 +92,13 @@ struct TapDeskTests {
         return form
     }()
 
-    private func parts() throws -> Parts {
+    func parts() throws -> Parts {
         let stall = try Stall()
         let state = AcquirerState(configuration: AcquirerConfiguration())
         return Parts(stall: stall, acquirer: SandboxAcquirer(state, clock: stall.wall))
     }
 
-    private func open(
+    func open(
         _ parts: Parts,
         _ body: @escaping @Sendable (Shift, TapDesk) async throws -> Void
     ) async throws {

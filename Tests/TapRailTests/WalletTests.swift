@@ -96,21 +96,38 @@ struct WalletTests {
 
     private typealias Opening = @Sendable (@escaping @Sendable (Shift) async throws -> Void) async throws -> Void
 
-    private func play(
+    func play(
         _ stall: Stall,
         swallowing desk: DeskLine? = nil,
+        formBase: String? = nil,
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
-        try await playing(stall, swallowing: desk) { open in try await stall.play { try await open(body) } }
+        try await play(stall, swallowing: desk, formBase: formBase) { shift, _ in try await body(shift) }
     }
 
-    /// - Parameter body: Opens the terminal with gateway and wallets, as often as it likes.
+    func play(
+        _ stall: Stall,
+        swallowing desk: DeskLine? = nil,
+        formBase: String?,
+        _ body: @escaping @Sendable (Shift, Gateway) async throws -> Void
+    ) async throws {
+        try await playing(stall, swallowing: desk, formBase: formBase) { open, gateway in
+            try await stall.play { try await open { try await body($0, gateway) } }
+        }
+    }
+
+    /// - Parameters:
+    ///   - formBase: Where the gateway's form is, which it asks everybody to fill in; nil where it asks for nothing.
+    ///   - body: Opens the terminal with gateway and wallets, as often as it likes.
     private func playing(
         _ stall: Stall,
         swallowing desk: DeskLine?,
-        _ body: @escaping @Sendable (@escaping Opening) async throws -> Void
+        formBase: String? = nil,
+        _ body: @escaping @Sendable (@escaping Opening, Gateway) async throws -> Void
     ) async throws {
-        let configuration = GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")
+        var configuration = GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")
+        (configuration.collectsData, configuration.formBase) = (formBase != nil, formBase)
+        configuration.controlToken = "control"
         let gateway = Gateway(GatewayState(configuration: configuration), clock: stall.wall)
         let line = Line(gateway: gateway)
         let clock = stall.clock.terminalClock
@@ -140,7 +157,7 @@ struct WalletTests {
         try await withThrowingTaskGroup { group in
             group.addTask { try await gateway.run() }
             defer { group.cancelAll() }
-            try await body { work in
+            let open: Opening = { work in
                 if let desk {
                     let silent = SilentGateway(inner: wallet, desk: desk)
                     try await stall.open(scan: Overheard(inner: scan, desk: desk), wallet: silent, work)
@@ -148,10 +165,11 @@ struct WalletTests {
                     try await stall.open(scan: scan, wallet: wallet, work)
                 }
             }
+            try await body(open, gateway)
         }
     }
 
-    private static let user = PhoneUser(answer: .accept(after: .milliseconds(300)), means: .wallet, instruments: [])
+    static let user = PhoneUser(answer: .accept(after: .milliseconds(300)), means: .wallet, instruments: [])
 
     @Test func aWalletWithoutNetworkPaysThroughTheTerminal() async throws {
         let stall = try Stall()
@@ -230,7 +248,7 @@ struct WalletTests {
         try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
         let charge = Mutex<ChargeID?>(nil)
         let scan = ScriptedRail(.scan)
-        try await playing(stall, swallowing: desk) { open in
+        try await playing(stall, swallowing: desk) { open, _ in
             try await stall.play {
                 try await open { shift in
                     let id = try await shift.charge()

@@ -112,6 +112,84 @@ struct ScreenDirectorTests {
         }
     }
 
+    // MARK: - Phones
+
+    /// A charge that waits at the gateway and for phones, with what the station says.
+    private func scene(
+        _ desk: DeskUnderTest,
+        offers: [Charge.Event],
+        _ view: TapStatus.View = TapStatus.View()
+    ) async throws -> Scene {
+        let terms = try await desk.desk.open(desk.request()).charge.terms
+        let charge = Charge(
+            terms: terms,
+            replaying: [.attemptStarted(attempt: 1, rail: .scan), .attemptStarted(attempt: 2, rail: .tap)] + offers
+        )
+        let snapshot = ChargeSnapshot(
+            charge: charge,
+            updatedAt: terms.openedAt,
+            secondsLeft: 60,
+            deadline: .seconds(60),
+            format: .english
+        )
+        let other = try #require(ChargeID("01941f29-7c00-7000-8000-000000000001"))
+        var tap = TapStatus(light: .ready)
+        tap.views = [charge.id: view, other: TapStatus.View(shortCodes: ["9999"], formURL: "https://pay.test/form")]
+        let terminal = TerminalSnapshot(
+            phase: .charging(snapshot),
+            gateway: .ready,
+            merchantName: "Kiosk",
+            tap: tap,
+            at: terms.openedAt
+        )
+        return Self.director(desk.desk, desk.clock.terminalClock).scene(of: terminal, at: .zero)
+    }
+
+    private static let tag = "bpp:1?t=QNX4-kmbQhyY_95E8q03zg&k=FCFINLla_Dnv0wzdKK34TQ&n=Kiosk"
+
+    private static func offer(_ attempt: Attempt.ID, _ link: String?) -> Charge.Event {
+        .offered(attempt: attempt, offer: Offer(paymentID: "pay_\(attempt)", link: link, expiresAt: nil))
+    }
+
+    @Test func besideThePaymentsLinkTheTagIsOnTheScreen() async throws {
+        try await withDesk { desk in
+            let offers = [Self.offer(1, "https://pay.test/1"), Self.offer(2, Self.tag)]
+            guard case .charge(let view) = try await scene(desk, offers: offers) else {
+                Issue.record("it is not a charge's screen")
+                return
+            }
+            #expect(view.link == "https://pay.test/1" && view.tag == Self.tag && view.form == nil)
+            #expect(view.shortCodes.isEmpty, "those of another charge's phone are not this one's")
+        }
+    }
+
+    @Test func digitsAndFormOfTheChargesPhonesAreOnTheScreen() async throws {
+        try await withDesk { desk in
+            let shown = TapStatus.View(shortCodes: ["0471", "4821"], formURL: "https://pay.test/collect")
+            let offers = [Self.offer(1, "https://pay.test/1"), Self.offer(2, nil)]
+            guard case .charge(let view) = try await scene(desk, offers: offers, shown) else {
+                Issue.record("it is not a charge's screen")
+                return
+            }
+            #expect(view.shortCodes == ["0471", "4821"] && view.form == "https://pay.test/collect" && view.tag == nil)
+        }
+    }
+
+    @Test func theScreenNamesWhoHasConfirmedThePayment() async throws {
+        let paid = Report.succeeded(Evidence(paymentID: "pay", transactionID: "t", paid: nil))
+        for (attempt, authority) in [(1, Scene.Authority.gateway), (2, .acquirer)] {
+            try await withDesk { desk in
+                let id = Attempt.ID(attempt)
+                let offers = [Self.offer(id, nil), .reported(attempt: id, report: paid)]
+                guard case .paid(let paid) = try await scene(desk, offers: offers) else {
+                    Issue.record("it is not paid")
+                    return
+                }
+                #expect(paid.confirmedBy == authority)
+            }
+        }
+    }
+
     // MARK: - The screen under test
 
     private func pause() async throws {

@@ -1,7 +1,7 @@
 // The charges there were, newest first, and everything known of one of them.
 
 import * as api from "../api.js";
-import { dayText, isFinal, look, momentText } from "../charge-words.js";
+import { AUTHORITIES, dayText, isFinal, look, momentText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { isHeld } from "../following.js";
@@ -207,10 +207,15 @@ function contents(charge) {
     charge.evidence || !isFinal(charge)
       ? h(
         "section", { class: "card" }, h("h2", {}, t("detail.evidence")),
-        charge.evidence ? h("dl", { class: "facts" }, evidence(charge.evidence)) : h("p", { class: "quiet" }, t("detail.noEvidence")),
+        charge.evidence ? h("dl", { class: "facts" }, confirmedBy(charge), evidence(charge.evidence)) : h("p", { class: "quiet" }, t("detail.noEvidence")),
       )
       : null,
   ];
+}
+
+/** Who says that it was paid. */
+function confirmedBy({ confirmedBy: who }) {
+  return AUTHORITIES.includes(who) ? fact(t("detail.confirmedBy"), t(`detail.authorities.${who}`)) : null;
 }
 
 function evidence(facts) {
@@ -235,7 +240,7 @@ function fact(name, value, { isCopied = false, isCode = false } = {}) {
   return h("div", {}, h("dt", {}, name), h("dd", { class: isCode ? "code" : null }, h("span", {}, value), copy));
 }
 
-async function copyText(text, button) {
+export async function copyText(text, button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

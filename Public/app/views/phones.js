@@ -2,15 +2,19 @@
 
 import * as api from "../api.js";
 import { h, refill } from "../dom.js";
+import { momentText } from "../charge-words.js";
 import { busyButton, checkField, choiceField, notice, secretField, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
 import { decimal, exponentOf, minorDigits } from "../money.js";
+import { qrImage } from "../qr.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
+import { calibration } from "./calibration.js";
+import { copyText } from "./history.js";
 
 const MODES = ["tap", "near", "open", "tagged"];
 const AMOUNTS = ["offlineFloor", "offlineTotal", "shortCodeAbove"];
-const TEXTS = ["mode", "tipMode", "tipPresets", "acquirerURL", "acquirerLogin", "terminalID", "serviceUUID"];
+const TEXTS = ["mode", "tipMode", "tipPresets", "acquirerURL", "acquirerLogin", "terminalID", "walletProjectID", "serviceUUID"];
 const NUMBERS = ["tapThreshold", "nearThreshold", "openThreshold", "taggedThreshold", "tipMaximumPercent", "offlineHours"];
 
 function exponent() { return state.session?.currencyExponent ?? exponentOf(state.session?.currency); }
@@ -47,9 +51,31 @@ function makeFields(saved) {
       label: t("phones.acquirerPassword"), help: t(saved.acquirerPasswordSet ? "phones.acquirerPasswordSet" : "phones.acquirerPasswordHelp"), autocomplete: "off",
     }),
     terminalID: text("terminalID"),
+    walletProjectID: text("walletProjectID"),
     password: secretField("password", { label: t("settings.password"), help: t("phones.passwordHelp"), autocomplete: "current-password" }),
     serviceUUID: text("serviceUUID"),
   };
+}
+
+/** The code that phones read, for the counter and for a sticker. */
+function paintTag(place, saved) {
+  const title = h("legend", {}, t("phones.tag"));
+  if (saved.mode !== "tagged" || !saved.enabled) return refill(place, title, h("p", { class: "quiet" }, t("phones.tagUnsaved")));
+  if (!saved.tagURI) return refill(place, title, h("p", { class: "quiet" }, t("phones.tagMissing")));
+  const copy = navigator.clipboard
+    ? h("button", {
+      class: "copy", type: "button", "aria-label": t("detail.copy", { name: t("phones.tagURI") }),
+      on: { click: (event) => copyText(saved.tagURI, event.currentTarget) },
+    }, icon("copy"))
+    : null;
+  return refill(
+    place, title, h("p", {}, t("phones.tagLead")),
+    h(
+      "div", { class: "tag" }, qrImage(saved.tagCode, t("phones.tagCode")),
+      h("dl", { class: "facts" }, h("div", {}, h("dt", {}, t("phones.tagURI")), h("dd", { class: "code" }, h("span", {}, saved.tagURI), copy))),
+    ),
+    h("p", { class: "field-help" }, t("phones.tagSticker")),
+  );
 }
 
 /** What the terminal says of phones now: ready or what hinders, and what waits to be booked. */
@@ -116,6 +142,21 @@ function build(place, saved, onSaved) {
   const save = busyButton({ label: t("settings.save"), busyLabel: t("settings.saving") });
   const rest = h("div", { class: "settings-form" });
   const status = h("div", { class: "phones-status", role: "status" });
+  const tag = h("fieldset", { class: "card" });
+  paintTag(tag, saved);
+  const measured = h("p", { class: "field-help" });
+  const measuring = calibration({
+    mode: () => fields.mode.value,
+    onKept(now, mode) {
+      Object.assign(saved, { version: now.version, calibrations: now.calibrations, [`${mode}Threshold`]: now[`${mode}Threshold`] });
+      fields[`${mode}Threshold`].value = String(now[`${mode}Threshold`]);
+      fields[`${mode}Threshold`].setError(null);
+      sift();
+      toast(t("phones.measure.kept", { limit: now[`${mode}Threshold`] }));
+      fields[`${mode}Threshold`].control.focus();
+    },
+  });
+  const measure = h("details", { class: "card" }, h("summary", {}, t("phones.measure.title"), icon("right")), measuring.element);
   const more = h("details", { class: "card" }, h("summary", {}, t("phones.more"), icon("right")), fields.serviceUUID.element, fields.acceptUnknownSignal.element);
 
   /** Whether money would go through other hands, for which the terminal wants the owner's password. */
@@ -126,6 +167,13 @@ function build(place, saved, onSaved) {
     rest.hidden = !fields.enabled.checked;
     fields.password.element.hidden = !acquirerChanges();
     for (const mode of MODES) fields[`${mode}Threshold`].element.hidden = fields.mode.value !== mode;
+    const { value: mode } = fields.mode;
+    const kept = saved.calibrations?.[mode];
+    // Of a limit that was typed later, nobody has measured anything.
+    measured.textContent = kept && kept.threshold === saved[`${mode}Threshold`] ? t("phones.measured", { by: kept.by, at: momentText(kept.at) }) : "";
+    measured.hidden = measured.textContent === "";
+    tag.hidden = mode !== "tagged";
+    measuring.update();
     for (const name of ["tipMaximumPercent", "tipPresets"]) fields[name].element.hidden = fields.tipMode.value === "none";
     for (const name of ["offlineFloor", "offlineTotal", "offlineHours"]) fields[name].element.hidden = !fields.offlineAllowed.checked;
   };
@@ -152,10 +200,13 @@ function build(place, saved, onSaved) {
 
   const card = (title, ...parts) => h("fieldset", { class: "card" }, h("legend", {}, t(`phones.${title}`)), parts);
   rest.append(
-    card("how", fields.mode.element, MODES.map((mode) => fields[`${mode}Threshold`].element), fields.shortCodeAbove.element),
+    card("how", fields.mode.element, MODES.map((mode) => fields[`${mode}Threshold`].element), measured, fields.shortCodeAbove.element),
+    tag,
+    measure,
     card("tips", fields.tipMode.element, h("div", { class: "pair" }, fields.tipMaximumPercent.element, fields.tipPresets.element)),
     card("offline", fields.offlineAllowed.element, h("div", { class: "pair" }, fields.offlineFloor.element, fields.offlineTotal.element), fields.offlineHours.element),
     card("acquirer", fields.acquirerURL.element, h("div", { class: "pair" }, fields.acquirerLogin.element, fields.acquirerPassword.element), fields.terminalID.element, fields.password.element),
+    card("wallet", fields.walletProjectID.element),
     more,
   );
   const form = h(
@@ -178,6 +229,10 @@ function build(place, saved, onSaved) {
   let stood = JSON.stringify([saved.light, saved.waiting]);
   return {
     stand(now) {
+      if (now.tagURI !== saved.tagURI) {
+        Object.assign(saved, { tagURI: now.tagURI, tagCode: now.tagCode });
+        paintTag(tag, saved);
+      }
       const stands = JSON.stringify([now.light, now.waiting]);
       if (stands === stood) return;
       stood = stands;

@@ -17,6 +17,8 @@ public enum PhoneEvent: Sendable, Equatable, CustomStringConvertible {
     /// What the account is about to sign, read from the typed data.
     case signing(token: String, value: String, to: String)
     case signingRefused(String)
+    /// The gateway wants to know something of the customer first: the form at this address is on the terminal's screen.
+    case dataAsked(String)
     case sent(TapBody)
     case heard(TapBody)
     case linkEnded(String)
@@ -44,6 +46,7 @@ public enum PhoneEvent: Sendable, Equatable, CustomStringConvertible {
         case .declined(_, let reason): "Declined  (\(reason))"
         case .signing(let token, let value, let to): "Signing   \(value) \(token) to \(to)"
         case .signingRefused(let detail): "Refused   will not sign: \(detail)"
+        case .dataAsked(let form): "Form      to be filled in first: \(form)"
         case .sent(let body): "Sent      \(body.name)"
         case .heard(let body): "Heard     \(body.name)"
         case .linkEnded(let detail): "Link      ended: \(detail)"

@@ -51,15 +51,14 @@ extension TapPhone {
 
     private func choose(_ options: [WalletOption], _ dossier: PaymentDossier, _ central: String) {
         let affordable = options.filter { isFair($0, dossier.request.payload) }
-        guard let option = affordable.first(where: { $0.collectDataURL == nil }) else {
-            if affordable.contains(where: { $0.collectDataURL != nil }) {
-                return log(.signingRefused("the terminal's screen asks for data first"))
-            }
+        guard let option = affordable.first(where: { $0.collectDataURL == nil }) ?? affordable.first else {
             // The account cannot pay this: another way, or none.
             return dossier.isWallet ? feed(.userCancelled(.policy)) : payWithInstrument(dossier)
         }
         let body = TapBody.choose(dossier.paymentID, optionID: option.id)
         guard sessions[central]?.exchange.takes(body) == true else { return }
+        // The terminal's screen shows the form; once it is filled in, the options come again.
+        if let form = option.collectDataURL { log(.dataAsked(form)) }
         send(body, to: central)
     }
 

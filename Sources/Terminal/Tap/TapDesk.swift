@@ -22,6 +22,7 @@ public actor TapDesk {
     let journal: Journal
     let desk: ChargeDesk
     public nonisolated let station: TapStation
+    public nonisolated let calibrator: TapCalibrator
     let clock: TerminalClock
     let logger: Logger
     private let acquirers: GatewayPolicy
@@ -62,6 +63,7 @@ public actor TapDesk {
         connect: @escaping Connect
     ) {
         (self.journal, self.desk, self.station) = (journal, desk, station)
+        calibrator = TapCalibrator(station: station)
         (self.clock, self.logger, self.acquirers, self.connect) = (clock, logger, acquirers, connect)
     }
 

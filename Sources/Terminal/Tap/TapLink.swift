@@ -38,6 +38,8 @@ actor TapLink {
     private var heard = MessageNumbering()
     /// What the phone named its session; nil before HELLO.
     private(set) var sessionID: [UInt8]?
+    /// What the phone takes in one message, encrypted.
+    private(set) var messageBytes = Framing.minimumMessageBytes
     /// The four digits; nil before the handshake.
     var shortCode: String? { session?.shortCode }
     private var owner: (any Owner)?
@@ -103,6 +105,7 @@ actor TapLink {
             }
             let hello = handshake.hello
             sessionID = hello.sessionID
+            messageBytes = min(max(hello.maximumMessageBytes, messageBytes), Framing.maximumMessageBytes)
             fragmenter = Fragmenter(
                 fragmentBytes: connection.maximumValueLength,
                 messageBytes: hello.maximumMessageBytes

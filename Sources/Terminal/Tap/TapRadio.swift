@@ -122,6 +122,18 @@ public enum TapRadioHealth: Sendable, Hashable {
 
 /// What staff and customer see of Tap.
 public struct TapStatus: Sendable, Hashable {
+    /// What belongs on the screen because of the phones that one charge is shown on.
+    public struct View: Sendable, Hashable {
+        /// Four digits of the phone that pays, else of each that is asked; empty where none are to be compared.
+        public var shortCodes: [String]
+        /// The form that a phone's customer has to fill in before the gateway takes the payment.
+        public var formURL: String?
+
+        public init(shortCodes: [String] = [], formURL: String? = nil) {
+            (self.shortCodes, self.formURL) = (shortCodes, formURL)
+        }
+    }
+
     public enum Light: Sendable, Hashable {
         /// Not set up, or switched off in the settings.
         case off
@@ -134,8 +146,8 @@ public struct TapStatus: Sendable, Hashable {
     public var light: Light
     /// Phones that show the request now.
     public var phones: Int
-    /// The four digits that the paying phone shows too; nil where none are wanted.
-    public var shortCode: String?
+    /// What the screen owes phones, by charge.
+    public var views: [ChargeID: View] = [:]
     /// The tag for the screen in `tagged` mode.
     public var tagURI: String?
     /// Payments that were taken offline and wait to be sent.
@@ -146,12 +158,11 @@ public struct TapStatus: Sendable, Hashable {
     public init(
         light: Light = .off,
         phones: Int = 0,
-        shortCode: String? = nil,
         tagURI: String? = nil,
         waiting: Int = 0,
         notices: [Reason] = []
     ) {
-        (self.light, self.phones, self.shortCode) = (light, phones, shortCode)
+        (self.light, self.phones) = (light, phones)
         (self.tagURI, self.waiting, self.notices) = (tagURI, waiting, notices)
     }
 }

@@ -74,7 +74,8 @@ public struct TapRail: RailDriver {
 }
 
 extension TapStation {
-    var tagURI: String? { setup.flatMap { $0.settings.mode == .tagged ? $0.tag?.uri : nil } }
+    /// What phones read to find this terminal; nil where they need not.
+    public var tagURI: String? { setup.flatMap { $0.settings.mode == .tagged ? $0.tag?.uri : nil } }
 }
 
 extension TapSale {

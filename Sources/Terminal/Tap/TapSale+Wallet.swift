@@ -10,6 +10,10 @@ extension TapSale {
         var exchange = WalletExchange()
         /// The number of the phone's last message, which the next answer names.
         var number = 0
+        /// What the phone named first, to ask the gateway again.
+        var accounts: [String] = []
+        /// What the customer fills in before the chosen option can be paid.
+        var form: CollectingForm?
     }
 
     /// The gateway payment that this request offers; nil where it offers none.
@@ -30,7 +34,9 @@ extension TapSale {
         visits[link] = visit
         switch (body, visit.exchange.state) {
         case (.accounts(_, let accounts), _):
+            visits[link]?.accounts = accounts
             jobs.continuation.yield(.wallet(link, .options(accounts)))
+        case (.choose, .chosen(let option)) where option.collectDataURL != nil: await showForm(of: option, for: link)
         case (.choose, .chosen(let option)):
             jobs.continuation.yield(.wallet(link, .actions(gatewayPayment, option.id)))
         case (.signatures(_, let option, let signatures), .signed):
@@ -47,6 +53,7 @@ extension TapSale {
     /// A question to the gateway, outside the turn: others do not wait for it.
     func perform(_ step: WalletStep, for link: LinkID) async {
         if case .follow = step { return await followWallet(link) }
+        if case .form(let form) = step { return await awaitForm(form, for: link) }
         guard let gateway = tools.wallet else { return }
         switch step {
         case .options(let accounts):
@@ -85,7 +92,7 @@ extension TapSale {
                 await gateway.confirm(gatewayPayment: payment, optionID: option, signatures: signatures),
                 for: link
             )
-        case .follow: break  // Needs no wallet's side of the gateway.
+        case .follow, .form: break  // Above.
         }
     }
 
@@ -93,30 +100,37 @@ extension TapSale {
         case options([String])
         case actions(String, String)
         case confirm(String, String, [String])
+        /// Until the gateway has what the customer is asked for.
+        case form(CollectingForm)
         /// After a start: only the gateway's word on its payment is left.
         case follow
     }
 
     /// The code's link, while its payment waits.
-    private var paymentLink: String? {
+    var paymentLink: String? {
         get async {
             await attempt.charge()?.attempts.lazy.filter { $0.isOpen && $0.rail == .scan }.compactMap(\.offer?.link)
                 .first
         }
     }
 
-    private func answer(_ link: LinkID, _ bodies: [TapBody]) async {
+    func answer(_ link: LinkID, _ bodies: [TapBody]) async {
         await turn.enter()
         defer { turn.leave() }
+        await say(bodies, to: link)
+    }
+
+    /// Only within the turn.
+    func say(_ bodies: [TapBody], to link: LinkID) async {
         guard var visit = visits[link], walletWinner == nil, machine.state == .open else { return }
-        for body in bodies {
+        for body in await fitting(bodies, link) {
             guard visit.exchange.takes(body) else { return }
             await links[link]?.send(body, answering: visit.number)
         }
         visits[link] = visit
     }
 
-    private func refuse(_ link: LinkID, _ code: TapErrorCode, _ text: String) async {
+    func refuse(_ link: LinkID, _ code: TapErrorCode, _ text: String) async {
         await turn.enter()
         defer { turn.leave() }
         let number = visits.removeValue(forKey: link)?.number

@@ -32,6 +32,7 @@ public actor TapStation {
     enum Job: Sendable {
         case run(TapSale)
         case serve(TapLink)
+        case measure(TapCalibrator, Int)
     }
 
     /// What is remembered of a phone that was tried.
@@ -120,6 +121,7 @@ public actor TapStation {
                 switch job {
                 case .run(let sale): group.addTask { await self.run(sale) }
                 case .serve(let link): group.addTask { await link.serve() }
+                case .measure(let calibrator, let number): group.addTask { await calibrator.measure(number) }
                 }
             }
             group.cancelAll()
@@ -307,9 +309,11 @@ public actor TapStation {
             if setup.settings.mode == .tagged { status.tagURI = setup.tag?.uri }
             for sale in sales.values where await !sale.isOver {
                 status.phones += await sale.prompting.count
+                var view = TapStatus.View(formURL: await sale.formURL)
                 if let above = setup.settings.shortCodeAboveMinorUnits, sale.amount >= above {
-                    status.shortCode = await sale.shortCode
+                    view.shortCodes = await sale.shortCodes
                 }
+                if view != TapStatus.View() { status.views[sale.name.charge] = view }
             }
             return status
         }
@@ -374,11 +378,14 @@ extension TapStation: TapSaleHost {
 }
 
 extension TapSale {
-    /// The digits of the phone that pays, or of the only one that was asked.
-    var shortCode: String? {
+    /// The digits of the phone that pays, or else of each that shows the request. A phone that has gone has none.
+    var shortCodes: [String] {
         get async {
-            if let winner = machine.winner?.link ?? pending?.link { return await links[winner]?.shortCode }
-            return links.count == 1 ? await links.values.first?.shortCode : nil
+            var asked = prompting.sorted { $0.rawValue < $1.rawValue }
+            if let payer = machine.winner?.link ?? pending?.link ?? walletWinner { asked = [payer] }
+            var codes: [String] = []
+            for link in asked { if let code = await links[link]?.shortCode { codes.append(code) } }
+            return codes
         }
     }
 }

@@ -53,12 +53,20 @@ public enum TapWalletOutcome: Sendable, Equatable {
 public actor TapWalletClient: TapWalletGateway {
     public nonisolated let host: String
     private let client: PayClient
+    private let mayShow: @Sendable (String) -> Bool
     private let nowSeconds: @Sendable () -> Int
     /// What was offered last, by payment.
     private var offered: [String: PaymentOptions] = [:]
 
-    public init(client: PayClient, host: String, nowSeconds: @escaping @Sendable () -> Int) {
-        (self.client, self.host, self.nowSeconds) = (client, host, nowSeconds)
+    /// - Parameter mayShow: Whether the terminal's screen may send a customer to a form at this address. An option with
+    ///   another one is not offered.
+    public init(
+        client: PayClient,
+        host: String,
+        mayShow: @escaping @Sendable (String) -> Bool = { LinkHosts.walletConnectPay.allow($0) },
+        nowSeconds: @escaping @Sendable () -> Int
+    ) {
+        (self.client, self.host, self.mayShow, self.nowSeconds) = (client, host, mayShow, nowSeconds)
     }
 
     public func options(link: String, accounts: [String]) async -> TapWalletAnswer<TapWalletOptions> {
@@ -69,6 +77,8 @@ public actor TapWalletClient: TapWalletGateway {
             let ends = found.options.compactMap(\.expiresAt).min() ?? found.info?.expiresAt
             let options = found.options.prefix(16).compactMap { option -> WalletOption? in
                 guard let display = option.amount.display, let decimals = display.decimals else { return nil }
+                // Questions without a form are for the wallet's own screen, which is not here.
+                if let collecting = option.collectData, !(collecting.url.map(mayShow) ?? false) { return nil }
                 return WalletOption(
                     id: option.id,
                     value: option.amount.value,

@@ -1,0 +1,212 @@
+/// A page with two codes: one for wallets, one that phones read to find this terminal. Which app each is for stands in
+/// one panel with it, both cards are equally large, and a camera that is held before one does not see the other whole.
+extension Composer {
+    /// Nil where both are not large enough to be read: the payment's code then keeps the page.
+    func twoCodes(_ charge: Scene.ChargeView, link: String, tag: String, _ page: Page) -> [Drawing.Element]? {
+        guard page.surface.cell == nil else { return nil }  // A window of cells has no room for two.
+        let bands = bands(charge, page)
+        let alone = fit(link, page)?.module ?? QRFitting.wantedModule
+        let wanted = (link: min(QRFitting.wantedModule, alone), tag: QRFitting.wantedModule - 1)
+        var best: Pair?
+        for arrangement in [Arrangement.columns, .rows] {
+            let side = codeSide(arrangement, in: panels(arrangement, in: bands.codes, page), page)
+            guard let one = page.fitting.fit(link, side: side, codes: codes), one.module >= wanted.link,
+                let two = page.fitting.fit(tag, side: side, codes: codes), two.module >= wanted.tag
+            else { continue }
+            let pair = Pair(arrangement: arrangement, codes: [one, two])
+            if pair.smallestModule > best?.smallestModule ?? 0 { best = pair }
+        }
+        guard let best else { return nil }
+        var elements = head(charge, bands, page)
+        for (index, way) in [Scene.WayToPay.scan, .tap].enumerated() {
+            let panel = panels(best.arrangement, in: bands.codes, page)[index]
+            elements += self.panel(panel, way, best, index, page)
+        }
+        return elements
+    }
+
+    private enum Arrangement { case columns, rows }
+
+    private struct Pair {
+        let arrangement: Arrangement
+        let codes: [(code: QRCode, module: Int)]
+
+        var smallestModule: Int { codes.map(\.module).min() ?? 0 }
+        /// The larger of the two with its quiet zone: both cards are as large.
+        var cardSide: Int { codes.map { $0.code.widthWithQuietZone * $0.module }.max() ?? 0 }
+    }
+
+    /// Where the parts of the page go.
+    private struct Bands {
+        var name: PixelRect
+        var facts: PixelRect
+        var news: PixelRect
+        var codes: PixelRect
+    }
+
+    private func bands(_ charge: Scene.ChargeView, _ page: Page) -> Bands {
+        let content = page.content
+        let gap = page.pixels(2.2)
+        func share(_ percent: Int, from y: Int) -> PixelRect {
+            PixelRect(x: content.x, y: y, width: content.width, height: content.height * percent / 100)
+        }
+        let news = (charge.note == nil ? 0 : 1) + (charge.shortCodes.isEmpty ? 0 : 1)
+        let hasNews = news > 0
+        var name = share(page.isLandscape ? 22 : 16, from: content.y)
+        var facts = name
+        var codes = PixelRect(x: content.x, y: 0, width: content.width, height: 0)
+        var band = share(news * (page.isLandscape ? 11 : 7), from: name.bottom + gap)
+        codes.y = hasNews ? band.bottom + gap : name.bottom + gap
+        if page.isLandscape {
+            name.width = content.width * 60 / 100
+            facts.x = name.right + gap
+            facts.width = content.right - facts.x
+            codes.height = content.bottom - codes.y
+        } else {
+            facts = share(9, from: content.bottom - content.height * 9 / 100)
+            codes.height = facts.y - gap - codes.y
+        }
+        if !hasNews { band.height = 0 }
+        return Bands(name: name, facts: facts, news: band, codes: codes)
+    }
+
+    private func head(_ charge: Scene.ChargeView, _ bands: Bands, _ page: Page) -> [Drawing.Element] {
+        let palette = page.palette
+        let alignment: TextSpec.Alignment = page.isLandscape ? .leading : .centre
+        let name = Stack(
+            items: [
+                .text(DisplayText.clean(charge.merchantName, limit: 80), Style(5.4, atLeast: 3.8, palette.quiet)),
+                .text(
+                    DisplayText.clean(charge.amountText, limit: 32),
+                    Style(16, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 7)
+                ),
+            ],
+            alignment: alignment
+        )
+        let facts = Stack(items: [.space, .facts(self.facts(charge, palette)), .space], alignment: alignment)
+        var elements = name.compose(in: bands.name, page: page) + facts.compose(in: bands.facts, page: page)
+        var news: [Stack.Item] = []
+        if charge.note == .gatewaySilent {
+            let style = Style(3.6, atLeast: 3, Palette.noteText, .bold, lines: 3)
+            news.append(.note(text.gatewaySilent, style, ground: Palette.noteGround))
+        }
+        news += digits(charge.shortCodes, page, isBrief: true)
+        if !news.isEmpty {
+            elements += Stack(items: [.space] + news + [.space], alignment: alignment)
+                .compose(in: bands.news, page: page)
+        }
+        return elements
+    }
+
+    // MARK: - Panels
+
+    private func panels(_ arrangement: Arrangement, in frame: PixelRect, _ page: Page) -> [PixelRect] {
+        let gap = page.pixels(2.8)
+        switch arrangement {
+        case .columns:
+            let width = (frame.width - gap) / 2
+            return [
+                PixelRect(x: frame.x, y: frame.y, width: width, height: frame.height),
+                PixelRect(x: frame.right - width, y: frame.y, width: width, height: frame.height),
+            ]
+        case .rows:
+            let height = (frame.height - gap) / 2
+            return [
+                PixelRect(x: frame.x, y: frame.y, width: frame.width, height: height),
+                PixelRect(x: frame.x, y: frame.bottom - height, width: frame.width, height: height),
+            ]
+        }
+    }
+
+    private func padding(_ page: Page) -> Int { page.pixels(1.6) }
+    private func captionHeight(_ page: Page) -> Int { page.pixels(11) }
+
+    private func codeSide(_ arrangement: Arrangement, in panels: [PixelRect], _ page: Page) -> Int {
+        let padding = padding(page)
+        let panel = panels.first ?? page.content
+        return switch arrangement {
+        case .columns: min(panel.width - 2 * padding, panel.height - captionHeight(page) - 3 * padding)
+        // Words beside the code want some room too.
+        case .rows: min(panel.height - 2 * padding, panel.width * 62 / 100 - 2 * padding)
+        }
+    }
+
+    private func panel(
+        _ panel: PixelRect,
+        _ way: Scene.WayToPay,
+        _ pair: Pair,
+        _ index: Int,
+        _ page: Page
+    ) -> [Drawing.Element] {
+        let padding = padding(page)
+        let (code, module) = pair.codes[index]
+        let side = pair.cardSide
+        let card: PixelRect
+        let words: PixelRect
+        switch pair.arrangement {
+        case .columns:
+            let top = panel.y + padding + captionHeight(page)
+            let free = panel.bottom - padding - top - side
+            card = PixelRect(
+                x: panel.x + (panel.width - side) / 2,
+                y: top + max(0, free / 2),
+                width: side,
+                height: side
+            )
+            words = PixelRect(
+                x: panel.x + padding,
+                y: panel.y + padding,
+                width: panel.width - 2 * padding,
+                height: captionHeight(page)
+            )
+        case .rows:
+            let inset = (panel.height - side) / 2
+            card = PixelRect(x: panel.x + max(padding, inset), y: panel.y + inset, width: side, height: side)
+            let x = card.right + 2 * padding
+            words = PixelRect(
+                x: x,
+                y: panel.y + padding,
+                width: panel.right - padding - x,
+                height: panel.height - 2 * padding
+            )
+        }
+        let own = code.widthWithQuietZone * module
+        let frame = PixelRect(
+            x: card.x + (side - own) / 2,
+            y: card.y + (side - own) / 2,
+            width: own,
+            height: own
+        )
+        return [
+            .panel(panel, radius: page.radius(2.4), Palette.chip),
+            .panel(card.inset(by: -page.pixels(0.6)), radius: page.radius(1.2), .white),
+            .qr(PlacedQR(code: code, frame: frame, module: module)),
+        ] + caption(way, pair.arrangement, page).compose(in: words, page: page)
+    }
+
+    private func caption(_ way: Scene.WayToPay, _ arrangement: Arrangement, _ page: Page) -> Stack {
+        let (text, ink) = (text, page.palette.text)
+        let mark = Self.mark(of: way)
+        switch arrangement {
+        case .columns:
+            return Stack(
+                items: [
+                    .marked(
+                        mark,
+                        markColour: Palette.lightReady,
+                        text.appNames(way),
+                        Style(5.2, atLeast: 3.4, ink, .bold),
+                        ground: Palette.chip
+                    ), .text(text.appSteps(way), Style(4, atLeast: 3, page.palette.quiet)), .space,
+                ],
+                alignment: .centre
+            )
+        case .rows:
+            return Stack(items: [
+                .space, .mark(mark, side: 9, Palette.lightReady, ground: Palette.chip), .gap(2),
+                .text(text.appNames(way), Style(7, atLeast: 4, ink, .bold, lines: 2)), .gap(1),
+                .text(text.appSteps(way), Style(4.8, atLeast: 3, page.palette.quiet, lines: 4)), .space,
+            ])
+        }
+    }
+}
