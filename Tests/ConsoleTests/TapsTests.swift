@@ -128,6 +128,7 @@ struct TapsTests {
                 #expect(said["enabled"] as? Bool == true && said["acquirerLogin"] as? String == "shop")
                 #expect(said["acquirerPasswordSet"] as? Bool == true && said["version"] as? Int == 1)
                 #expect((said["light"] as? [String: Any])?["state"] as? String == "hindered")
+                #expect((said["notices"] as? [Any])?.isEmpty == true)
                 guard case .bytes(let bytes) = answer.body else {
                     Issue.record("no bytes")
                     return
@@ -164,6 +165,19 @@ struct TapsTests {
             let second = try await page.ask("PUT", "taps", #"{"version":0,"offlineHours":11}"#)
             #expect(try second.status == 409 && code(second) == "settings_changed")
             #expect(try Page.said(try await page.ask("GET", "taps", ""))["offlineHours"] as? Int == 10)
+        }
+    }
+
+    @Test func theTagIsMadeAnewOnlyForWhoeverAsksForIt() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            func tag() async throws -> [UInt8]? { try await page.journal.document("tap-tag")?.bytes }
+            #expect(try await page.send("PUT", "taps", #"{"version":0,"renewTag":true}"#) == 200)
+            let first = try #require(try await tag())
+            #expect(try await page.send("PUT", "taps", #"{"version":1,"offlineHours":10}"#) == 200)
+            #expect(try await tag() == first)
+            #expect(try await page.send("PUT", "taps", #"{"version":2,"renewTag":true}"#) == 200)
+            #expect(try await tag() != first)
         }
     }
 

@@ -65,7 +65,7 @@ struct UploadTests {
             #expect(notice.message.contains("\(second)"))
             await stall.bank.change { $0.indigestible = [] }
             try await shift.until(charges[1], is: .succeeded, within: .seconds(1300))
-            #expect(await shift.station.status.notices == [])
+            try await shift.until("nothing is said any more") { await shift.station.status.notices.isEmpty }
         }
         #expect(await stall.bank.executions == 4)
     }
@@ -93,9 +93,8 @@ struct UploadTests {
             fuse.unreadable.withLock { _ = $0.insert("\(first)") }
             await stall.bank.change { $0.reachesTerminal = true }
             try await shift.until(charges[1], is: .succeeded, within: .seconds(100))
-            let status = await shift.station.status
-            #expect(status.waiting == 1)
-            #expect(status.notices.map(\.code) == ["offline_unreadable"])
+            try await shift.until("only that one waits") { await shift.station.status.waiting == 1 }
+            #expect(await shift.station.status.notices.map(\.code) == ["offline_unreadable"])
             // What the terminal risks already is not known any more.
             await stall.bank.change { $0.reachesTerminal = false }
             await shift.station.note(online: false)
