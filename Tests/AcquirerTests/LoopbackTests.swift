@@ -8,6 +8,16 @@ import WalletConnectPay
 
 /// The same over real HTTP: the server's own sockets, and the client that the terminal uses.
 struct LoopbackTests {
+    /// Shut down whatever happens: else the client ends the process, and with it every other test.
+    private func withTransport(_ body: (HTTPClientTransport) async throws -> Void) async throws {
+        let transport = try HTTPClientTransport(hosts: .anyOverTLS(allowsLoopbackHTTP: true))
+        do { try await body(transport) } catch {
+            try? await transport.shutdown()
+            throw error
+        }
+        try await transport.shutdown()
+    }
+
     private func withServer(
         _ configure: (inout AcquirerConfiguration) -> Void = { _ in },
         _ body: (AcquirerBench, AcquirerServer) async throws -> Void
@@ -18,14 +28,18 @@ struct LoopbackTests {
         let clock = StandingClock()
         let acquirer = SandboxAcquirer(AcquirerState(configuration: configuration), clock: clock.sandbox)
         let server = try AcquirerServer(acquirer, port: 0)
-        let transport = try HTTPClientTransport(hosts: .anyOverTLS(allowsLoopbackHTTP: true))
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await server.run() }
-            let bench = try await AcquirerBench(clock: clock, over: (transport, url: server.url), acquirer: acquirer)
-            try await body(bench, server)
-            group.cancelAll()
+        try await withTransport { transport in
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await server.run() }
+                let bench = try await AcquirerBench(
+                    clock: clock,
+                    over: (transport, url: server.url),
+                    acquirer: acquirer
+                )
+                try await body(bench, server)
+                group.cancelAll()
+            }
         }
-        try await transport.shutdown()
     }
 
     @Test func aPaymentIsExecutedVoidedAndListedOverHTTP() async throws {
@@ -78,31 +92,31 @@ struct LoopbackTests {
     }
 
     @Test func aServerThatIsNotThereHasDoneNothing() async throws {
-        let transport = try HTTPClientTransport(hosts: .anyOverTLS(allowsLoopbackHTTP: true))
-        let client = try AcquirerClient(baseURL: "http://127.0.0.1:1", transport: transport)
-        do throws(AcquirerError) {
-            _ = try await client.keys()
-            Issue.record("somebody answered")
-        } catch {
-            #expect(!error.mayHaveTakenEffect, "\(error)")
+        try await withTransport { transport in
+            let client = try AcquirerClient(baseURL: "http://127.0.0.1:1", transport: transport)
+            do throws(AcquirerError) {
+                _ = try await client.keys()
+                Issue.record("somebody answered")
+            } catch {
+                #expect(!error.mayHaveTakenEffect, "\(error)")
+            }
         }
-        try await transport.shutdown()
     }
 
     @Test func requestsThatAreNoRequestsAreRefusedInTheInterfacesWords() async throws {
         try await withServer { bench, server in
-            let transport = try HTTPClientTransport(hosts: .anyOverTLS(allowsLoopbackHTTP: true))
-            for (method, path, body) in [
-                (HTTPRequest.Method.post, "/executions", [0xFF]), (.post, "/sync", [0x80]),
-                (.put, "/payments/x", [0x80]),
-                (.post, "/login", Array("[]".utf8)),
-            ] {
-                let url = server.url + path
-                let answer = try await transport.send(HTTPRequest(method: method, url: url, body: body))
-                #expect(answer.status == 400)
-                #expect(String(decoding: answer.body, as: UTF8.self).hasPrefix(#"{"code":"malformed""#))
+            try await withTransport { transport in
+                for (method, path, body) in [
+                    (HTTPRequest.Method.post, "/executions", [0xFF]), (.post, "/sync", [0x80]),
+                    (.put, "/payments/x", [0x80]),
+                    (.post, "/login", Array("[]".utf8)),
+                ] {
+                    let url = server.url + path
+                    let answer = try await transport.send(HTTPRequest(method: method, url: url, body: body))
+                    #expect(answer.status == 400)
+                    #expect(String(decoding: answer.body, as: UTF8.self).hasPrefix(#"{"code":"malformed""#))
+                }
             }
-            try await transport.shutdown()
         }
     }
 }

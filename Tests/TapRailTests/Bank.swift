@@ -25,6 +25,8 @@ actor Bank {
     var refusedQuestions = 0
     /// A bundle that it has executed is refused when it is handed in again.
     var refusesRepeats = false
+    /// Uploads are answered with another accept's end.
+    var answersAboutAnother = false
     var syncVerdict = TapSyncAnswer.Verdict.settled
     private(set) var uploads: [[PaymentID]] = []
     /// Payments of which it says in an upload that it does not know yet.
@@ -146,7 +148,7 @@ extension Bank: TapAcquirer {
             }
             return TapSyncAnswer(
                 paymentID: bundle.request.payload.paymentID,
-                acceptHash: bundle.accept.hash,
+                acceptHash: answersAboutAnother ? ObjectHash(of: [0]) : bundle.accept.hash,
                 verdict: syncVerdict,
                 isPaid: receipt?.payload.status == .completed,
                 receipt: receipt

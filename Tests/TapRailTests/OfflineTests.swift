@@ -89,6 +89,29 @@ struct OfflineTests {
         #expect(await stall.bank.paid == 1050)
     }
 
+    @Test func anAnswerAboutAnotherAcceptSettlesNothing() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            try await stocked(stall, shift)
+            await goOffline(stall, shift)
+            let id = try await shift.charge()
+            try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
+            await stall.bank.change {
+                $0.answersAboutAnother = true
+                $0.syncVerdict = .conflict
+                $0.reachesTerminal = true
+            }
+            try await shift.until("it was told", within: .seconds(700)) { await stall.bank.uploads.count >= 1 }
+            try await shift.passes(.seconds(1))
+            #expect(try await shift.state(id).isFinal == false)
+            await stall.bank.change {
+                $0.answersAboutAnother = false
+                $0.syncVerdict = .settled
+            }
+            try await shift.until(id, is: .succeeded, within: .seconds(700))
+        }
+    }
+
     @Test(arguments: [TapSyncAnswer.Verdict.expired, .revoked, .conflict, .refused])
     func aPromiseThatTheAcquirerDoesNotKeepIsTheMerchantsLoss(verdict: TapSyncAnswer.Verdict) async throws {
         let stall = try stall()
@@ -131,8 +154,9 @@ struct OfflineTests {
     }
 
     /// A device that has signed two agreements for the same place in its voucher's chain, and shows each once.
-    @Test(arguments: [false, true])
-    func aVoucherIsTakenOnceAlsoAfterAPowerCut(restarts: Bool) async throws {
+    /// - Parameter isSettled: The first one was paid by the acquirer before the second comes.
+    @Test(arguments: [false, true], [false, true])
+    func aVoucherIsTakenOnceAlsoAfterAPowerCut(restarts: Bool, isSettled: Bool) async throws {
         let stall = try stall()
         let phone = HostilePhone { [bank = stall.bank] phone, request in
             await Self.spend(request, of: bank, by: phone)
@@ -150,6 +174,11 @@ struct OfflineTests {
                 let id = try await shift.charge()
                 try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
                 #expect(await phone.errors == [])
+                if isSettled {
+                    await stall.bank.change { $0.reachesTerminal = true }
+                    try await shift.until(id, is: .succeeded, within: .seconds(700))
+                    await goOffline(stall, shift)
+                }
                 if !restarts { try await second(shift) }
             }
             guard restarts else { return }

@@ -1,3 +1,4 @@
+import Journal
 import Payments
 import Sandbox
 import Synchronization
@@ -73,6 +74,28 @@ struct RecoveryTests {
         }
         #expect(await phone.heard.contains { if case .claim = $0 { true } else { false } } == false)
         #expect(await stall.bank.executions == 0)
+    }
+
+    /// A disk that fails from some record on, while the terminal goes on: a phone hears no claim that is not written down.
+    @Test(arguments: 0..<6)
+    func aClaimThatIsNotOnTheDiskIsNotSent(recordsMore: Int) async throws {
+        let stall = try Stall()
+        let fuse = Fuse(after: try await recordsUntilAsked() + recordsMore)
+        let phone = HostilePhone { [bank = stall.bank] phone, request in
+            await Self.accept(request, of: bank, by: phone)
+        }
+        stall.air.add("anna", phone, service: .standard)
+        try await stall.play {
+            try await stall.open(fuse: fuse) { shift in
+                _ = try await shift.charge()
+                try await shift.until("the disk fails") { fuse.isBlown }
+                try await shift.passes(.seconds(10))
+                let written = try await shift.journal.tapPayments(with: "claimed", without: "nothing")
+                let isClaimed = await phone.heard.contains { if case .claim = $0 { true } else { false } }
+                #expect(isClaimed == !written.isEmpty)
+                #expect(await stall.bank.executions == written.count)
+            }
+        }
     }
 
     private func recordsUntilAsked() async throws -> Int {
