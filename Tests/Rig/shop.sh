@@ -55,7 +55,7 @@ announced() { jq -rn --arg event "$1" --arg field "$2" 'last(inputs | select(.ev
 
 api() {
     local method=$1 path=$2 body=${3:-} answer status
-    answer=$(curl -sk --max-time 60 -b $state/cookies -c $state/cookies -X "$method" -w '\n%{http_code}' \
+    answer=$(curl -sk --max-time $((30 * RIG_PATIENCE)) -b $state/cookies -c $state/cookies -X "$method" -w '\n%{http_code}' \
         -H "Origin: $terminal_url" ${csrf:+-H "X-CSRF-Token: $csrf"} \
         ${idempotency_key:+-H "Idempotency-Key: $idempotency_key"} \
         ${body:+-H "Content-Type: application/json" -d "$body"} "$terminal_url/api/v1/$path") || {

@@ -4,7 +4,7 @@
 # Needs: Tests/Rig/bench Sources/Terminal/Tap
 
 turns=${RIG_TURNS:-3}
-payments=15 # at both, with one phone: it takes no more than 32 passes along
+payments=${RIG_PAYMENTS:-15} # at both, with one phone: it takes no more than 32 passes along
 phone_seconds=86000
 
 # No code beside the tap: what a phone waits for before the claim is then this terminal's alone.
