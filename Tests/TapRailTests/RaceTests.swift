@@ -210,6 +210,27 @@ struct RaceTests {
         #expect(await stall.bank.executions == 1)
     }
 
+    /// The acquirer would not take it any more, and nobody waits for the goods: it is made impossible instead.
+    @Test func aClaimOfTenMinutesAgoIsVoidedAndNotHandedIn() async throws {
+        let stall = try Stall()
+        try await stall.run { shift in
+            try await offlinePhone(stall, shift)
+            await stall.bank.change { $0.reachesTerminal = false }
+            let id = try await shift.charge()
+            try await shift.until("anna has the claim") {
+                stall.heard("anna").contains { if case .heard(.claim) = $0 { true } else { false } }
+            }
+            // Longer than it is handed in without a question.
+            try await shift.passes(.seconds(15))
+            stall.clock.advance(by: .seconds(601))
+            await stall.bank.change { $0.reachesTerminal = true }
+            try await shift.until("it has ended") { try await shift.state(id).isFinal }
+            #expect(try await shift.state(id) != .succeeded)
+            #expect(await stall.bank.voided.count == 1)
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
     @Test func anUnansweredPaymentExpires() async throws {
         let stall = try Stall()
         try stall.phone("anna", user: PhoneUser(answer: .never))
