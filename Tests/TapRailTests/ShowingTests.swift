@@ -108,7 +108,19 @@ struct ShowingTests {
         #expect(await stall.bank.executions == 0)
     }
 
-    @Test func aFormGoesWithItsPhoneAndWithTheCharge() async throws {
+    @Test func aFormGoesWithTheCharge() async throws {
+        let stall = try Stall()
+        try stall.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
+        try await WalletTests().play(stall, formBase: Self.formBase) { shift, _ in
+            let id = try await shift.charge()
+            try await shift.until("the form is shown") { await form(of: id, shift) != nil }
+            _ = try await shift.desk.cancel(id, by: .staff(name: "Ada"))
+            try await shift.until("it is gone") { await form(of: id, shift) == nil }
+            try await shift.until(id, is: .cancelled)
+        }
+    }
+
+    @Test func aFormGoesWithItsPhone() async throws {
         let stall = try Stall()
         try stall.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
         try await WalletTests().play(stall, formBase: Self.formBase) { shift, _ in
@@ -116,11 +128,6 @@ struct ShowingTests {
             try await shift.until("the form is shown") { await form(of: id, shift) != nil }
             stall.air.cut(after: 0)
             try await shift.until("it is gone", within: .seconds(30)) { await form(of: id, shift) == nil }
-            // The phone comes back and asks again.
-            try await shift.until("the form is shown again") { await form(of: id, shift) != nil }
-            _ = try await shift.desk.cancel(id, by: .staff(name: "Ada"))
-            try await shift.until("it is gone with the charge") { await form(of: id, shift) == nil }
-            try await shift.until(id, is: .cancelled)
         }
     }
 
