@@ -83,8 +83,8 @@ def web():
 def tap():
     text = output(BUILD / "till-bench-tap", "2000")
     for who, middle, slow in re.findall(r"^tap, (.+): p50 ([\d.]+) ms, p95 ([\d.]+) ms", text, re.M):
-        line(f"tap, processor time of framing and cryptography, {who}: p50", f"{float(middle):.2f} ms")
-        line(f"tap, processor time of framing and cryptography, {who}: p95", f"{float(slow):.2f} ms", limit="2 ms", holds=float(slow) < 2)
+        line(f"tap, framing and cryptography, {who}: p50", f"{float(middle):.2f} ms")
+        line(f"tap, framing and cryptography, {who}: p95", f"{float(slow):.2f} ms", limit="2 ms", holds=float(slow) < 2)
 
 
 def first(process, deadline, wanted):
