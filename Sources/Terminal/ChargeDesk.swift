@@ -179,10 +179,11 @@ public actor ChargeDesk {
     // MARK: - What the rest of the terminal tells it
 
     /// Takes what the merchant set. Charges under way keep what they were opened with.
-    public func use(_ settings: MerchantSettings?, drivers: [any RailDriver]) {
+    /// - Parameter keepsLight: The gateway is the same as before, and so is what is known of it.
+    public func use(_ settings: MerchantSettings?, drivers: [any RailDriver], keepsLight: Bool = false) {
         self.settings = settings
         self.drivers = Dictionary(drivers.map { ($0.rail, $0) }) { first, _ in first }
-        gateway = .unknown
+        if !keepsLight { gateway = .unknown }
         publish()
     }
 

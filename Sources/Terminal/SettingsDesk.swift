@@ -264,7 +264,8 @@ public actor SettingsDesk {
     /// Puts the other rails into force as they are now.
     public func railsChanged() async {
         guard let scan, let merchant, let current else { return }
-        await desk.use(current.settings, drivers: [scan] + rails(beside: merchant, current.settings))
+        let others = await rails(beside: merchant, current.settings)
+        await desk.use(current.settings, drivers: [scan] + others, keepsLight: true)
     }
 
     private func rails(beside merchant: MerchantClient, _ settings: MerchantSettings) async -> [any RailDriver] {

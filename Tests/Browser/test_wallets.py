@@ -77,6 +77,7 @@ def keep_screen(shop, eyes, name: str) -> None:
     """The terminal's own screen beside the page's pictures."""
     folder = getattr(eyes, "folder", None)
     if folder and shop.state:
+        time.sleep(1)
         shutil.copy(shop.state / "screen.png", pathlib.Path(folder) / f"{name}.png")
 
 
@@ -155,11 +156,10 @@ def pair(shop, relay: str, code: str, *habits: str) -> subprocess.Popen:
 
 def test_a_wallet_connects_is_named_and_pays(page, shop, relay, eyes):
     open_charge(page, "7.00")
-    wallet = pair(shop, relay, code_on_screen(shop, r"wc:"), "--slow-sign", "6")
+    wallet = pair(shop, relay, code_on_screen(shop, r"wc:"), "--slow-sign", "8")
     expect(page.locator(".panel-what")).to_contain_text("is asking its owner")
-    eyes.look(page, "wallets-asked")
-    time.sleep(0.5)
     keep_screen(shop, eyes, "screen-wallet-asked")
+    eyes.look(page, "wallets-asked")
     expect(panel(page, "succeeded")).to_be_visible()
     said = wallet.stdout.read()
     assert wallet.wait(timeout=30) == 0, said

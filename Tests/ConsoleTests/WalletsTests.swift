@@ -76,6 +76,7 @@ struct WalletsTests {
             let before = try Page.said(try await page.ask("GET", "connect", ""))
             #expect(before["enabled"] as? Bool == false)
             #expect(before["version"] as? Int == 0)
+            await page.desk.setGateway(.ready)
             let form = #"{"enabled":true,"projectID":"\#(Self.project)","oneCode":false,"version":0}"#
             #expect(try await page.send("PUT", "connect", form) == 200)
             let after = try Page.said(try await page.ask("GET", "connect", ""))
@@ -83,6 +84,8 @@ struct WalletsTests {
             #expect(after["oneCode"] as? Bool == false)
             #expect(after["projectID"] as? String == Self.project)
             #expect((after["light"] as? [String: Any])?["state"] as? String != "off")
+            // What is known of the gateway stays known.
+            #expect(await page.desk.snapshot.gateway == .ready)
             // Made from the settings before these.
             #expect(try await page.send("PUT", "connect", form) == 409)
         }

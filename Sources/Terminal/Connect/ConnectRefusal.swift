@@ -46,7 +46,7 @@ enum ConnectRefusal: Error, Sendable, Equatable {
         }
         let again = "Scan the new code to try again."
         switch self {
-        case .declined: return reason("declined", "The wallet did not connect: declined.", again)
+        case .declined: return reason("declined", "The connection was declined in the wallet.", again)
         case .paymentDeclined: return reason("payment_declined", "The payment was declined in the wallet.", again)
         case .expired: return reason("expired", "The code before has expired.", "Scan the new code.")
         case .unanswered:
