@@ -187,6 +187,14 @@ let package = Package(
             swiftSettings: swift6
         ),
         .executableTarget(
+            name: "till-bench-connect",
+            dependencies: [
+                "Ethereum", "Journal", "StrictJSON", "Terminal", "WalletConnect", "WebSocket", "till-sandbox",
+                subprocess,
+            ],
+            swiftSettings: swift6
+        ),
+        .executableTarget(
             name: "till-bench-relay",
             dependencies: ["StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess],
             swiftSettings: swift6
@@ -257,7 +265,8 @@ let package = Package(
         .testTarget(
             name: "ConnectWalletTests",
             dependencies: [
-                "Ethereum", "Payments", "Sandbox", "StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
+                "Ethereum", "Payments", "Sandbox", "StrictJSON", "WalletConnect", "WebSocket", "till-sandbox",
+                subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],

@@ -20,6 +20,8 @@ struct Configuration: Sendable, Equatable {
     var gatewayHosts: [String] = []
     var linkHosts = ["pay.walletconnect.com", "pay.wct.me"]
     var allowsLoopbackHTTP = false
+    /// Nil for the system's authorities.
+    var relayCertificates: String?
     /// Nil for the first there is.
     var bluetoothAdapter: String?
     var logLevel = "info"
@@ -72,6 +74,13 @@ extension Configuration {
             try gateway.list("hosts", into: &gatewayHosts, "host names, 20 at most", Self.isHostName)
             try gateway.list("linkHosts", into: &linkHosts, "host names, 20 at most", Self.isHostName)
             try gateway.flag("allowLoopbackHTTP", into: &allowsLoopbackHTTP)
+        }
+        try reader.section("relay") { relay throws(ConfigurationError) in
+            var path = ""
+            try relay.text("certificates", into: &path, "empty, or an absolute path") {
+                $0.isEmpty || $0.hasPrefix("/")
+            }
+            relayCertificates = path.isEmpty ? nil : path
         }
         try reader.section("bluetooth") { bluetooth throws(ConfigurationError) in
             var adapter = ""

@@ -220,7 +220,10 @@ struct Run: AsyncParsableCommand {
         let station = ConnectStation(
             store: ConnectStore(journal: journal),
             memory: ConnectRelayMemory(journal: journal),
-            sockets: try WebSocketClient(allowsPlain: configuration.allowsLoopbackHTTP),
+            sockets: try WebSocketClient(
+                trust: configuration.relayCertificates.map(WebSocketClient.Trust.file) ?? .system,
+                allowsPlain: configuration.allowsLoopbackHTTP
+            ),
             clock: clock,
             logger: logger
         )

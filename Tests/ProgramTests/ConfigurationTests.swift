@@ -17,6 +17,7 @@ struct ConfigurationTests {
         ("gateway: { allowLoopbackHTTP: maybe }", ["gateway.allowLoopbackHTTP", "maybe", "true or false"]),
         ("gateway: { linkHosts: pay.test }", ["gateway.linkHosts", "pay.test", "host names"]),
         ("gateway: { hosts: [a b] }", ["gateway.hosts", "host names"]),
+        ("relay: { certificates: chain.pem }", ["relay.certificates", "chain.pem", "absolute"]),
         ("log: { level: loud }", ["log.level", "loud", "debug"]),
         ("state: relative", ["state", "relative", "absolute"]),
         ("web: 8443", ["web", "8443", "keys with values"]), ("{ unclosed", ["the file"]), ("- a list", ["a list"]),

@@ -111,7 +111,9 @@ struct Shop: Sendable {
     }
 
     /// Runs a terminal on this shop's state. The next one in the same shop goes on where it stopped.
+    /// - Parameter more: Further lines of its configuration.
     func withTerminal<Value: Sendable>(
+        _ more: String = "",
         _ body: @Sendable @escaping (Terminal) async throws -> Value
     ) async throws -> Value {
         let config = folder.appending("till.yaml")
@@ -121,6 +123,7 @@ struct Shop: Sendable {
             screen: { sink: png, path: "\(folder)/screen.png", width: 800, height: 480 }
             gateway: { allowLoopbackHTTP: true }
             log: { level: debug }
+            \(more)
             """
         try Data(yaml.utf8).write(to: URL(filePath: config.string))
         let shop = self

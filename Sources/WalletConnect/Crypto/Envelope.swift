@@ -90,3 +90,18 @@ extension Envelope.SealedBytes {
         return Array(message)
     }
 }
+
+extension SymmetricSecret {
+    /// What a relay would carry of this message, for measuring.
+    package func envelope(of message: String, random: any RandomSource) -> String {
+        Envelope.seal(message, with: self, nonce: random.bytes(12)).text(for: .relay)
+    }
+
+    /// The message in what a relay carried; nil for one that is not under this key. For measuring.
+    package func message(inEnvelope text: String) -> String? {
+        guard case .sealed(let sealed)? = try? Envelope(text: text, from: .relay),
+            let bytes = try? sealed.open(with: self)
+        else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
