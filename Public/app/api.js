@@ -114,6 +114,11 @@ export async function phones() { return await request("GET", "/taps"); }
 
 export async function savePhones(body) { return await change("PUT", "/taps", { body }); }
 
+/** What is set about customers' own pages. */
+export async function customers() { return await request("GET", "/customers"); }
+
+export async function saveCustomers(body) { return await change("PUT", "/customers", { body }); }
+
 /** Has the terminal show a code with which a new password can be set. */
 export async function startReset() { await request("POST", "/reset", { isEntrance: true }); }
 

@@ -1,6 +1,6 @@
 public import Journal
 public import Logging
-import Payments
+public import Payments
 import Synchronization
 public import Terminal
 import WebServer
@@ -14,6 +14,7 @@ public struct Console: Sendable {
     let days: DayDesk
     /// Nil on a terminal without Tap.
     let taps: TapDesk?
+    let customers: CustomerDesk
     let clock: TerminalClock
     let entrance: Entrance
     let sessions: Sessions
@@ -39,6 +40,8 @@ public struct Console: Sendable {
         public var state: String
         /// Where to report a vulnerability, as an address with its scheme; nil: nobody is named.
         public var securityContact: String?
+        /// What a customer's own page offers to open, unless the owner chose otherwise.
+        public var wallets: [CustomerWallet]
 
         public init(
             address: String,
@@ -47,7 +50,8 @@ public struct Console: Sendable {
             names: [String],
             pages: String,
             state: String,
-            securityContact: String? = nil
+            securityContact: String? = nil,
+            wallets: [CustomerWallet] = []
         ) {
             self.address = address
             self.port = port
@@ -56,10 +60,13 @@ public struct Console: Sendable {
             self.pages = pages
             self.state = state
             self.securityContact = securityContact
+            self.wallets = wallets
         }
     }
 
     /// Serves from here on.
+    /// - Parameter pairing: The pairing URI by which any wallet can connect for a charge, for that charge's page; nil where
+    ///   there is none.
     /// - Throws: `WebServer.StartError`, `StaticFiles.LoadError`, ``JournalError``, or the file system's word on the
     ///   certificate. Nothing is served then.
     public init(
@@ -68,6 +75,7 @@ public struct Console: Sendable {
         settings: SettingsDesk,
         days: DayDesk,
         taps: TapDesk? = nil,
+        pairing: @escaping @Sendable (ChargeID) async -> String? = { _ in nil },
         journal: Journal,
         clock: TerminalClock,
         logger: Logger
@@ -78,6 +86,7 @@ public struct Console: Sendable {
             settings: settings,
             days: days,
             taps: taps,
+            pairing: pairing,
             keeping: journal,
             clock: clock,
             logger: logger
@@ -90,6 +99,7 @@ public struct Console: Sendable {
         settings: SettingsDesk,
         days: DayDesk,
         taps: TapDesk? = nil,
+        pairing: @escaping @Sendable (ChargeID) async -> String? = { _ in nil },
         keeping journal: any Keeping,
         clock: TerminalClock,
         logger: Logger,
@@ -150,8 +160,19 @@ public struct Console: Sendable {
             hashRounds: hashRounds
         )
         self.address = address
+        customers = CustomerDesk(
+            journal: journal,
+            desk: desk,
+            supplied: configuration.wallets,
+            ownAddress: address,
+            isOurs: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) },
+            pairing: pairing,
+            clock: clock,
+            logger: logger
+        )
         securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
         try await entrance.load()
+        try await customers.load()
         holder.set(self)
     }
 
@@ -176,6 +197,10 @@ public struct Console: Sendable {
         if request.path == "/healthz", request.method == "GET" { return .now(.json(#"{"status":"ok"}"#)) }
         if request.path == SecurityContact.path, request.method == "GET", let securityContact {
             return .now(securityContact.response(at: clock.wallTime()))
+        }
+        if request.path.hasPrefix(CustomerPage.path) {
+            let customers = customers
+            return .later { await customers.answer(request) }
         }
         guard request.path == "/api" || request.path.hasPrefix("/api/") else {
             return .now(files.response(for: request) ?? Problem.notFound.response)

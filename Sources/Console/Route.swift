@@ -12,6 +12,7 @@ enum Route: Sendable, Equatable {
     case events
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
+    case customers, saveCustomers
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -30,6 +31,7 @@ enum Route: Sendable, Equatable {
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
+        case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
         case ("days", 1): self = try Self.only(method, ["GET": .days])
         case ("days", 2): self = try Self.only(method, ["GET": .day(Self.day(parts[1]))])
         case ("days", 3) where parts[2] == "compare":
@@ -56,7 +58,7 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .claim, .signIn, .startReset, .finishReset: []  // Open; each looks after itself.
         case .signOut: Set(Role.allCases)
-        case .settings, .saveSettings, .testConnection, .taps, .saveTaps: [.owner]
+        case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .customers, .saveCustomers: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .history: [.owner, .manager, .cashier]
@@ -73,6 +75,8 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps: false
+        case .customers: false
+        case .saveCustomers: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack: true

@@ -192,8 +192,11 @@ extension Composer {
         let sum: [Stack.Item] = [.text(amount, Style(26, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 9))]
         var ways: [Stack.Item] = []
         // Without its code the page must not ask to scan it.
-        for way in charge.waysToPay where hasCode || way == .tap {
-            let style = Style(5, atLeast: 3.6, palette.text, lines: 2)
+        let style = Style(5, atLeast: 3.6, palette.text, lines: 2)
+        if charge.opensPage, hasCode {
+            ways = [.gap(1.2), .marked(.scan, markColour: Palette.lightReady, text.openPage, style)]
+        }
+        for way in charge.waysToPay where way == .tap || hasCode && !charge.opensPage {
             ways += [
                 .gap(1.2),
                 .marked(Self.mark(of: way), markColour: Palette.lightReady, text.wayInstructions(way), style),

@@ -106,6 +106,8 @@ public enum Scene: Sendable, Equatable {
         /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts. Nil where only a
         /// phone held near can pay.
         public var link: String?
+        /// Whether `link` is a page for any phone's camera, and not for a wallet. The page has the ways to pay.
+        public var opensPage: Bool
         public var waysToPay: [WayToPay]
         /// Shown as `M:SS`; nil when the authority set no deadline. Negative counts as 0.
         public var secondsLeft: Int?
@@ -122,6 +124,7 @@ public enum Scene: Sendable, Equatable {
             merchantName: String,
             amountText: String,
             link: String?,
+            opensPage: Bool = false,
             waysToPay: [WayToPay] = [.scan],
             secondsLeft: Int? = nil,
             chargeCode: String,
@@ -130,6 +133,7 @@ public enum Scene: Sendable, Equatable {
             self.merchantName = merchantName
             self.amountText = amountText
             self.link = link
+            self.opensPage = opensPage
             self.waysToPay = waysToPay
             self.secondsLeft = secondsLeft
             self.chargeCode = chargeCode

@@ -28,6 +28,8 @@ public struct ScreenText: Sendable {
 
     /// What the customer does for each way to pay, as an instruction.
     public var wayInstructions: Words<Scene.WayToPay>
+    /// Takes the place of scanning and connecting where the code opens a page on the customer's own phone.
+    public var openPage: String
     public var timeLeft: String
     public var chargeCode: String
     public var gatewaySilent: String
@@ -126,6 +128,7 @@ extension ScreenText {
             case .connect: "Connect any wallet"
             }
         },
+        openPage: "Scan with your phone’s camera",
         timeLeft: "Time left",
         chargeCode: "Code",
         gatewaySilent: "Not known yet: no answer at the moment. Paid already? Do not pay again.",

@@ -28,6 +28,8 @@ public actor ChargeDesk {
     var invitation: ClaimInvitation?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
+    /// Nil while customers have no page of their own.
+    var pages: CustomerPages?
     var trouble: Reason?
     /// What staff have still to see, newest first.
     var notices: [PaymentNotice] = []
@@ -266,7 +268,8 @@ public actor ChargeDesk {
             secondsLeft: left.map { Int($0.components.seconds) },
             deadline: deadline,
             format: format,
-            isReadableOnScreen: readableOnScreen[id]
+            isReadableOnScreen: readableOnScreen[id],
+            page: pages?.link(for: charge)
         )
     }
 }

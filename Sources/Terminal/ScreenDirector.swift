@@ -123,7 +123,7 @@ public struct ScreenDirector: Sendable {
             )
         case .setup: .idle(Scene.Idle(merchantName: "Till", webAddressText: webAddress))
         case .idle: idle(snapshot)
-        case .charging(let charge): scene(of: charge, in: snapshot, at: now)
+        case .charging(let charge): Self.scene(of: charge, trouble: snapshot.trouble, at: now)
         }
     }
 
@@ -162,13 +162,13 @@ public struct ScreenDirector: Sendable {
         }
     }
 
-    private func scene(of snapshot: ChargeSnapshot, in terminal: TerminalSnapshot, at now: Duration) -> Scene {
+    static func scene(of snapshot: ChargeSnapshot, trouble: Reason?, at now: Duration) -> Scene {
         let charge = snapshot.charge
         let (name, amount, code) = (charge.terms.merchantName, snapshot.amountText, charge.terms.code.rawValue)
         switch charge.state {
         case .created:
             // No link yet. Nothing of an earlier charge may stay; what is wrong, if anything, is said.
-            if let trouble = terminal.trouble {
+            if let trouble {
                 return .offline(Scene.Offline(merchantName: name, detail: trouble.message))
             }
             return charge.isUnresolved
@@ -180,12 +180,14 @@ public struct ScreenDirector: Sendable {
                 return .processing(Scene.Processing(merchantName: name, amountText: amount, chargeCode: code))
             }
             let left = snapshot.deadline.map { Int(max(.zero, $0 - now).components.seconds) }
+            let page = snapshot.page.flatMap { $0.isOnScreen ? $0.address : nil }
             return .charge(
                 Scene.ChargeView(
                     merchantName: name,
                     amountText: amount,
                     // Without a payment link, the tag that tells phones which terminal this is.
-                    link: snapshot.link ?? charge.tagLink,
+                    link: page ?? snapshot.link ?? charge.tagLink,
+                    opensPage: page != nil,
                     waysToPay: charge.waysToPay,
                     secondsLeft: left,
                     chargeCode: code,
@@ -220,7 +222,7 @@ public struct ScreenDirector: Sendable {
         }
     }
 
-    private func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {
+    private static func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {
         let charge = snapshot.charge
         let reason = charge.reason(format: snapshot.format)
         let wasRefused = charge.attempts.contains { if case .refused = $0.ending { true } else { false } }

@@ -11,6 +11,8 @@ public struct ChargeSnapshot: Sendable, Equatable {
     public let format: AmountFormat
     /// Whether the QR code on the screen was read back from its own pixels; nil before, and where there is no screen.
     public let isReadableOnScreen: Bool?
+    /// Where the customer's own phone can follow it; nil where that is switched off or nothing can be paid there.
+    public let page: CustomerPageLink?
 
     public init(
         charge: Charge,
@@ -18,7 +20,8 @@ public struct ChargeSnapshot: Sendable, Equatable {
         secondsLeft: Int?,
         deadline: Duration?,
         format: AmountFormat,
-        isReadableOnScreen: Bool? = nil
+        isReadableOnScreen: Bool? = nil,
+        page: CustomerPageLink? = nil
     ) {
         self.charge = charge
         self.updatedAt = updatedAt
@@ -26,6 +29,7 @@ public struct ChargeSnapshot: Sendable, Equatable {
         self.deadline = deadline
         self.format = format
         self.isReadableOnScreen = isReadableOnScreen
+        self.page = page
     }
 
     public var id: ChargeID { charge.id }

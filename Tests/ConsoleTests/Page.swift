@@ -63,8 +63,10 @@ final class Page {
     }
 
     /// The answer to a file's address.
-    func fetch(_ path: String) async throws -> WebResponse {
-        let request = try #require(WebRequest(target: path, headers: ["Host": "till.local"]))
+    func fetch(_ path: String, method: String = "GET", from peer: String = "127.0.0.1") async throws -> WebResponse {
+        let request = try #require(
+            WebRequest(method: method, target: path, headers: ["Host": "till.local"], peerAddress: peer)
+        )
         switch console.handle(request, files) {
         case .now(let response): return response
         case .later(let work): return await work()
@@ -124,6 +126,8 @@ func withConsole(
     keepingIn storage: (Journal) -> any Keeping = { $0 },
     securityContact: String? = nil,
     withTap: Bool = false,
+    wallets: [CustomerWallet] = [],
+    pairing: @escaping @Sendable (ChargeID) async -> String? = { _ in nil },
     _ body: (Page) async throws -> Void
 ) async throws {
     let folder = try TemporaryFolder()
@@ -150,7 +154,8 @@ func withConsole(
         names: ["till.local"],
         pages: folder.path,
         state: folder.path,
-        securityContact: securityContact
+        securityContact: securityContact,
+        wallets: wallets
     )
     let console = try await Console(
         configuration: configuration,
@@ -164,6 +169,7 @@ func withConsole(
             logger: logger
         ),
         taps: withTap ? try await unreachableTap(journal, desk, clock, logger) : nil,
+        pairing: pairing,
         keeping: storage(journal),
         clock: clock.terminalClock,
         logger: logger,
