@@ -114,7 +114,8 @@ let package = Package(
         .target(
             name: "Terminal",
             dependencies: [
-                "Acquirer", "Bluetooth", "Payments", "TapProtocol", "WalletConnectPay", "Journal", "Screen", logging,
+                "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
+                "WalletConnectPay", "Journal", "Screen", logging,
             ],
             swiftSettings: swift6
         ),
@@ -143,8 +144,9 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnectPay", "Journal", "Net", "WebServer",
-                "Screen",
+                "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay", "WebSocket",
+                "Journal",
+                "Net", "WebServer", "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -154,7 +156,7 @@ let package = Package(
             name: "till-sandbox",
             dependencies: [
                 "Acquirer", "Bluetooth", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "Net",
-                "WebServer", "WebSocket", "Sandbox",
+                "WalletConnect", "WebServer", "WebSocket", "Sandbox",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
@@ -276,7 +278,10 @@ let package = Package(
         ),
         .testTarget(
             name: "TerminalTests",
-            dependencies: ["Terminal", "Journal", "Payments", "Screen", "WalletConnectPay", logging],
+            dependencies: [
+                "Terminal", "Journal", "Payments", "Screen", "WalletConnect", "WalletConnectPay", logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: swift6
         ),
         .testTarget(
@@ -284,6 +289,15 @@ let package = Package(
             dependencies: [
                 "Acquirer", "Ethereum", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox", "Screen",
                 "WalletConnectPay", logging,
+            ],
+            swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "ConnectRailTests",
+            dependencies: [
+                "Ethereum", "Terminal", "Journal", "Payments", "Sandbox", "StrictJSON", "WalletConnect",
+                "WalletConnectPay",
+                "WebSocket", logging,
             ],
             swiftSettings: swift6
         ),

@@ -118,6 +118,13 @@ export async function savePhones(body) { return await change("PUT", "/taps", { b
 export async function customers() { return await request("GET", "/customers"); }
 
 export async function saveCustomers(body) { return await change("PUT", "/customers", { body }); }
+/** What is set about wallets that pair with the terminal, and how that stands. */
+export async function connect() { return await request("GET", "/connect"); }
+
+export async function saveConnect(body) { return await change("PUT", "/connect", { body }); }
+
+/** Turns the screen's code to wallets that pair (`pairing`), or back to payment links (`payment`). */
+export async function turnCode(id, code) { return await change("POST", `/charges/${encodeURIComponent(id)}/code`, { body: { code } }); }
 
 /** Has the terminal show a code with which a new password can be set. */
 export async function startReset() { await request("POST", "/reset", { isEntrance: true }); }

@@ -15,6 +15,7 @@ import { daysView } from "./views/days.js";
 import { claimView, loginView, resetView, unreachableView } from "./views/entrance.js";
 import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
+import { connectView } from "./views/connect.js";
 import { phonesView } from "./views/phones.js";
 import { securityView } from "./views/security.js";
 import { forgetSettingsDraft, settingsView } from "./views/settings.js";
@@ -63,7 +64,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "customers", "security", "days", "reset"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "security", "days", "reset"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -115,11 +116,12 @@ function renderPlace(name) {
     name === "security" ? securityView({ onChanged: passwordChanged }) :
     name === "days" ? daysView() :
     name === "phones" ? phonesView() :
+    name === "connect" ? connectView() :
     name === "customers" ? customersView() :
     name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { security: "settings", phones: "settings", customers: "settings", days: "history" }[name] ?? name);
+  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", days: "history" }[name] ?? name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(name === "days" ? "days.title" : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;

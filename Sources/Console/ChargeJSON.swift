@@ -21,6 +21,7 @@ extension JSON {
         var body: [String: JSON] = [
             "gateway": .string(snapshot.gateway.rawValue), "at": .time(snapshot.at), "charge": .null,
             "checking": .integer(0),
+            "wallets": .connectLight(snapshot.connect.light),
             "trouble": .reason(snapshot.trouble), "notices": .array(snapshot.notices.map(JSON.notice)),
         ]
         switch snapshot.phase {
@@ -59,7 +60,7 @@ extension JSON {
             "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(charge.isUnresolved),
             "late": .bool(charge.isLate), "promised": .bool(charge.isPromised), "givenBack": .bool(charge.isGivenBack),
             "canGiveBack": .bool(charge.canGiveBack),
-            "link": .optional(snapshot.link),
+            "link": .optional(snapshot.link), "connect": .connect(snapshot),
             "reason": .reason(charge.reason(format: snapshot.format)),
             "evidence": evidence(charge), "canCancel": .bool(charge.canCancel), "canRelease": .bool(charge.canRelease),
             "holdsTerminal": .bool(charge.holdsTerminal),

@@ -59,6 +59,9 @@ extension Console {
         case .saveCustomers: return try await saveCustomers(request)
         case .taps: return try await tapsResponse()
         case .saveTaps: return try await saveTaps(request)
+        case .connect: return try await connectResponse()
+        case .saveConnect: return try await saveConnect(request)
+        case .turnCode(let id): return try await turnCode(id, request)
         case .takeBack(let id):
             try requireEmptyForm(request)
             return try await takeBack(id, request)

@@ -1,6 +1,6 @@
 public import Journal
 public import Logging
-public import Payments
+import Payments
 import Synchronization
 public import Terminal
 import WebServer
@@ -15,6 +15,8 @@ public struct Console: Sendable {
     /// Nil on a terminal without Tap.
     let taps: TapDesk?
     let customers: CustomerDesk
+    /// Nil on a terminal without the Connect rail.
+    let wallets: ConnectDesk?
     let clock: TerminalClock
     let entrance: Entrance
     let sessions: Sessions
@@ -65,8 +67,6 @@ public struct Console: Sendable {
     }
 
     /// Serves from here on.
-    /// - Parameter pairing: The pairing URI by which any wallet can connect for a charge, for that charge's page; nil where
-    ///   there is none.
     /// - Throws: `WebServer.StartError`, `StaticFiles.LoadError`, ``JournalError``, or the file system's word on the
     ///   certificate. Nothing is served then.
     public init(
@@ -75,7 +75,7 @@ public struct Console: Sendable {
         settings: SettingsDesk,
         days: DayDesk,
         taps: TapDesk? = nil,
-        pairing: @escaping @Sendable (ChargeID) async -> String? = { _ in nil },
+        wallets: ConnectDesk? = nil,
         journal: Journal,
         clock: TerminalClock,
         logger: Logger
@@ -86,7 +86,7 @@ public struct Console: Sendable {
             settings: settings,
             days: days,
             taps: taps,
-            pairing: pairing,
+            wallets: wallets,
             keeping: journal,
             clock: clock,
             logger: logger
@@ -99,7 +99,7 @@ public struct Console: Sendable {
         settings: SettingsDesk,
         days: DayDesk,
         taps: TapDesk? = nil,
-        pairing: @escaping @Sendable (ChargeID) async -> String? = { _ in nil },
+        wallets: ConnectDesk? = nil,
         keeping journal: any Keeping,
         clock: TerminalClock,
         logger: Logger,
@@ -145,6 +145,7 @@ public struct Console: Sendable {
         self.settings = settings
         self.days = days
         self.taps = taps
+        self.wallets = wallets
         self.clock = clock
         self.sessions = sessions
         self.gate = gate
@@ -166,7 +167,6 @@ public struct Console: Sendable {
             supplied: configuration.wallets,
             ownAddress: address,
             isOurs: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) },
-            pairing: pairing,
             clock: clock,
             logger: logger
         )

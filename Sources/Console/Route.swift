@@ -13,6 +13,7 @@ enum Route: Sendable, Equatable {
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
     case customers, saveCustomers
+    case connect, saveConnect, turnCode(ChargeID)
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -32,6 +33,7 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .testConnection])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
         case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
+        case ("connect", 1): self = try Self.only(method, ["GET": .connect, "PUT": .saveConnect])
         case ("days", 1): self = try Self.only(method, ["GET": .days])
         case ("days", 2): self = try Self.only(method, ["GET": .day(Self.day(parts[1]))])
         case ("days", 3) where parts[2] == "compare":
@@ -49,6 +51,8 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .markSeen(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "take-back":
             self = try Self.only(method, ["POST": .takeBack(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "code":
+            self = try Self.only(method, ["POST": .turnCode(Self.id(parts[1]))])
         default: throw .notFound
         }
     }
@@ -58,9 +62,11 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .claim, .signIn, .startReset, .finishReset: []  // Open; each looks after itself.
         case .signOut: Set(Role.allCases)
-        case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .customers, .saveCustomers: [.owner]
+        case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect: [.owner]
+        case .customers, .saveCustomers: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
+        case .turnCode: [.owner, .manager, .cashier]
         case .history: [.owner, .manager, .cashier]
         case .days, .day, .compareDay, .takeBack: [.owner, .manager]
         }
@@ -74,12 +80,15 @@ enum Route: Sendable, Equatable {
 
     var changesState: Bool {
         switch self {
-        case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps: false
-        case .customers: false
+        case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
+            .connect, .customers:
+            false
         case .saveCustomers: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
-        case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack: true
+        case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
+            .turnCode:
+            true
         }
     }
 

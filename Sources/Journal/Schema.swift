@@ -21,6 +21,9 @@ enum Schema {
         migrator.registerMigration("v3") { db in
             try db.execute(sql: tap)
         }
+        migrator.registerMigration("v4") { db in
+            try db.execute(sql: connect)
+        }
         return migrator
     }
 
@@ -170,5 +173,24 @@ enum Schema {
             changed_ms INTEGER NOT NULL,
             digest BLOB NOT NULL CHECK (length(digest) = 32)
         ) STRICT;
+        """
+
+    /// Since v4: pairings, sessions, keys and unsent messages of WalletConnect, sealed; and which of a relay's messages were
+    /// taken already. A bit that the storage changes in the latter lets a copy through, which the former knows too.
+    private static let connect = """
+        CREATE TABLE connect (
+            name TEXT NOT NULL PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 200),
+            sealed BLOB NOT NULL,
+            changed_ms INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE relay_message (
+            seq INTEGER PRIMARY KEY,
+            topic TEXT NOT NULL,
+            hash TEXT NOT NULL,
+            until_s INTEGER NOT NULL,
+            UNIQUE (topic, hash)
+        ) STRICT;
+        CREATE INDEX relay_message_until ON relay_message(until_s);
         """
 }

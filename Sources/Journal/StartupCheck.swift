@@ -98,7 +98,9 @@ struct StartupCheck {
         let checks =
             isWhole
             ? ["integrity_check(5)"]
-            : ["charge", "idempotency", "document", "secret", "meta"].map { "integrity_check(\($0))" }
+            : try ["charge", "idempotency", "document", "secret", "meta", "connect"]
+                .filter { try db.tableExists($0) }  // Older versions have fewer.
+                .map { "integrity_check(\($0))" }
         for check in checks {
             let words = try String.fetchAll(db, sql: "PRAGMA \(check)")
             guard words == ["ok"] else { throw JournalError.corrupt(detail: words.joined(separator: "; ")) }

@@ -230,7 +230,7 @@ public struct Charge: Sendable, Hashable {
         // A charge that had ended and whose payment turns up after all is not the terminal's business of the moment.
         if before.state.isFinal, !state.isFinal { isReleased = true }
         dropHopelessWishes()
-        if isCancelRequested || isPastDeadline || isReleased || isClaimed { endWhatNeverLeft() }
+        if isCancelRequested || isPastDeadline || isReleased || isClaimed || paidAttempt != nil { endWhatNeverLeft() }
         actions += withdrawals(since: before, because: event)
         flagLatePayment(since: before)
         if surplusAttempts.count > before.surplusAttempts.count {
@@ -280,7 +280,7 @@ extension Charge {
         return actions
     }
 
-    /// A cancelled or overdue attempt of which no byte has left needs nobody's word: there is no payment.
+    /// A cancelled, overdue or beaten attempt of which no byte has left needs nobody's word: there is no payment.
     private mutating func endWhatNeverLeft() {
         for index in attempts.indices where attempts[index].phase == .idle {
             attempts[index].phase = .ended(.neverSent, nil)

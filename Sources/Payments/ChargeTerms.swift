@@ -50,6 +50,20 @@ public struct ChargeTerms: Sendable, Hashable, Codable {
 
     /// The key under which the authority makes at most one payment for this attempt, however often it is asked.
     public func idempotencyKey(attempt: Attempt.ID) -> String { "\(id.rawValue)-\(attempt)" }
+
+    /// The charge's name at the gateway, different for each rail that makes a payment there, so that one that was made
+    /// without an answer is found and not taken for the other's. At most 35 characters, as the gateway allows.
+    public func reference(on rail: Rail) -> String { id.compact + (rail == .connect ? "c" : "") }
+
+    /// Whether the gateway's `reference` names this charge, on whichever rail.
+    public static func reference(_ reference: String, names id: ChargeID) -> Bool {
+        charge(ofReference: reference) == id.compact
+    }
+
+    /// The charge's 32 digits in a reference, whichever rail it was made for.
+    public static func charge(ofReference reference: String) -> String {
+        reference.utf8.count == 33 && reference.hasSuffix("c") ? String(reference.dropLast()) : reference
+    }
 }
 
 /// What one charge may be, as the merchant set it.

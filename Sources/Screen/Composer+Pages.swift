@@ -203,9 +203,9 @@ extension Composer {
             ]
         }
         var notes: [Stack.Item] = []
-        if charge.note == .gatewaySilent {
+        if let words = words(of: charge.note) {
             let style = Style(4, atLeast: 3.2, Palette.noteText, .bold, lines: 5)
-            notes = [.note(text.gatewaySilent, style, ground: Palette.noteGround), .gap(3)]
+            notes = [.note(words, style, ground: Palette.noteGround), .gap(3)]
         }
         let facts = Stack.Item.facts(self.facts(charge, palette))
         switch room {
@@ -229,11 +229,12 @@ extension Composer {
         for way in charge.waysToPay where way != .scan {
             items += [.gap(1.5), .text(text.wayInstructions(way), style)]
         }
-        if charge.note == .gatewaySilent {
+        if let words = words(of: charge.note) {
             let style = Style(4, atLeast: 3.2, Palette.noteText, .bold, lines: 5)
-            items += [.gap(2), .note(text.gatewaySilent, style, ground: Palette.noteGround)]
+            items += [.gap(2), .note(words, style, ground: Palette.noteGround)]
         }
-        return outcome(.tap, items + [.gap(3), .facts(facts(charge, palette))], page)
+        let mark: Mark = charge.waysToPay.contains(.tap) ? .tap : .connect
+        return outcome(mark, items + [.gap(3), .facts(facts(charge, palette))], page)
     }
 
     private func facts(_ charge: Scene.ChargeView, _ palette: Palette) -> [Stack.Fact] {
@@ -247,6 +248,16 @@ extension Composer {
         let code = DisplayText.clean(charge.chargeCode, limit: 12)
         facts.append(.init(label: text.chargeCode, value: code, labelStyle: label, valueStyle: style))
         return facts
+    }
+
+    private func words(of note: Scene.ChargeView.Note?) -> String? {
+        switch note {
+        case nil: nil
+        case .gatewaySilent: text.gatewaySilent
+        case .walletAsks(let name): text.walletAsks(DisplayText.clean(name, limit: 40))
+        case .form: text.formFirst
+        case .wallet(let words): DisplayText.clean(words, limit: 160)
+        }
     }
 
     /// `M:SS`; more than 99 minutes stay minutes.

@@ -118,6 +118,12 @@ public enum Scene: Sendable, Equatable {
         public enum Note: Sendable, Equatable {
             /// The gateway does not answer: whether the customer paid is not known yet.
             case gatewaySilent
+            /// A wallet has connected and asks its owner; its own name.
+            case walletAsks(String)
+            /// The code is a form's, to be filled in first.
+            case form
+            /// Why the last wallet did not pay, ready to read.
+            case wallet(String)
         }
 
         public init(

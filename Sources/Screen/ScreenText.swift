@@ -33,6 +33,10 @@ public struct ScreenText: Sendable {
     public var timeLeft: String
     public var chargeCode: String
     public var gatewaySilent: String
+    /// A wallet of that name shows what it is to sign.
+    public var walletAsks: @Sendable (String) -> String
+    /// The code opens a form.
+    public var formFirst: String
 
     public var processingTitle: String
     public var processingDetail: String
@@ -132,6 +136,10 @@ extension ScreenText {
         timeLeft: "Time left",
         chargeCode: "Code",
         gatewaySilent: "Not known yet: no answer at the moment. Paid already? Do not pay again.",
+        walletAsks: { name in
+            name.isEmpty ? "Approve the payment in your wallet." : "Approve the payment in \(name)."
+        },
+        formFirst: "Scan and fill in the form. The payment then goes on by itself.",
         processingTitle: "Payment in progress",
         processingDetail: "Please wait. Do not pay again.",
         paidTitle: "Paid",

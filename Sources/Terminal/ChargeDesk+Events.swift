@@ -91,6 +91,7 @@ extension ChargeDesk {
         updated[id] = nil
         deadlines[id] = nil
         readableOnScreen[id] = nil
+        turned.remove(id)
         end(JobKey(charge: id, attempt: nil))
     }
 

@@ -109,7 +109,8 @@ extension ChargeDesk {
         }
     }
 
-    var railsInOrder: [Rail] { drivers.keys.sorted { $0.rawValue < $1.rawValue } }
+    /// Always the same order, so that an attempt keeps its number over a restart.
+    var railsInOrder: [Rail] { Rail.allCases.filter { drivers[$0] != nil } }
 
     /// Begins one attempt on each rail; nothing leaves for one that is not recorded. False where one still has to begin.
     func start(_ rails: [Rail], of id: ChargeID) async -> Bool {

@@ -25,6 +25,9 @@ public actor ChargeDesk {
     var checking: Int? = 0
     var gateway = GatewayLight.unknown
     var tap = TapStatus()
+    var connect = ConnectStatus()
+    /// Charges whose code is for wallets that pair, where it is not for both.
+    var turned: Set<ChargeID> = []
     var invitation: ClaimInvitation?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
@@ -224,6 +227,7 @@ public actor ChargeDesk {
             trouble: trouble,
             notices: notices,
             tap: tap,
+            connect: connect,
             at: clock.wallTime()
         )
     }
@@ -262,15 +266,18 @@ public actor ChargeDesk {
         let waits = charge.state == .requiresAction || charge.state == .created
         let deadline = waits && !charge.isReleased ? deadlines[id] : nil
         let left = deadline.map { max(.zero, $0 - clock.elapsed()) }
-        return ChargeSnapshot(
+        var snapshot = ChargeSnapshot(
             charge: charge,
             updatedAt: updated[id] ?? charge.terms.openedAt,
             secondsLeft: left.map { Int($0.components.seconds) },
             deadline: deadline,
             format: format,
             isReadableOnScreen: readableOnScreen[id],
-            page: pages?.link(for: charge)
+            connect: connect.charges[id],
+            codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment
         )
+        snapshot.page = pages?.link(for: snapshot)
+        return snapshot
     }
 }
 

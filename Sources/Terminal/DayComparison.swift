@@ -147,7 +147,9 @@ struct DayComparison: Sendable {
         finding.compared = journal.filter { day.contains($0.openedAt) }.count
         var paid: [String: [String]] = [:]
         for entry in entries.values.sorted(by: { $0.paymentID < $1.paymentID }) {
-            let name = ownerOfPayment[entry.paymentID] ?? entry.reference.flatMap { ours[$0] == nil ? nil : $0 }
+            let name =
+                ownerOfPayment[entry.paymentID]
+                ?? entry.reference.map(ChargeTerms.charge(ofReference:)).flatMap { ours[$0] == nil ? nil : $0 }
             guard let name, let charge = ours[name] else {
                 if entry.createdAt.map(day.contains) ?? true {
                     finding.differences.append(DayDifference(.notOurs, nil, entry))
@@ -176,7 +178,9 @@ struct DayComparison: Sendable {
     private func differences(_ charge: JournalPayment, _ entry: ListedEntry) -> [DayDifference] {
         var found: [DayDifference.Kind] = []
         if let merchant = entry.merchantID, merchant != merchantID { found.append(.otherMerchant) }
-        if let reference = entry.reference, reference != charge.id.compact { found.append(.otherReference) }
+        if let reference = entry.reference, !ChargeTerms.reference(reference, names: charge.id) {
+            found.append(.otherReference)
+        }
         if let amount = entry.amount, amount.contradicts(charge.amount) { found.append(.amount) }
         let standing = charge.payments[entry.paymentID] ?? (charge.payments.isEmpty ? charge.standing : .unpaid(nil))
         switch (entry.status, standing) {

@@ -6,7 +6,8 @@ public import WalletConnectPay
 /// Every request that could make a payment is announced to the journal before it leaves, and repeated after silence
 /// with the same key and body. Source: WalletConnect Pay API 2026-02-19.preview, create payment, `Idempotency-Key`.
 public struct ScanRail: RailDriver {
-    public let rail = Rail.scan
+    /// Whose payments these are: another rail uses the same way to the gateway, under references of its own.
+    public let rail: Rail
     private let merchant: MerchantClient
     /// The gateway and merchant that `merchant` speaks as. An attempt made elsewhere is not asked about here.
     private let gatewayURL: String
@@ -31,8 +32,10 @@ public struct ScanRail: RailDriver {
         gatewayURL: String,
         merchantID: String,
         clock: TerminalClock,
-        pace: GatewayPace
+        pace: GatewayPace,
+        rail: Rail = .scan
     ) {
+        self.rail = rail
         (self.merchant, self.gatewayURL, self.merchantID, self.clock) = (merchant, gatewayURL, merchantID, clock)
         self.pace = pace
     }
@@ -122,7 +125,7 @@ public struct ScanRail: RailDriver {
         let terms = attempt.terms
         do throws(MerchantError) {
             let payment = try NewPayment(
-                reference: terms.id.compact,
+                reference: terms.reference(on: rail),
                 amount: .fiat(terms.amount),
                 expiresAtSeconds: terms.deadline.secondsSince1970
             )
@@ -199,16 +202,16 @@ public struct ScanRail: RailDriver {
     /// - Parameter believesNothing: Whether an empty list means that no payment exists.
     private func lookUp(_ attempt: AttemptLink, believesNothing: Bool) async -> Bool {
         do throws(MerchantError) {
-            let query = PaymentQuery(reference: attempt.terms.id.compact, limit: 2)
+            let query = PaymentQuery(reference: attempt.terms.reference(on: rail), limit: 2)
             let page = try await exchange(for: attempt) { () throws(MerchantError) in try await merchant.payments(query)
             }
-            guard let found = page.payments.first(where: { $0.reference == attempt.terms.id.compact }) else {
+            guard let found = page.payments.first(where: { $0.reference == attempt.terms.reference(on: rail) }) else {
                 if believesNothing { return await conclude(.notFound(attempt: attempt.id), attempt) }
                 await attempt.record(.silent(attempt: attempt.id, reason: Self.notListed))
                 return false
             }
             let facts = PaymentFacts(merchantID: found.merchantID, amount: found.amount)
-            if let what = facts.contradiction(to: found.paymentID.rawValue, of: attempt.terms) {
+            if let what = facts.contradiction(to: found.paymentID.rawValue, of: attempt.terms, on: rail) {
                 let reason = "the gateway has a payment under this charge's reference that does not fit: \(what)"
                 await attempt.record(.silent(attempt: attempt.id, reason: reason))
                 return false
@@ -232,7 +235,7 @@ public struct ScanRail: RailDriver {
             let answer = try await exchange(for: attempt) { () throws(MerchantError) in
                 try await merchant.status(of: payment, waitingUpTo: wait)
             }
-            let report = answer.report(of: offer.paymentID, for: attempt.terms)
+            let report = answer.report(of: offer.paymentID, for: attempt.terms, on: rail)
             await attempt.record(.reported(attempt: attempt.id, report: report))
             return max(answer.pollAfter ?? Self.pace, Self.shortestPace)
         } catch {

@@ -141,7 +141,7 @@ public struct ScreenDirector: Sendable {
         return .idle(
             Scene.Idle(
                 merchantName: name,
-                lights: [Scene.Light(.scan, readiness)] + tapLight(snapshot.tap),
+                lights: [Scene.Light(.scan, readiness)] + tapLight(snapshot.tap) + connectLight(snapshot.connect),
                 webAddressText: webAddress,
                 notices: snapshot.notices.map { notice in
                     Scene.Notice(
@@ -162,6 +162,15 @@ public struct ScreenDirector: Sendable {
         }
     }
 
+    private func connectLight(_ connect: ConnectStatus) -> [Scene.Light] {
+        switch connect.light {
+        case .off: []
+        case .connecting: [Scene.Light(.connect, .connecting)]
+        case .ready: [Scene.Light(.connect, .ready)]
+        case .hindered: [Scene.Light(.connect, .unavailable)]
+        }
+    }
+
     static func scene(of snapshot: ChargeSnapshot, trouble: Reason?, at now: Duration) -> Scene {
         let charge = snapshot.charge
         let (name, amount, code) = (charge.terms.merchantName, snapshot.amountText, charge.terms.code.rawValue)
@@ -175,7 +184,7 @@ public struct ScreenDirector: Sendable {
                 ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
                 : .idle(Scene.Idle(merchantName: name))
         case .requiresAction:
-            guard snapshot.link != nil || charge.waitsForPhone else {
+            guard snapshot.link != nil || charge.waitsForPhone || snapshot.waitsForWallet else {
                 // Being taken back, or found without a link: nothing that could be paid is shown.
                 return .processing(Scene.Processing(merchantName: name, amountText: amount, chargeCode: code))
             }
@@ -188,10 +197,10 @@ public struct ScreenDirector: Sendable {
                     // Without a payment link, the tag that tells phones which terminal this is.
                     link: page ?? snapshot.link ?? charge.tagLink,
                     opensPage: page != nil,
-                    waysToPay: charge.waysToPay,
+                    waysToPay: charge.waysToPay.filter { snapshot.offers($0) },
                     secondsLeft: left,
                     chargeCode: code,
-                    note: charge.isUnresolved ? .gatewaySilent : nil
+                    note: charge.isUnresolved ? .gatewaySilent : snapshot.connect?.note
                 )
             )
         case .processing where charge.isPromised:
@@ -239,6 +248,30 @@ public struct ScreenDirector: Sendable {
             whatHappened: reason?.message,
             whatToDo: reason?.action
         )
+    }
+}
+
+extension ChargeSnapshot {
+    /// A wallet has connected and is being asked.
+    fileprivate var waitsForWallet: Bool { isPayable && connect.map { $0.step != .invited } ?? false }
+
+    /// Whether the customer can use this way now: by radio, or by the code that is shown.
+    fileprivate func offers(_ way: Scene.WayToPay) -> Bool {
+        switch way {
+        case .tap: true
+        case .scan: railsOfCode.contains(.scan)
+        case .connect: railsOfCode.contains(.connect)
+        }
+    }
+}
+
+extension ConnectView {
+    fileprivate var note: Scene.ChargeView.Note? {
+        switch step {
+        case .form: .form
+        case .choosing, .asked, .paying: .walletAsks(wallet ?? "")
+        case .invited: trouble.map { .wallet("\($0.message) \($0.action)") }
+        }
     }
 }
 

@@ -42,6 +42,8 @@ public actor SettingsDesk {
     private let connect: Connect
     /// The rails beside the one that scans, as they are at the moment.
     private let otherRails: @Sendable () async -> [any RailDriver]
+    /// Where wallets pair with the terminal; nil on one without the Connect rail.
+    private let wallets: ConnectStation?
     private static let document = "settings"
     private static let keyName = "gateway-key"
 
@@ -58,8 +60,10 @@ public actor SettingsDesk {
         clock: TerminalClock,
         logger: Logger,
         otherRails: @escaping @Sendable () async -> [any RailDriver] = { [] },
+        wallets: ConnectStation? = nil,
         connect: @escaping Connect
     ) {
+        self.wallets = wallets
         self.journal = journal
         self.desk = desk
         self.gateways = gateways
@@ -252,21 +256,40 @@ public actor SettingsDesk {
             return
         }
         self.merchant = merchant
-        let scan = ScanRail(
-            merchant: merchant,
-            gatewayURL: settings.gatewayURL,
-            merchantID: settings.merchantID,
-            clock: clock,
-            pace: pace
-        )
+        let scan = rail(.scan, merchant, settings)
         self.scan = scan
-        await desk.use(settings, drivers: [scan] + otherRails())
+        await desk.use(settings, drivers: [scan] + rails(beside: merchant, settings))
     }
 
     /// Puts the other rails into force as they are now.
     public func railsChanged() async {
-        guard let scan, merchant != nil, let current else { return }
-        await desk.use(current.settings, drivers: [scan] + otherRails())
+        guard let scan, let merchant, let current else { return }
+        await desk.use(current.settings, drivers: [scan] + rails(beside: merchant, current.settings))
+    }
+
+    private func rails(beside merchant: MerchantClient, _ settings: MerchantSettings) async -> [any RailDriver] {
+        var rails = await otherRails()
+        if let wallets {
+            await wallets.setMerchantName(settings.merchantName)
+            let isEnabled = await wallets.isEnabled
+            // Also while it is switched off: what is open is followed.
+            let isNeeded = if isEnabled { true } else { await wallets.hasOpenPayments }
+            if isNeeded {
+                rails.append(ConnectRail(station: wallets, payment: rail(.connect, merchant, settings)))
+            }
+        }
+        return rails
+    }
+
+    private func rail(_ rail: Rail, _ merchant: MerchantClient, _ settings: MerchantSettings) -> ScanRail {
+        ScanRail(
+            merchant: merchant,
+            gatewayURL: settings.gatewayURL,
+            merchantID: settings.merchantID,
+            clock: clock,
+            pace: pace,
+            rail: rail
+        )
     }
 
     private static let encoder: JSONEncoder = {

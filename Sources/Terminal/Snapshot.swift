@@ -12,7 +12,21 @@ public struct ChargeSnapshot: Sendable, Equatable {
     /// Whether the QR code on the screen was read back from its own pixels; nil before, and where there is no screen.
     public let isReadableOnScreen: Bool?
     /// Where the customer's own phone can follow it; nil where that is switched off or nothing can be paid there.
-    public let page: CustomerPageLink?
+    public internal(set) var page: CustomerPageLink?
+    /// What it shows of a wallet over the relay; nil where none can pay it.
+    public let connect: ConnectView?
+    /// Which wallets the code is for.
+    public let codeChoice: CodeChoice
+
+    /// Which wallets the screen's code is for, where there is a choice.
+    public enum CodeChoice: String, Sendable, Equatable {
+        /// Those that open payment links.
+        case payment
+        /// Those that pair with the terminal.
+        case pairing
+        /// One code for both.
+        case both
+    }
 
     public init(
         charge: Charge,
@@ -21,6 +35,8 @@ public struct ChargeSnapshot: Sendable, Equatable {
         deadline: Duration?,
         format: AmountFormat,
         isReadableOnScreen: Bool? = nil,
+        connect: ConnectView? = nil,
+        codeChoice: CodeChoice = .both,
         page: CustomerPageLink? = nil
     ) {
         self.charge = charge
@@ -30,6 +46,7 @@ public struct ChargeSnapshot: Sendable, Equatable {
         self.format = format
         self.isReadableOnScreen = isReadableOnScreen
         self.page = page
+        (self.connect, self.codeChoice) = (connect, codeChoice)
     }
 
     public var id: ChargeID { charge.id }
@@ -40,12 +57,49 @@ public struct ChargeSnapshot: Sendable, Equatable {
         let tip = Money(minorUnits: (charge.terms.tip?.minorUnits ?? 0) + added, currency: charge.total.currency)
         return charge.terms.tip == nil && added == 0 ? nil : format.text(tip)
     }
-    /// What the QR carries while the customer can pay; nil at all other times, so that nothing stale is shown.
+    /// What the QR carries while the customer can pay; nil at all other times, so that nothing stale is shown. A payment
+    /// link, a pairing URI, one with the other in it, or a form's address.
     public var link: String? {
-        guard charge.state == .requiresAction, !charge.isCancelRequested, !charge.isReleased, !charge.isClaimed else {
+        guard isPayable else { return nil }
+        if let form = connect?.formURL { return form }
+        guard let uri = pairingURI else { return paymentLink }
+        guard let link = paymentLink else { return uri }
+        switch codeChoice {
+        case .payment: return link
+        case .pairing: return uri
+        case .both: return ConnectCode.text(of: uri, carrying: link) ?? link
+        }
+    }
+
+    /// The rails that the code is for; empty where it is a form, or where there is none.
+    public var railsOfCode: Set<Rail> {
+        guard isPayable, connect?.formURL == nil else { return [] }
+        switch (paymentLink, pairingURI, codeChoice) {
+        case (_?, _?, .both): return [.scan, .connect]
+        case (_?, nil, _), (_?, _?, .payment): return [.scan]
+        case (nil, _?, _), (_?, _?, .pairing): return [.connect]
+        case (nil, nil, _): return []
+        }
+    }
+
+    /// Whether the customer can pay: what it takes may be shown.
+    public var isPayable: Bool {
+        charge.state == .requiresAction && !charge.isCancelRequested && !charge.isReleased && !charge.isClaimed
+    }
+
+    /// The gateway's link for wallets that open payment links; nil while nobody can pay by it.
+    public var paymentLink: String? {
+        guard isPayable else { return nil }
+        return charge.attempts.lazy.filter { $0.isOpen && $0.rail == .scan }.compactMap(\.offer?.link).first
+    }
+
+    /// What a wallet pairs with this charge by, now: it is for one wallet and 300 seconds, and another one follows. Nil while
+    /// none can. A key: print it nowhere.
+    public var pairingURI: String? {
+        guard isPayable, charge.attempts.contains(where: { $0.isOpen && $0.rail == .connect && $0.offer != nil }) else {
             return nil
         }
-        return charge.attempts.lazy.filter { $0.isOpen && $0.rail != .tap }.compactMap(\.offer?.link).first
+        return connect?.pairing
     }
 }
 
@@ -120,6 +174,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var gateway: GatewayLight
     /// Whether phones can pay by being held here.
     public var tap: TapStatus
+    /// Whether wallets can pay over the relay.
+    public var connect: ConnectStatus
     public var merchantName: String?
     /// Set while the terminal cannot record: what staff must know.
     public var trouble: Reason?
@@ -134,9 +190,11 @@ public struct TerminalSnapshot: Sendable, Equatable {
         trouble: Reason? = nil,
         notices: [PaymentNotice] = [],
         tap: TapStatus = TapStatus(),
+        connect: ConnectStatus = ConnectStatus(),
         at: WallTime
     ) {
         self.tap = tap
+        self.connect = connect
         self.phase = phase
         self.gateway = gateway
         self.merchantName = merchantName

@@ -57,9 +57,9 @@ extension Offer {
 
 extension PaymentFacts {
     /// How they contradict what was asked about; nil where they do not.
-    func contradiction(to paymentID: String, of terms: ChargeTerms) -> String? {
+    func contradiction(to paymentID: String, of terms: ChargeTerms, on rail: Rail = .scan) -> String? {
         if let named = self.paymentID, named != paymentID { return "it is about another payment" }
-        if let reference, reference != terms.id.compact { return "it is about another reference" }
+        if let reference, reference != terms.reference(on: rail) { return "it is about another reference" }
         if let merchantID, merchantID != terms.merchantID { return "it is about another merchant" }
         if let amount, amount.contradicts(terms.amount) { return amount.asContradiction }
         return nil
@@ -72,8 +72,8 @@ extension PayAmount {
 
 extension StatusReport {
     /// The report about a charge's payment. Where the answer is about something else, no word in it counts.
-    func report(of paymentID: String, for terms: ChargeTerms) -> Report {
-        if let what = facts.contradiction(to: paymentID, of: terms) { return .contradictory(what: what) }
+    func report(of paymentID: String, for terms: ChargeTerms, on rail: Rail = .scan) -> Report {
+        if let what = facts.contradiction(to: paymentID, of: terms, on: rail) { return .contradictory(what: what) }
         if let paid = result?.paid, paid.contradicts(terms.amount) {
             return .contradictory(what: paid.asContradiction)
         }

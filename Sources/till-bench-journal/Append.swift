@@ -27,20 +27,20 @@ func append(_ arguments: ArraySlice<String>) async -> Int32 {
     return EXIT_FAILURE
 }
 
-private func now() -> WallTime {
+func now() -> WallTime {
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)  // Cannot fail: `time` is a valid place to write to.
     return WallTime(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
 }
 
-private func limitFiles(to bytes: UInt) {
+func limitFiles(to bytes: UInt) {
     var limit = rlimit(rlim_cur: bytes, rlim_max: bytes)
     // Without a handler the first write past the limit would end the process instead of failing.
     guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return }
     signal(SIGXFSZ, SIG_IGN)
 }
 
-private func say(_ line: String) {
+func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)  // `print` would keep it in a buffer.
 }

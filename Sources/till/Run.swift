@@ -13,8 +13,10 @@ import Screen
 import ServiceLifecycle
 import Terminal
 import UnixSignals
+import WalletConnect
 import WalletConnectPay
 import WebServer
+import WebSocket
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Runs the terminal until it is told to stop.")
@@ -106,13 +108,15 @@ struct Run: AsyncParsableCommand {
             clock: clock,
             logger: logger
         ) { try AcquirerClient(baseURL: $0, transport: transport) }
+        let wallets = try wallets(configuration, journal, desk, transport, clock, logger)
         let settings = SettingsDesk(
             journal: journal,
             desk: desk,
             gateways: gateways,
             clock: clock,
             logger: logger,
-            otherRails: { await taps.rail.map { [$0] } ?? [] }
+            otherRails: { await taps.rail.map { [$0] } ?? [] },
+            wallets: wallets.station
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,
@@ -135,6 +139,7 @@ struct Run: AsyncParsableCommand {
             return TapWalletClient(client: client, host: host) { Int(clock.wallTime().secondsSince1970) }
         }
         try await taps.load()
+        try await wallets.load()
         try await settings.load()
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         var pages = configuration.console
@@ -145,6 +150,7 @@ struct Run: AsyncParsableCommand {
             settings: settings,
             days: days,
             taps: taps,
+            wallets: wallets,
             journal: journal,
             clock: clock,
             logger: logger
@@ -174,6 +180,8 @@ struct Run: AsyncParsableCommand {
             Part(name: "tap") { await station.run() },
             Part(name: "tap settings") { await taps.run() },
             Part(name: "tap light") { await taps.show() },
+            Part(name: "wallets") { await wallets.station.run() },
+            Part(name: "wallets light") { await wallets.show() },
         ]
         if let announcer = try announcer() {
             announcer.listening(at: console.address)
@@ -187,6 +195,43 @@ struct Run: AsyncParsableCommand {
             )
         )
         try await group.run()
+    }
+
+    /// Where wallets are met that pair with the terminal.
+    private func wallets(
+        _ configuration: Configuration,
+        _ journal: Journal,
+        _ desk: ChargeDesk,
+        _ transport: HTTPClientTransport,
+        _ clock: TerminalClock,
+        _ logger: Logger
+    ) throws -> ConnectDesk {
+        let links = LinkHosts(configuration.linkHosts)
+        let station = ConnectStation(
+            store: ConnectStore(journal: journal),
+            memory: ConnectRelayMemory(journal: journal),
+            sockets: try WebSocketClient(allowsPlain: configuration.allowsLoopbackHTTP),
+            clock: clock,
+            logger: logger
+        )
+        return ConnectDesk(
+            journal: journal,
+            desk: desk,
+            station: station,
+            clock: clock,
+            allowsPlain: configuration.allowsLoopbackHTTP
+        ) { url, project in
+            // Of an address that cannot be used nothing is asked; the settings say so where it is typed.
+            try? ConnectGatewayClient(
+                client: PayClient(
+                    baseURL: url,
+                    credentials: .app(id: project, clientID: "till"),
+                    transport: transport,
+                    linkHosts: links,
+                    retries: 0
+                )
+            )
+        }
     }
 
     private func announcer() throws -> Announcer? {

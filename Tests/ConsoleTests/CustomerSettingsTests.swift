@@ -169,7 +169,6 @@ struct CustomerSettingsTests {
                 supplied: [],
                 ownAddress: "https://till.local",
                 isOurs: { _ in true },
-                pairing: { _ in nil },
                 clock: page.clock.terminalClock,
                 logger: Logger(label: "test")
             )

@@ -9,9 +9,11 @@ import WebServer
 
 /// A rail whose authority is the test.
 final class SpokenRail: RailDriver {
-    let rail = Rail.scan
+    let rail: Rail
     private let links = Mutex<[ChargeID: AttemptLink]>([:])
     private let pursued = AsyncStream.makeStream(of: ChargeID.self)
+
+    init(_ rail: Rail) { self.rail = rail }
 
     func pursue(_ attempt: AttemptLink) async {
         links.withLock { $0[attempt.terms.id] = attempt }
@@ -38,25 +40,24 @@ final class SpokenRail: RailDriver {
 /// A shop whose customers have a page of their own.
 struct CustomerShop {
     static let password = "correct horse battery"
+    static let merchant = MerchantSettings(
+        operatorID: "operator-canary",
+        merchantID: "merchant-canary",
+        merchantName: "Café <b>Zoë</b> & Co",
+        gatewayURL: "https://gateway-canary.test",
+        currency: .euro
+    )
     static let link = "https://pay.walletconnect.com/?pid=pay_0123456789abcdef"
 
     let page: Page
-    let rail = SpokenRail()
+    let rail = SpokenRail(.scan)
+    let wallets = SpokenRail(.connect)
 
     init(_ page: Page, _ settings: String = #"{"enabled":true,"onScreen":true}"#) async throws {
         self.page = page
         let code = try await page.claimCode()
         #expect(try await page.send("POST", "claim", #"{"code":"\#(code)","password":"\#(Self.password)"}"#) == 201)
-        await page.desk.use(
-            MerchantSettings(
-                operatorID: "operator-canary",
-                merchantID: "merchant-canary",
-                merchantName: "Café <b>Zoë</b> & Co",
-                gatewayURL: "https://gateway-canary.test",
-                currency: .euro
-            ),
-            drivers: [rail]
-        )
+        await page.desk.use(Self.merchant, drivers: [rail])
         await page.untilReady()
         #expect(try await page.send("PUT", "customers", settings) == 200)
     }
@@ -67,13 +68,23 @@ struct CustomerShop {
         return try await page.desk.open(request).id
     }
 
-    /// A charge that its customer can pay now.
-    func offered(_ minorUnits: Int64 = 1250) async throws -> ChargeID {
+    /// A charge that its customer can pay now, by a pairing too where there is one.
+    func offered(_ minorUnits: Int64 = 1250, pairing: String? = nil, isOneCode: Bool = true) async throws -> ChargeID {
+        if pairing != nil { await page.desk.use(Self.merchant, drivers: [rail, wallets]) }
         let id = try await open(minorUnits)
         let attempt = try #require(await rail.attempt(of: id))
         await attempt.record(.sending(attempt: attempt.id))
         let offer = Offer(paymentID: "pay_0123456789abcdef", link: Self.link, expiresAt: nil)
         await attempt.record(.offered(attempt: attempt.id, offer: offer))
+        guard let pairing else { return id }
+        let other = try #require(await wallets.attempt(of: id))
+        await other.record(.sending(attempt: other.id))
+        await other.record(.offered(attempt: other.id, offer: Offer(paymentID: "pay_other", link: nil, expiresAt: nil)))
+        var status = ConnectStatus()
+        status.usesOneCode = isOneCode
+        status.charges[id] = ConnectView()
+        status.charges[id]?.pairing = pairing
+        await page.desk.setConnect(status)
         return id
     }
 

@@ -110,7 +110,6 @@ struct CustomerTests {
                 supplied: [],
                 ownAddress: page.console.address,
                 isOurs: { _ in true },
-                pairing: { _ in nil },
                 clock: page.clock.terminalClock,
                 logger: Logger(label: "test")
             )
@@ -224,24 +223,51 @@ struct CustomerTests {
 
     // MARK: - Wallets
 
-    @Test func aButtonIsAFinishedLinkThatATapFollows() async throws {
-        try await withConsole(wallets: Self.wallets, pairing: { _ in Self.pairing }) { page in
+    @Test(arguments: [true, false]) func aButtonIsAFinishedLinkThatATapFollows(isOneCode: Bool) async throws {
+        try await withConsole(wallets: Self.wallets) { page in
             let shop = try await CustomerShop(page)
-            let html = try await shop.look(try await shop.path(try await shop.offered())).html
-            // Percent-encoded once, all of it.
-            let encoded = try #require(
-                Self.pairing.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["-", ".", "_", "~"]))
-            )
+            let id = try await shop.offered(pairing: Self.pairing, isOneCode: isOneCode)
+            let html = try await shop.look(try await shop.path(id)).html
             let both = try #require(anchor("Both &amp; &lt;Co&gt;", in: html))
             #expect(both.href.hasPrefix("both://wc?uri=wc%3A\(Self.topic)%402%3F") && both.target == "_self")
-            #expect(both.href.count == "both://wc?uri=".count + encoded.count && !both.href.contains("%25"))
             #expect(both.rel == "noopener noreferrer")
+            // Percent-encoded once, all of it; the payment's link within is a value of its own.
+            let carried = both.href.dropFirst("both://wc?uri=".count).removingPercentEncoding
+            let link = "https%3A%2F%2Fpay.walletconnect.com%2F%3Fpid%3Dpay_0123456789abcdef"
+            #expect(carried == Self.pairing + (isOneCode ? "&pay=\(link)" : ""))
+            #expect(!both.href.dropFirst("both://wc?uri=".count).contains { ":/?&=@".contains($0) })
             let web = try #require(anchor("Web", in: html))
             #expect(web.href.hasPrefix("https://web.example/app/wc?uri=wc%3A") && web.target == "_blank")
             #expect(web.rel == "noopener noreferrer")
             #expect(try #require(anchor("Pairs", in: html)).href.hasPrefix("pairs://wc?uri=wc%3A"))
             // No script stands between a tap and its link.
             #expect(!html.contains("onclick") && html.split(separator: "<script").count == 2)
+        }
+    }
+
+    @Test func aFormComesBeforeEveryWalletAndAWalletThatAsksIsNamed() async throws {
+        try await withConsole(wallets: Self.wallets) { page in
+            let shop = try await CustomerShop(page)
+            let id = try await shop.offered(pairing: Self.pairing)
+            let path = try await shop.path(id)
+            var status = ConnectStatus()
+            status.charges[id] = ConnectView()
+            status.charges[id]?.step = .form
+            status.charges[id]?.formURL = "https://form.example/1?a=1&b=2"
+            await page.desk.setConnect(status)
+            var html = try await shop.look(path).html
+            #expect(
+                html.contains(
+                    "href=\"https://form.example/1?a=1&amp;b=2\" target=\"_blank\" rel=\"noopener noreferrer\""
+                )
+            )
+            #expect(!html.contains("wc%3A") && anchor("Web", in: html) == nil && html.contains("Fill in the form"))
+            status.charges[id]?.step = .asked
+            status.charges[id]?.formURL = nil
+            status.charges[id]?.wallet = "<Wallet>"
+            await page.desk.setConnect(status)
+            html = try await shop.look(path).html
+            #expect(html.contains("Approve the payment in &lt;Wallet&gt;."))
         }
     }
 
@@ -263,9 +289,9 @@ struct CustomerTests {
         "wc:\(topic)@2?relay-protocol=irn&symKey=cdcd", "https://example.com", "",
         pairing.replacing("1790000300", with: "1790000000"), pairing.replacing("@2", with: "@1"),
     ]) func aPairingNoWalletCouldUseIsNotOffered(uri: String) async throws {
-        try await withConsole(wallets: Self.wallets, pairing: { _ in uri }) { page in
+        try await withConsole(wallets: Self.wallets) { page in
             let shop = try await CustomerShop(page)
-            let html = try await shop.look(try await shop.path(try await shop.offered())).html
+            let html = try await shop.look(try await shop.path(try await shop.offered(pairing: uri))).html
             #expect(!html.contains("wc%3A") && anchor("Pairs", in: html) == nil)
             // What can be paid with still is there.
             #expect(anchor("Web", in: html) != nil)

@@ -127,7 +127,6 @@ func withConsole(
     securityContact: String? = nil,
     withTap: Bool = false,
     wallets: [CustomerWallet] = [],
-    pairing: @escaping @Sendable (ChargeID) async -> String? = { _ in nil },
     _ body: (Page) async throws -> Void
 ) async throws {
     let folder = try TemporaryFolder()
@@ -169,7 +168,6 @@ func withConsole(
             logger: logger
         ),
         taps: withTap ? try await unreachableTap(journal, desk, clock, logger) : nil,
-        pairing: pairing,
         keeping: storage(journal),
         clock: clock.terminalClock,
         logger: logger,

@@ -76,7 +76,8 @@ export function chargePanel() {
     amount.textContent = charge.amountText;
     amount.dataset.length = charge.amountText.length > 13 ? "huge" : charge.amountText.length > 9 ? "long" : "short";
     const isInDoubt = charge.unresolved && !isFinal(charge) && charge.state !== "unknown";
-    what.textContent = isCancelling ? t("charge.cancelling") : isInDoubt ? t(`state.${charge.state}.what`) : happened;
+    const wallet = charge.state === "requiresAction" ? walletWords(charge.connect) : "";
+    what.textContent = isCancelling ? t("charge.cancelling") : isInDoubt ? t(`state.${charge.state}.what`) : wallet || happened;
     todo.textContent = isInDoubt ? "" : next;
     todo.hidden = todo.textContent === "";
     const background = charge.state === "unknown" && !held ? t("charge.background") : "";
@@ -86,11 +87,18 @@ export function chargePanel() {
     element.classList.toggle("is-full", doubtWords !== "" || todo.textContent.length > 60);
     refill(facts, factsOf(charge));
     // Buttons stay the same elements while they say the same: the focus, and a question's way back to it, stay with them.
-    const offered = JSON.stringify([charge.id, charge.amountText, charge.state, charge.canRelease, charge.canCancel, held, isWorking]);
+    const offered = JSON.stringify([charge.id, charge.amountText, charge.state, charge.canRelease, charge.canCancel, charge.connect?.canTurnCode, charge.connect?.code, held, isWorking]);
     if (offered !== shownActions) {
       shownActions = offered;
       refill(actions, actionsOf(charge, held));
     }
+  }
+
+  /** How far a wallet has come that pairs with the terminal, or why the last one did not pay. */
+  function walletWords(connect) {
+    if (!connect) return "";
+    if (connect.trouble) return `${connect.trouble.message} ${connect.trouble.action}`;
+    return connect.step === "invited" ? "" : t(`charge.wallet.${connect.step}`, { wallet: connect.wallet || t("charge.aWallet") });
   }
 
   function factsOf(charge) {
@@ -110,6 +118,10 @@ export function chargePanel() {
     const details = h("a", { class: "button on-tone quiet-button", href: chargeAddress(charge) }, t("charge.details"));
     if (held) {
       return [
+        charge.connect?.canTurnCode ? button(
+          "turn", t(charge.connect.code === "pairing" ? "charge.showPayment" : "charge.showPairing"), "on-tone",
+          () => act(() => api.turnCode(charge.id, charge.connect.code === "pairing" ? "payment" : "pairing")),
+        ) : null,
         charge.canRelease ? button("release", t("charge.release"), "on-tone", () => release(charge)) : null,
         charge.canCancel ? button("cancel", t("charge.cancel"), "on-tone", () => cancel(charge)) : null,
         isFinal(charge) ? button("new", t("charge.newCharge"), "on-tone strong", leave) : null,

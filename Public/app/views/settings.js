@@ -112,6 +112,11 @@ export function settingsView({ isFirst, onSaved, onSignOut }) {
       icon("right", "row-arrow"),
     ),
     isFirst ? null : h(
+      "a", { class: "card way-on", href: "#/connect" },
+      h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("connect.title")), h("span", { class: "quiet small" }, t("connect.linkHelp"))),
+      icon("right", "row-arrow"),
+    ),
+    isFirst ? null : h(
       "a", { class: "card way-on", href: "#/customers" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("customers.title")), h("span", { class: "quiet small" }, t("customers.linkHelp"))),
       icon("right", "row-arrow"),

@@ -16,7 +16,6 @@ actor CustomerDesk {
     /// `https://…` by which staff reach the terminal, without a path.
     nonisolated let ownAddress: String
     private let isOurs: @Sendable (String) -> Bool
-    private let pairing: @Sendable (ChargeID) async -> String?
 
     private(set) var settings = CustomerSettings()
     /// 0 before anything was saved.
@@ -33,12 +32,11 @@ actor CustomerDesk {
         supplied: [CustomerWallet],
         ownAddress: String,
         isOurs: @escaping @Sendable (String) -> Bool,
-        pairing: @escaping @Sendable (ChargeID) async -> String?,
         clock: TerminalClock,
         logger: Logger
     ) {
         (self.journal, self.desk, self.supplied, self.ownAddress) = (journal, desk, supplied, ownAddress)
-        (self.isOurs, self.pairing, self.clock, self.logger) = (isOurs, pairing, clock, logger)
+        (self.isOurs, self.clock, self.logger) = (isOurs, clock, logger)
     }
 
     /// Reads what was set earlier and puts it into force. What cannot be read leaves the pages off.
@@ -91,8 +89,7 @@ actor CustomerDesk {
         await desk.use(
             CustomerPages(
                 isOnScreen: settings.isOnScreen,
-                address: { "\(base)\(CustomerPage.path)\(pass.text(for: $0))" },
-                pairing: pairing
+                address: { "\(base)\(CustomerPage.path)\(pass.text(for: $0))" }
             )
         )
     }

@@ -61,6 +61,13 @@ struct CustomerPage: Sendable {
 
     private var offer: Markup {
         guard view.kind == .waiting else { return "" }
+        if let form = view.form {
+            let button: Markup = """
+                <p class="other"><a class="button" href="\(form)" target="_blank" rel="noopener noreferrer">\
+                Fill in the form</a></p><p class="quiet">The payment then goes on by itself.</p>
+                """
+            return .joined([button, view.scannable.flatMap(CodePicture.init).map(Self.code) ?? ""])
+        }
         let pairing = pairing
         let buttons: [Markup] = wallets.compactMap { wallet in
             wallet.anchor(pairing: pairing, paymentLink: view.paymentLink).map { Self.button(wallet, $0) }
@@ -75,9 +82,10 @@ struct CustomerPage: Sendable {
                 """
             )
         }
-        if let text = pairing?.absoluteString ?? view.paymentLink, let picture = CodePicture(text) {
-            parts.append(Self.code(picture))
-        }
+        // A code that is a pairing has to be whole, as the buttons' is.
+        let isPairing = view.scannable?.hasPrefix("wc:") == true
+        let text = isPairing && pairing == nil ? view.paymentLink : view.scannable
+        if let picture = text.flatMap(CodePicture.init) { parts.append(Self.code(picture)) }
         return .joined(parts)
     }
 

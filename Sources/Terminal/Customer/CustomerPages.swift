@@ -12,28 +12,19 @@ public struct CustomerPageLink: Sendable, Equatable {
 public struct CustomerPages: Sendable {
     private let isOnScreen: Bool
     private let address: @Sendable (ChargeID) -> String
-    private let pairing: @Sendable (ChargeID) async -> String?
 
     /// - Parameters:
     ///   - isOnScreen: Whether the screen's code leads to the page.
     ///   - address: Where the page of a charge is.
-    ///   - pairing: The pairing URI by which any wallet can connect for a charge; nil where there is none now. It holds a
-    ///     key: it goes to the page of this charge and into no log.
-    public init(
-        isOnScreen: Bool,
-        address: @escaping @Sendable (ChargeID) -> String,
-        pairing: @escaping @Sendable (ChargeID) async -> String? = { _ in nil }
-    ) {
-        (self.isOnScreen, self.address, self.pairing) = (isOnScreen, address, pairing)
+    public init(isOnScreen: Bool, address: @escaping @Sendable (ChargeID) -> String) {
+        (self.isOnScreen, self.address) = (isOnScreen, address)
     }
 
-    func link(for charge: Charge) -> CustomerPageLink? {
-        let isPayable = charge.attempts.contains { $0.isOpen && $0.rail != .tap && $0.offer?.link != nil }
-        guard isPayable else { return nil }
-        return CustomerPageLink(address: address(charge.id), isOnScreen: isOnScreen)
+    /// Nil while there is nothing to pay with: then the page would lead nowhere.
+    func link(for snapshot: ChargeSnapshot) -> CustomerPageLink? {
+        guard snapshot.link != nil else { return nil }
+        return CustomerPageLink(address: address(snapshot.id), isOnScreen: isOnScreen)
     }
-
-    func pairing(for id: ChargeID) async -> String? { await pairing(id) }
 }
 
 extension ChargeDesk {
@@ -51,7 +42,7 @@ extension ChargeDesk {
     /// What the customer of a charge may see; nil once that is over, or where there is no such charge.
     /// - Throws: ``JournalError``: it cannot be said now.
     public func customerView(of id: ChargeID) async throws(JournalError) -> CustomerView? {
-        guard let pages else { return nil }
+        guard pages != nil else { return nil }
         let snapshot: ChargeSnapshot
         do throws(ChargeRefusal) { snapshot = try await charge(id) } catch {
             if case .journal(let fault) = error { throw fault }
@@ -61,7 +52,6 @@ extension ChargeDesk {
             snapshot.charge.state.isFinal
             ? (snapshot.updatedAt, Self.pageOutlives) : (snapshot.charge.terms.openedAt, Self.pageOfUnknown)
         guard since.duration(to: clock.wallTime()) < limit else { return nil }
-        let pairing = snapshot.link == nil ? nil : await pages.pairing(for: id)
-        return CustomerView(of: snapshot, trouble: trouble, pairing: pairing, at: clock.elapsed())
+        return CustomerView(of: snapshot, trouble: trouble, at: clock.elapsed())
     }
 }

@@ -26,8 +26,12 @@ public struct CustomerView: Sendable, Equatable {
     public let secondsLeft: Int?
     /// The payment's own link; nil unless it can be paid now.
     public let paymentLink: String?
-    /// What connects any wallet; nil unless that is possible now.
+    /// What connects any wallet, with the payment's link in it where one code serves both; nil unless that is possible now.
     public let pairing: String?
+    /// A form that the customer has to fill in first, `https://…`.
+    public let form: String?
+    /// What the screen's code would say without this page, for another device.
+    public let scannable: String?
     /// True once nothing will change any more.
     public let isOver: Bool
     /// The words around it.
@@ -44,7 +48,6 @@ public struct CustomerView: Sendable, Equatable {
     init(
         of snapshot: ChargeSnapshot,
         trouble: Reason?,
-        pairing: String?,
         at now: Duration,
         text: ScreenText = .english
     ) {
@@ -58,8 +61,17 @@ public struct CustomerView: Sendable, Equatable {
         amountText = snapshot.amountText
         code = charge.terms.code.rawValue
         secondsLeft = kind == .waiting ? snapshot.secondsLeft : nil
-        paymentLink = kind == .waiting ? snapshot.link : nil
-        self.pairing = kind == .waiting ? pairing : nil
+        let isWaiting = kind == .waiting
+        form = isWaiting ? snapshot.connect?.formURL : nil
+        scannable = isWaiting ? snapshot.link : nil
+        let link = isWaiting ? snapshot.paymentLink : nil
+        paymentLink = link
+        pairing =
+            isWaiting
+            ? snapshot.pairingURI.map { uri in
+                guard let link, snapshot.codeChoice == .both else { return uri }
+                return ConnectCode.text(of: uri, carrying: link) ?? uri
+            } : nil
         isOver = charge.state.isFinal
         words = Words(
             language: text.languageTag,
@@ -71,7 +83,7 @@ public struct CustomerView: Sendable, Equatable {
 
     private static func said(_ scene: Scene, _ text: ScreenText) -> (Kind, title: String, details: [String]) {
         switch scene {
-        case .charge(let view): return (.waiting, "", view.note == .gatewaySilent ? [text.gatewaySilent] : [])
+        case .charge(let view): return (.waiting, "", words(of: view.note, text))
         case .processing: return (.processing, text.processingTitle, [text.processingDetail])
         case .promised(let promised):
             return (.promised, text.promisedTitle, tip(promised.tipText, text) + [text.promisedDetail])
@@ -86,6 +98,16 @@ public struct CustomerView: Sendable, Equatable {
         case .unknown: return (.unknown, text.unknownTitle, [text.unknownWarning, text.unknownWhatToDo])
         case .offline: return (.opening, text.offlineTitle, [text.offlineDetail])
         case .starting, .idle, .setup: return (.opening, text.startingTitle, [text.startingDetail])
+        }
+    }
+
+    private static func words(of note: Scene.ChargeView.Note?, _ text: ScreenText) -> [String] {
+        switch note {
+        case nil: []
+        case .gatewaySilent: [text.gatewaySilent]
+        case .walletAsks(let name): [text.walletAsks(name)]
+        case .form: []  // The page has the form's own button.
+        case .wallet(let words): [words]
         }
     }
 

@@ -1,0 +1,145 @@
+// Payments from wallets that pair with the terminal: on or off, the relay between them, and which code the screen shows.
+
+import * as api from "../api.js";
+import { h, refill } from "../dom.js";
+import { busyButton, checkField, notice, showFieldErrors, textField, toast } from "../form.js";
+import { icon } from "../icons.js";
+import { t } from "../strings.js";
+
+const TEXTS = ["projectID", "relayURL", "chains"];
+const CHECKS = ["enabled", "oneCode"];
+
+function makeFields(saved) {
+  const text = (name, attributes = {}) => textField(name, {
+    label: t(`connect.${name}`), help: t(`connect.${name}Help`), value: saved[name] ?? "",
+    attributes: { autocapitalize: "none", spellcheck: "false", autocomplete: "off", ...attributes },
+  });
+  const check = (name) => checkField(name, { label: t(`connect.${name}`), help: t(`connect.${name}Help`), checked: saved[name] === true });
+  return {
+    enabled: check("enabled"),
+    projectID: text("projectID"),
+    oneCode: check("oneCode"),
+    relayURL: text("relayURL", { inputmode: "url" }),
+    chains: text("chains"),
+  };
+}
+
+/** What the terminal says of the relay now. */
+function standing(place, saved) {
+  const { light } = saved;
+  refill(place, [
+    light?.state === "ready" ? notice("good", t("connect.ready")) : null,
+    light?.state === "connecting" ? notice("plain", t("connect.connecting")) : null,
+    light?.state === "hindered" ? notice("bad", light.message, light.action) : null,
+  ].filter(Boolean));
+}
+
+/** The page. */
+export function connectView() {
+  const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
+  const element = h(
+    "section", { class: "page settings", "aria-labelledby": "connect-title" },
+    h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("settings.title")),
+    h("h1", { id: "connect-title", tabindex: "-1" }, t("connect.title")),
+    h("p", { class: "lead" }, t("connect.lead")),
+    place,
+  );
+
+  let built = null;
+  async function load(note = null) {
+    try {
+      built = build(place, (await api.connect()) ?? {}, () => load(t("connect.saved")));
+      if (note) {
+        toast(note);
+        // Whether wallets can connect now is said at the top.
+        element.querySelector("h1").focus({ preventScroll: true });
+        window.scrollTo(0, 0);
+      }
+    } catch (error) {
+      refill(
+        place, notice("bad", t("settings.loadFailed"), error.message),
+        h("button", { class: "button", type: "button", on: { click: () => load() } }, t("trouble.retry")),
+      );
+    }
+  }
+  load();
+
+  let isAsking = false;
+  /** The connection comes and goes by itself. What is typed stays. */
+  async function ask() {
+    if (!built || isAsking) return;
+    isAsking = true;
+    try {
+      built.stand(await api.connect());
+    } catch {
+      // The frame says when the terminal cannot be reached; what stands here was true then.
+    } finally {
+      isAsking = false;
+    }
+  }
+  return { element, update() { ask(); }, end() {} };
+}
+
+function build(place, saved, onSaved) {
+  const fields = makeFields(saved);
+  const all = Object.values(fields);
+  const trouble = h("div", { class: "trouble", role: "alert" });
+  const save = busyButton({ label: t("settings.save"), busyLabel: t("settings.saving") });
+  const status = h("div", { class: "phones-status", role: "status" });
+  const more = h("details", { class: "card" }, h("summary", {}, t("connect.more"), icon("right")), fields.relayURL.element, fields.chains.element);
+  const rest = h(
+    "div", { class: "settings-form" },
+    h("fieldset", { class: "card" }, h("legend", {}, t("connect.account")), fields.projectID.element),
+    h("fieldset", { class: "card" }, h("legend", {}, t("connect.screen")), fields.oneCode.element),
+    more,
+  );
+  const sift = () => { rest.hidden = !fields.enabled.checked; };
+
+  async function submit() {
+    refill(trouble);
+    const body = { version: saved.version ?? 0 };
+    for (const name of CHECKS) body[name] = fields[name].checked;
+    if (fields.enabled.checked) for (const name of TEXTS) body[name] = fields[name].value.trim();
+    try {
+      await api.saveConnect(body);
+      await onSaved();
+    } catch (error) {
+      if (error.status === 401) return;
+      if (error.fields?.relayURL || error.fields?.chains) more.open = true;
+      const named = all.filter((field) => field.setError);
+      const count = error instanceof api.Refused ? showFieldErrors(named, error) : 0;
+      refill(
+        trouble,
+        count > 0 ? notice("bad", t("settings.problems", { count }), t("settings.nothingSaved")) : notice("bad", error.message, error.action),
+      );
+      if (count === 0) trouble.scrollIntoView({ block: "center" });
+    }
+  }
+
+  const form = h(
+    "form", { class: "settings-form", novalidate: true, on: {
+      submit: (event) => { event.preventDefault(); save.during(submit); },
+      input: (event) => {
+        all.find((field) => field.control === event.target)?.setError?.(null);
+        if (!all.some((field) => field.control.hasAttribute("aria-invalid"))) refill(trouble);
+        sift();
+      },
+    } },
+    status,
+    h("fieldset", { class: "card" }, fields.enabled.element),
+    rest,
+    h("div", { class: "settings-end" }, trouble, save.element),
+  );
+  sift();
+  standing(status, saved);
+  refill(place, form);
+  let stood = JSON.stringify(saved.light);
+  return {
+    stand(now) {
+      const stands = JSON.stringify(now.light);
+      if (stands === stood) return;
+      stood = stands;
+      standing(status, now);
+    },
+  };
+}

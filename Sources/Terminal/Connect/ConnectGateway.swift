@@ -1,0 +1,46 @@
+public import WalletConnectPay
+
+/// The WalletConnect Pay gateway, asked for a wallet that has paired with the terminal.
+public protocol ConnectGateway: Sendable {
+    /// What the accounts can pay the payment with. - Throws: Nothing has happened; ask again.
+    func options(link: String, accounts: [String]) async throws(PayError) -> PaymentOptions
+    /// What the account has to sign for an option. - Throws: Nothing has happened; ask for the options again.
+    func calls(of option: WalletConnectPay.PaymentOption, payment: PaymentID) async throws(PayError) -> [WalletRPC]
+    /// Hands the signatures over. Safe to repeat.
+    /// - Throws: `refused`, `rateLimited`, `notSent`: nothing was paid by this call. All others: it may have been.
+    func confirm(payment: PaymentID, option: String, results: [String]) async throws(PayError) -> StatusReport
+    /// How the payment stands.
+    func status(of payment: PaymentID) async throws(PayError) -> StatusReport
+}
+
+/// The gateway through the wallet's side of WalletConnect Pay.
+public struct ConnectGatewayClient: ConnectGateway {
+    private let client: PayClient
+    private let patience: Duration
+
+    /// - Parameters:
+    ///   - client: Without repetitions of its own: the sale repeats while the charge waits.
+    ///   - patience: How long one confirmation waits for the payment's end.
+    public init(client: PayClient, patience: Duration = .seconds(30)) {
+        (self.client, self.patience) = (client, patience)
+    }
+
+    public func options(link: String, accounts: [String]) async throws(PayError) -> PaymentOptions {
+        try await client.options(link: link, accounts: accounts)
+    }
+
+    public func calls(
+        of option: WalletConnectPay.PaymentOption,
+        payment: PaymentID
+    ) async throws(PayError) -> [WalletRPC] {
+        try await client.requiredActions(paymentID: payment, option: option)
+    }
+
+    public func confirm(payment: PaymentID, option: String, results: [String]) async throws(PayError) -> StatusReport {
+        try await client.confirm(paymentID: payment, optionID: option, signatures: results, waitingUpTo: patience)
+    }
+
+    public func status(of payment: PaymentID) async throws(PayError) -> StatusReport {
+        try await client.status(of: payment)
+    }
+}

@@ -1,0 +1,93 @@
+import Journal
+import Payments
+import Synchronization
+import Terminal
+import WalletConnect
+
+/// The terminal's power: goes out after so many records in the journal, so that nothing after them is remembered.
+final class Fuse: Sendable {
+    private let left: Mutex<Int?>
+    private let count = Mutex(0)
+
+    /// - Parameter records: Nil for a fuse that holds.
+    init(after records: Int? = nil) { left = Mutex(records) }
+
+    var isBlown: Bool { left.withLock { $0 == 0 } }
+    /// Records that were written.
+    var records: Int { count.withLock { $0 } }
+
+    /// Before each record.
+    func pass() throws(JournalError) { if isBlown { throw .unavailable(detail: "the power is out") } }
+
+    /// After each record that is on the disk.
+    func burn() {
+        count.withLock { $0 += 1 }
+        left.withLock { left in if let some = left, some > 0 { left = some - 1 } }
+    }
+}
+
+/// The wallets' store, which loses its power with the journal.
+struct FusedStore: KeyValueStore {
+    let store: MemoryStore
+    let fuse: Fuse
+
+    func values(prefix: String) async throws(StorageFailure) -> [String: StoredValue] {
+        try await store.values(prefix: prefix)
+    }
+
+    func apply(_ changes: [StorageChange]) async throws(StorageFailure) {
+        do throws(JournalError) { try fuse.pass() } catch { throw StorageFailure(reason: "the power is out") }
+        try await store.apply(changes)
+        fuse.burn()
+    }
+}
+
+struct FusedArchive: ChargeArchive {
+    let journal: Journal
+    let fuse: Fuse
+
+    func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
+        try fuse.pass()
+        try await journal.open(terms, under: key)
+        fuse.burn()
+    }
+    func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
+        try await journal.chargeOpened(under: key)
+    }
+    func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
+        try fuse.pass()
+        try await journal.append(event, to: charge, at: time)
+        fuse.burn()
+    }
+    func openCharges() async throws(JournalError) -> [Charge] { try await journal.openCharges() }
+    func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
+        try await journal.openedMinorUnits(since: time, currency: currency)
+    }
+    func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
+        try await journal.record(of: id)
+    }
+    func records(
+        before: ChargeID?,
+        limit: Int,
+        state: Charge.State?
+    ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        try await journal.records(before: before, limit: limit, state: state)
+    }
+    func unseen(
+        since time: WallTime,
+        limit: Int
+    ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        try await journal.unseen(since: time, limit: limit)
+    }
+    func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+        try await journal.unpaid(since: time)
+    }
+    func charges(
+        from: WallTime,
+        until: WallTime,
+        after: ChargeID?,
+        limit: Int
+    ) async throws(JournalError) -> [Charge] {
+        try await journal.charges(from: from, until: until, after: after, limit: limit)
+    }
+}
