@@ -123,7 +123,7 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Payments", "StrictJSON", "Terminal", "Journal", "WebServer", logging,
+                "Payments", "StrictJSON", "Terminal", "Journal", "WalletConnect", "WebServer", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -78,6 +78,7 @@ web:
   port: 0
   names: [localhost]
   pages: $shop_root/Public
+  wallets: $shop_root/config/wallets.json
 screen:
   sink: $1
   path: $state/screen.png

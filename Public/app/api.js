@@ -114,6 +114,10 @@ export async function phones() { return await request("GET", "/taps"); }
 
 export async function savePhones(body) { return await change("PUT", "/taps", { body }); }
 
+/** What is set about customers' own pages. */
+export async function customers() { return await request("GET", "/customers"); }
+
+export async function saveCustomers(body) { return await change("PUT", "/customers", { body }); }
 /** What is set about wallets that pair with the terminal, and how that stands. */
 export async function connect() { return await request("GET", "/connect"); }
 

@@ -10,6 +10,7 @@ import { makeShell } from "./shell.js";
 import { state, subscribe, update } from "./store.js";
 import { t, useLanguage } from "./strings.js";
 import { chargeView } from "./views/charge.js";
+import { customersView } from "./views/customers.js";
 import { daysView } from "./views/days.js";
 import { claimView, loginView, resetView, unreachableView } from "./views/entrance.js";
 import { historyView } from "./views/history.js";
@@ -63,7 +64,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "security", "days", "reset"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "security", "days", "reset"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -116,10 +117,11 @@ function renderPlace(name) {
     name === "days" ? daysView() :
     name === "phones" ? phonesView() :
     name === "connect" ? connectView() :
+    name === "customers" ? customersView() :
     name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", days: "history" }[name] ?? name);
+  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", days: "history" }[name] ?? name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(name === "days" ? "days.title" : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;

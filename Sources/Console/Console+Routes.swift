@@ -55,6 +55,8 @@ extension Console {
             return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
                 try await desk.markSeen(id, by: Self.staff)
             }
+        case .customers: return await customersResponse()
+        case .saveCustomers: return try await saveCustomers(request)
         case .taps: return try await tapsResponse()
         case .saveTaps: return try await saveTaps(request)
         case .connect: return try await connectResponse()

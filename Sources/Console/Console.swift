@@ -14,6 +14,7 @@ public struct Console: Sendable {
     let days: DayDesk
     /// Nil on a terminal without Tap.
     let taps: TapDesk?
+    let customers: CustomerDesk
     /// Nil on a terminal without the Connect rail.
     let wallets: ConnectDesk?
     let clock: TerminalClock
@@ -41,6 +42,8 @@ public struct Console: Sendable {
         public var state: String
         /// Where to report a vulnerability, as an address with its scheme; nil: nobody is named.
         public var securityContact: String?
+        /// What a customer's own page offers to open, unless the owner chose otherwise.
+        public var wallets: [CustomerWallet]
 
         public init(
             address: String,
@@ -49,7 +52,8 @@ public struct Console: Sendable {
             names: [String],
             pages: String,
             state: String,
-            securityContact: String? = nil
+            securityContact: String? = nil,
+            wallets: [CustomerWallet] = []
         ) {
             self.address = address
             self.port = port
@@ -58,6 +62,7 @@ public struct Console: Sendable {
             self.pages = pages
             self.state = state
             self.securityContact = securityContact
+            self.wallets = wallets
         }
     }
 
@@ -156,8 +161,18 @@ public struct Console: Sendable {
             hashRounds: hashRounds
         )
         self.address = address
+        customers = CustomerDesk(
+            journal: journal,
+            desk: desk,
+            supplied: configuration.wallets,
+            ownAddress: address,
+            isOurs: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) },
+            clock: clock,
+            logger: logger
+        )
         securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
         try await entrance.load()
+        try await customers.load()
         holder.set(self)
     }
 
@@ -182,6 +197,10 @@ public struct Console: Sendable {
         if request.path == "/healthz", request.method == "GET" { return .now(.json(#"{"status":"ok"}"#)) }
         if request.path == SecurityContact.path, request.method == "GET", let securityContact {
             return .now(securityContact.response(at: clock.wallTime()))
+        }
+        if request.path.hasPrefix(CustomerPage.path) {
+            let customers = customers
+            return .later { await customers.answer(request) }
         }
         guard request.path == "/api" || request.path.hasPrefix("/api/") else {
             return .now(files.response(for: request) ?? Problem.notFound.response)

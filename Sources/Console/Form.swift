@@ -8,7 +8,6 @@ struct Form: Sendable {
     private(set) var errors: [String: Payments.Reason] = [:]
 
     private static let mostFields = 32
-    /// No form of the terminal has arrays or objects in it.
     private static let limits = ExactJSON.Limits(bytes: 64 * 1024, depth: 8)
 
     /// - Throws: ``Problem`` where the body is no JSON object in UTF-8, or names a field twice.
@@ -20,6 +19,10 @@ struct Form: Sendable {
             case .tooLarge, .tooDeep, .notUTF8, .syntax: throw Self.invalid
             }
         }
+        try self.init(document)
+    }
+
+    private init(_ document: ExactJSON) throws(Problem) {
         guard case .object(let fields) = document, fields.count <= Self.mostFields else { throw Self.invalid }
         for field in fields { members[Array(field.name.utf8)] = field.value }
     }
@@ -103,8 +106,45 @@ struct Form: Sendable {
         }
     }
 
+    /// What `read` makes of each form of a list, of `limit` at most; nil where the list is missing or null. What is wrong
+    /// with a field of one is said under `name.index.field`.
+    mutating func list<Value>(_ name: String, limit: Int, _ read: (inout Form) -> Value) -> [Value]? {
+        switch members.removeValue(forKey: Array(name.utf8)) {
+        case nil, .null: return nil
+        case .array(let items) where items.count <= limit:
+            var values: [Value] = []
+            for (index, item) in items.enumerated() {
+                guard var form = try? Form(item) else {
+                    errors["\(name).\(index)"] = Self.noList
+                    return nil
+                }
+                values.append(read(&form))
+                form.noteStrangers()
+                for (field, reason) in form.errors { errors["\(name).\(index).\(field)"] = reason }
+            }
+            return values
+        default:
+            errors[name] = Self.noList
+            return nil
+        }
+    }
+
+    private static let noList = Payments.Reason(
+        code: "wrong_type",
+        message: "This must be a list of forms, and not a long one.",
+        action: "Send it as the documentation of this address says."
+    )
+
     /// - Throws: ``Problem`` where a field had the wrong form, or one was sent that nobody asked for.
     mutating func finish() throws(Problem) {
+        noteStrangers()
+        guard let (_, reason) = errors.min(by: { $0.key < $1.key }) else { return }
+        var problem = Problem(422, reason)
+        problem.fields = errors
+        throw problem
+    }
+
+    private mutating func noteStrangers() {
         for name in members.keys {
             errors[String(String(decoding: name, as: UTF8.self).prefix(40))] = Payments.Reason(
                 code: "unknown_field",
@@ -112,9 +152,5 @@ struct Form: Sendable {
                 action: "Leave it out."
             )
         }
-        guard let (_, reason) = errors.min(by: { $0.key < $1.key }) else { return }
-        var problem = Problem(422, reason)
-        problem.fields = errors
-        throw problem
     }
 }

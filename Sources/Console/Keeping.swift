@@ -13,6 +13,17 @@ protocol Keeping: Sendable {
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange
 
+    func secret(_ name: String) async throws(JournalError) -> [UInt8]?
+
+    func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        with secret: SecretChange?,
+        by actor: Payments.Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange
+
     func audit(_ entry: AuditEntry) async throws(JournalError)
 }
 

@@ -12,6 +12,7 @@ enum Route: Sendable, Equatable {
     case events
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
+    case customers, saveCustomers
     case connect, saveConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
 
@@ -32,6 +33,7 @@ enum Route: Sendable, Equatable {
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
+        case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
         case ("connect", 1): self = try Self.only(method, ["GET": .connect, "PUT": .saveConnect])
         case ("taps", 2) where parts[1] == "calibration":
             self = try Self.only(
@@ -68,6 +70,7 @@ enum Route: Sendable, Equatable {
         case .signOut: Set(Role.allCases)
         case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect: [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
+        case .customers, .saveCustomers: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode: [.owner, .manager, .cashier]
@@ -85,8 +88,9 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .calibration:
+            .connect, .calibration, .customers:
             false
+        case .saveCustomers: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,

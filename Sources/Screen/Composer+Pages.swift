@@ -192,7 +192,12 @@ extension Composer {
         let sum: [Stack.Item] = [.text(amount, Style(26, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 9))]
         var ways: [Stack.Item] = []
         // Without its code the page must not ask to scan it.
-        for way in charge.waysToPay where way == .tap ? charge.tag == nil || charge.link == nil : hasCode {
+        if charge.opensPage, hasCode {
+            let style = Style(5, atLeast: 3.6, palette.text, lines: 2)
+            ways = [.gap(1.2), .marked(.scan, markColour: Palette.lightReady, text.openPage, style)]
+        }
+        for way in charge.waysToPay
+        where way == .tap ? charge.tag == nil || charge.link == nil : hasCode && !charge.opensPage {
             let style = Style(5, atLeast: 3.6, palette.text, lines: charge.tag == nil ? 2 : 3)
             if way == .tap, charge.tag != nil, !hasCode { continue }
             let words = way == .tap && charge.tag != nil ? text.tagInstruction : text.wayInstructions(way)
@@ -290,7 +295,7 @@ extension Composer {
         return facts
     }
 
-    private func words(of note: Scene.ChargeView.Note?) -> String? {
+    func words(of note: Scene.ChargeView.Note?) -> String? {
         switch note {
         case nil: nil
         case .gatewaySilent: text.gatewaySilent

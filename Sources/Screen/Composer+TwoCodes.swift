@@ -20,7 +20,7 @@ extension Composer {
         var elements = head(charge, bands, page)
         for (index, way) in [Scene.WayToPay.scan, .tap].enumerated() {
             let panel = panels(best.arrangement, in: bands.codes, page)[index]
-            elements += self.panel(panel, way, best, index, page)
+            elements += self.panel(panel, words(for: way, charge), best, index, page)
         }
         return elements
     }
@@ -86,9 +86,9 @@ extension Composer {
         let facts = Stack(items: [.space, .facts(self.facts(charge, palette)), .space], alignment: alignment)
         var elements = name.compose(in: bands.name, page: page) + facts.compose(in: bands.facts, page: page)
         var news: [Stack.Item] = []
-        if charge.note == .gatewaySilent {
+        if let words = words(of: charge.note) {
             let style = Style(3.6, atLeast: 3, Palette.noteText, .bold, lines: 3)
-            news.append(.note(text.gatewaySilent, style, ground: Palette.noteGround))
+            news.append(.note(words, style, ground: Palette.noteGround))
         }
         news += digits(charge.shortCodes, page, isBrief: true)
         if !news.isEmpty {
@@ -131,9 +131,22 @@ extension Composer {
         }
     }
 
+    /// What stands in a panel: its mark, whose code it is, and what to do with it.
+    private func words(for way: Scene.WayToPay, _ charge: Scene.ChargeView) -> Caption {
+        way == .scan && charge.opensPage
+            ? Caption(mark: Self.mark(of: way), name: text.openPage, step: nil)
+            : Caption(mark: Self.mark(of: way), name: text.appNames(way), step: text.appSteps(way))
+    }
+
+    private struct Caption {
+        let mark: Mark
+        let name: String
+        let step: String?
+    }
+
     private func panel(
         _ panel: PixelRect,
-        _ way: Scene.WayToPay,
+        _ caption: Caption,
         _ pair: Pair,
         _ index: Int,
         _ page: Page
@@ -181,32 +194,33 @@ extension Composer {
             .panel(panel, radius: page.radius(2.4), Palette.chip),
             .panel(card.inset(by: -page.pixels(0.6)), radius: page.radius(1.2), .white),
             .qr(PlacedQR(code: code, frame: frame, module: module)),
-        ] + caption(way, pair.arrangement, page).compose(in: words, page: page)
+        ] + stack(of: caption, pair.arrangement, page).compose(in: words, page: page)
     }
 
-    private func caption(_ way: Scene.WayToPay, _ arrangement: Arrangement, _ page: Page) -> Stack {
-        let (text, ink) = (text, page.palette.text)
-        let mark = Self.mark(of: way)
+    private func stack(of caption: Caption, _ arrangement: Arrangement, _ page: Page) -> Stack {
+        let (ink, quiet) = (page.palette.text, page.palette.quiet)
         switch arrangement {
         case .columns:
+            let step = caption.step.map { [Stack.Item.text($0, Style(4, atLeast: 3, quiet))] } ?? []
+            let name = Style(5.2, atLeast: 3.4, ink, .bold, lines: caption.step == nil ? 2 : 1)
+            let head = Stack.Item.marked(
+                caption.mark,
+                markColour: Palette.lightReady,
+                caption.name,
+                name,
+                ground: Palette.chip
+            )
+            return Stack(items: [head] + step + [.space], alignment: .centre)
+        case .rows:
+            let step: [Stack.Item] =
+                caption.step.map { [.gap(1), .text($0, Style(4.8, atLeast: 3, quiet, lines: 4))] } ?? []
+            let name = Style(7, atLeast: 4, ink, .bold, lines: caption.step == nil ? 4 : 2)
             return Stack(
                 items: [
-                    .marked(
-                        mark,
-                        markColour: Palette.lightReady,
-                        text.appNames(way),
-                        Style(5.2, atLeast: 3.4, ink, .bold),
-                        ground: Palette.chip
-                    ), .text(text.appSteps(way), Style(4, atLeast: 3, page.palette.quiet)), .space,
-                ],
-                alignment: .centre
+                    .space, .mark(caption.mark, side: 9, Palette.lightReady, ground: Palette.chip), .gap(2),
+                    .text(caption.name, name),
+                ] + step + [.space]
             )
-        case .rows:
-            return Stack(items: [
-                .space, .mark(mark, side: 9, Palette.lightReady, ground: Palette.chip), .gap(2),
-                .text(text.appNames(way), Style(7, atLeast: 4, ink, .bold, lines: 2)), .gap(1),
-                .text(text.appSteps(way), Style(4.8, atLeast: 3, page.palette.quiet, lines: 4)), .space,
-            ])
         }
     }
 }

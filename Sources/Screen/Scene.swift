@@ -106,6 +106,8 @@ public enum Scene: Sendable, Equatable {
         /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts. Nil where only a
         /// phone held near can pay.
         public var link: String?
+        /// Whether `link` is a page for any phone's camera, and not for a wallet. The page has the ways to pay.
+        public var opensPage: Bool
         /// What phones read to find this terminal, where they must: a second code beside `link`'s, or the only one. Left
         /// out where both would be too small to be read; `link` is then shown alone.
         public var tag: String?
@@ -135,6 +137,7 @@ public enum Scene: Sendable, Equatable {
             merchantName: String,
             amountText: String,
             link: String?,
+            opensPage: Bool = false,
             tag: String? = nil,
             form: String? = nil,
             waysToPay: [WayToPay] = [.scan],
@@ -145,7 +148,8 @@ public enum Scene: Sendable, Equatable {
         ) {
             self.merchantName = merchantName
             self.amountText = amountText
-            (self.link, self.tag, self.form, self.shortCodes) = (link, tag, form, shortCodes)
+            (self.link, self.opensPage, self.tag, self.form) = (link, opensPage, tag, form)
+            self.shortCodes = shortCodes
             self.waysToPay = waysToPay
             self.secondsLeft = secondsLeft
             self.chargeCode = chargeCode

@@ -38,6 +38,8 @@ public struct ScreenText: Sendable {
     public var compareDigits: @Sendable (Int) -> String
     public var formTitle: String
     public var formWhatToDo: String
+    /// Takes the place of scanning and connecting where the code opens a page on the customer's own phone.
+    public var openPage: String
     public var timeLeft: String
     public var chargeCode: String
     public var gatewaySilent: String
@@ -161,6 +163,7 @@ extension ScreenText {
         },
         formTitle: "Your details first",
         formWhatToDo: "Scan with your camera and fill in the form. Your phone then goes on by itself.",
+        openPage: "Scan with your phone’s camera",
         timeLeft: "Time left",
         chargeCode: "Code",
         gatewaySilent: "Not known yet: no answer at the moment. Paid already? Do not pay again.",

@@ -31,6 +31,8 @@ public actor ChargeDesk {
     var invitation: ClaimInvitation?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
+    /// Nil while customers have no page of their own.
+    var pages: CustomerPages?
     var trouble: Reason?
     /// What staff have still to see, newest first.
     var notices: [PaymentNotice] = []
@@ -265,7 +267,7 @@ public actor ChargeDesk {
         let waits = charge.state == .requiresAction || charge.state == .created
         let deadline = waits && !charge.isReleased ? deadlines[id] : nil
         let left = deadline.map { max(.zero, $0 - clock.elapsed()) }
-        return ChargeSnapshot(
+        var snapshot = ChargeSnapshot(
             charge: charge,
             updatedAt: updated[id] ?? charge.terms.openedAt,
             secondsLeft: left.map { Int($0.components.seconds) },
@@ -275,6 +277,8 @@ public actor ChargeDesk {
             connect: connect.charges[id],
             codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment
         )
+        snapshot.page = pages?.link(for: snapshot)
+        return snapshot
     }
 }
 

@@ -123,7 +123,13 @@ public struct ScreenDirector: Sendable {
             )
         case .setup: .idle(Scene.Idle(merchantName: "Till", webAddressText: webAddress))
         case .idle: idle(snapshot)
-        case .charging(let charge): scene(of: charge, in: snapshot, at: now)
+        case .charging(let charge):
+            Self.scene(
+                of: charge,
+                trouble: snapshot.trouble,
+                tap: snapshot.tap.views[charge.id] ?? TapStatus.View(),
+                at: now
+            )
         }
     }
 
@@ -171,14 +177,18 @@ public struct ScreenDirector: Sendable {
         }
     }
 
-    private func scene(of snapshot: ChargeSnapshot, in terminal: TerminalSnapshot, at now: Duration) -> Scene {
+    static func scene(
+        of snapshot: ChargeSnapshot,
+        trouble: Reason?,
+        tap: TapStatus.View = TapStatus.View(),
+        at now: Duration
+    ) -> Scene {
         let charge = snapshot.charge
         let (name, amount, code) = (charge.terms.merchantName, snapshot.amountText, charge.terms.code.rawValue)
-        let tap = terminal.tap.views[charge.id] ?? TapStatus.View()
         switch charge.state {
         case .created:
             // No link yet. Nothing of an earlier charge may stay; what is wrong, if anything, is said.
-            if let trouble = terminal.trouble {
+            if let trouble {
                 return .offline(Scene.Offline(merchantName: name, detail: trouble.message))
             }
             return charge.isUnresolved
@@ -190,11 +200,13 @@ public struct ScreenDirector: Sendable {
                 return processing(snapshot, tap)
             }
             let left = snapshot.deadline.map { Int(max(.zero, $0 - now).components.seconds) }
+            let page = snapshot.page.flatMap { $0.isOnScreen ? $0.address : nil }
             return .charge(
                 Scene.ChargeView(
                     merchantName: name,
                     amountText: amount,
-                    link: snapshot.link,
+                    link: page ?? snapshot.link,
+                    opensPage: page != nil,
                     tag: charge.waitsForPhone ? charge.tagLink : nil,
                     form: tap.formURL,
                     waysToPay: charge.waysToPay.filter { snapshot.offers($0) },
@@ -232,7 +244,7 @@ public struct ScreenDirector: Sendable {
         }
     }
 
-    private func processing(_ snapshot: ChargeSnapshot, _ tap: TapStatus.View) -> Scene {
+    private static func processing(_ snapshot: ChargeSnapshot, _ tap: TapStatus.View) -> Scene {
         .processing(
             Scene.Processing(
                 merchantName: snapshot.charge.terms.merchantName,
@@ -243,7 +255,7 @@ public struct ScreenDirector: Sendable {
         )
     }
 
-    private func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {
+    private static func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {
         let charge = snapshot.charge
         let reason = charge.reason(format: snapshot.format)
         let wasRefused = charge.attempts.contains { if case .refused = $0.ending { true } else { false } }

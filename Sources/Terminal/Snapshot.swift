@@ -11,6 +11,8 @@ public struct ChargeSnapshot: Sendable, Equatable {
     public let format: AmountFormat
     /// Whether the QR code on the screen was read back from its own pixels; nil before, and where there is no screen.
     public let isReadableOnScreen: Bool?
+    /// Where the customer's own phone can follow it; nil where that is switched off or nothing can be paid there.
+    public internal(set) var page: CustomerPageLink?
     /// What it shows of a wallet over the relay; nil where none can pay it.
     public let connect: ConnectView?
     /// Which wallets the code is for.
@@ -34,7 +36,8 @@ public struct ChargeSnapshot: Sendable, Equatable {
         format: AmountFormat,
         isReadableOnScreen: Bool? = nil,
         connect: ConnectView? = nil,
-        codeChoice: CodeChoice = .both
+        codeChoice: CodeChoice = .both,
+        page: CustomerPageLink? = nil
     ) {
         self.charge = charge
         self.updatedAt = updatedAt
@@ -42,6 +45,7 @@ public struct ChargeSnapshot: Sendable, Equatable {
         self.deadline = deadline
         self.format = format
         self.isReadableOnScreen = isReadableOnScreen
+        self.page = page
         (self.connect, self.codeChoice) = (connect, codeChoice)
     }
 

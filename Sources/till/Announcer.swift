@@ -14,6 +14,8 @@ struct Announcer: Sendable {
         var id: String?
         var state: String?
         var link: String?
+        /// Where the customer's own phone follows it.
+        var page: String?
         var readable: Bool?
         var checking: Int?
         var unresolved: Bool?
@@ -43,6 +45,7 @@ struct Announcer: Sendable {
                 line.code = charge.charge.terms.code.rawValue
                 line.state = charge.charge.state.rawValue
                 line.link = charge.link
+                line.page = charge.page?.address
                 line.readable = charge.isReadableOnScreen
                 line.unresolved = charge.charge.isUnresolved
                 line.late = charge.charge.isLate
@@ -57,7 +60,8 @@ struct Announcer: Sendable {
 
     private static func isSame(_ one: Line, _ other: Line) -> Bool {
         one.event == other.event && one.url == other.url && one.code == other.code && one.id == other.id
-            && one.state == other.state && one.link == other.link && one.readable == other.readable
+            && one.state == other.state && one.link == other.link && one.page == other.page
+            && one.readable == other.readable
             && one.checking == other.checking && one.unresolved == other.unresolved && one.late == other.late
     }
 

@@ -12,6 +12,7 @@ struct Configuration: Sendable, Equatable {
     var webNames = ["till.local"]
     var securityContact = ""
     var pages = "/usr/share/till/public"
+    var wallets = "/usr/share/till/wallets.json"
     var sink = Sink.framebuffer
     var screenPath = "/dev/fb0"
     var screenWidth = 1280
@@ -59,6 +60,7 @@ extension Configuration {
             let contact = "empty, or an address that begins with mailto:, https:// or tel:"
             try web.text("securityContact", into: &securityContact, contact, Self.isContact)
             try web.text("pages", into: &pages, "an absolute path") { $0.hasPrefix("/") }
+            try web.text("wallets", into: &wallets, "empty, or an absolute path") { $0.isEmpty || $0.hasPrefix("/") }
         }
         try reader.section("screen") { screen throws(ConfigurationError) in
             var name = sink.rawValue

@@ -154,8 +154,10 @@ struct Run: AsyncParsableCommand {
         try await wallets.load()
         try await settings.load()
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
+        var pages = configuration.console
+        pages.wallets = WalletList.load(configuration.wallets, logger)
         let console = try await Console(
-            configuration: configuration.console,
+            configuration: pages,
             desk: desk,
             settings: settings,
             days: days,

@@ -50,5 +50,19 @@ final class FailingStorage: Keeping {
         return try await journal.setDocument(name, bytes, expecting: expectation, by: actor, at: time)
     }
 
+    func secret(_ name: String) async throws(JournalError) -> [UInt8]? { try await journal.secret(name) }
+
+    func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        with secret: SecretChange?,
+        by actor: Payments.Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange {
+        guard !failing.withLock({ $0.contains(name) }) else { throw .unavailable(detail: "the storage is full") }
+        return try await journal.setDocument(name, bytes, expecting: expectation, with: secret, by: actor, at: time)
+    }
+
     func audit(_ entry: AuditEntry) async throws(JournalError) { try await journal.audit(entry) }
 }

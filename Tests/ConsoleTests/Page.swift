@@ -63,8 +63,10 @@ final class Page {
     }
 
     /// The answer to a file's address.
-    func fetch(_ path: String) async throws -> WebResponse {
-        let request = try #require(WebRequest(target: path, headers: ["Host": "till.local"]))
+    func fetch(_ path: String, method: String = "GET", from peer: String = "127.0.0.1") async throws -> WebResponse {
+        let request = try #require(
+            WebRequest(method: method, target: path, headers: ["Host": "till.local"], peerAddress: peer)
+        )
         switch console.handle(request, files) {
         case .now(let response): return response
         case .later(let work): return await work()
@@ -125,6 +127,7 @@ func withConsole(
     securityContact: String? = nil,
     withTap: Bool = false,
     radio: any TapRadio = NoRadio(),
+    wallets: [CustomerWallet] = [],
     _ body: (Page) async throws -> Void
 ) async throws {
     let folder = try TemporaryFolder()
@@ -145,14 +148,15 @@ func withConsole(
             transport: NoNetwork()
         )
     }
-    let wallets = try await unreachableWallets(journal, desk, clock, logger)
+    let connect = try await unreachableWallets(journal, desk, clock, logger)
     let configuration = Console.Configuration(
         address: "127.0.0.1",
         port: 0,
         names: ["till.local"],
         pages: folder.path,
         state: folder.path,
-        securityContact: securityContact
+        securityContact: securityContact,
+        wallets: wallets
     )
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
@@ -167,7 +171,7 @@ func withConsole(
             logger: logger
         ),
         taps: taps,
-        wallets: wallets,
+        wallets: connect,
         keeping: storage(journal),
         clock: clock.terminalClock,
         logger: logger,
@@ -177,7 +181,7 @@ func withConsole(
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await console.run() }
         group.addTask { try await desk.run() }
-        group.addTask { await wallets.station.run() }
+        group.addTask { await connect.station.run() }
         group.addTask { await taps?.station.run() }
         try await body(Page(console, journal, clock, desk, files))
         group.cancelAll()

@@ -44,6 +44,21 @@ struct SceneTests {
         }
     }
 
+    /// A wallet cannot read a page's address: the customer is told to use the camera.
+    @Test(arguments: Sample.allSizes)
+    func aCodeThatOpensAPageAsksForTheCameraAndForNoWallet(size: PixelSize) {
+        guard case .charge(var view) = Sample.charge(Sample.usualLink, amount: "€12.50", note: nil) else { return }
+        view.waysToPay = [.scan, .tap, .connect]
+        func words() -> [String] { texts(page(.charge(view), size).0).map { $0.text.spec.text } }
+        let english = ScreenText.english
+        #expect(words().contains(english.wayInstructions(.scan)) && words().contains(english.wayInstructions(.connect)))
+        view.opensPage = true
+        #expect(words().contains(english.openPage) && words().contains(english.wayInstructions(.tap)))
+        #expect(
+            !words().contains(english.wayInstructions(.scan)) && !words().contains(english.wayInstructions(.connect))
+        )
+    }
+
     /// Amounts and codes are what a customer compares: they shrink, but never lose a digit.
     @Test(arguments: Sample.allSizes)
     func amountsAndCodesAreNeverCut(size: PixelSize) {

@@ -97,6 +97,26 @@ struct ScreenDirectorTests {
         }
     }
 
+    @Test(arguments: [true, false]) func theCodeLeadsToTheCustomersPageWhereThatIsSet(isOnScreen: Bool) async throws {
+        try await withDesk { desk in
+            await desk.desk.use(CustomerPages(isOnScreen: isOnScreen, address: { "https://till.local/pay/\($0)" }))
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            // Nothing can be paid yet, so there is nothing to lead to.
+            #expect(try await desk.desk.charge(charge.id).page == nil)
+            try await desk.offer(charge.id)
+            let snapshot = try await desk.desk.charge(charge.id)
+            guard case .charge(let view) = ScreenDirector.scene(of: snapshot, trouble: nil, at: desk.clock.now) else {
+                Issue.record("it is not the page of a charge")
+                return
+            }
+            #expect(view.opensPage == isOnScreen)
+            #expect(view.link == (isOnScreen ? "https://till.local/pay/\(charge.id)" : snapshot.link))
+            await desk.desk.use(nil as CustomerPages?)
+            #expect(try await desk.desk.charge(charge.id).page == nil)
+        }
+    }
+
     @Test func theIdleScreenSaysWhatCameByItself() async throws {
         try await withDesk { desk in
             let late = try await desk.paidLate()

@@ -56,6 +56,25 @@ struct LinkTests {
         #expect(DappLink.anchor(uri, native: "", universal: nil) == nil)
     }
 
+    @Test func aPaymentLinkIsHandedOverLikeAPairing() throws {
+        let link = "https://pay.walletconnect.com/?pid=pay_0123456789abcdef"
+        let encoded = "https%3A%2F%2Fpay.walletconnect.com%2F%3Fpid%3Dpay_0123456789abcdef"
+        for (wallet, start) in [
+            ("example", "example://"), ("example://", "example://"),
+            ("https://w.example/app", "https://w.example/app/"),
+        ] {
+            #expect(DappLink.connect(paymentLink: link, wallet: wallet) == "\(start)wc?uri=\(encoded)")
+        }
+        for bad in ["javascript:alert(1)", "http://pay.walletconnect.com/?pid=pay_1", "wc:1@2", ""] {
+            #expect(DappLink.connect(paymentLink: bad, wallet: "example://") == nil)
+        }
+        #expect(DappLink.connect(paymentLink: link, wallet: "") == nil)
+        let anchor = try #require(DappLink.anchor(paymentLink: link, native: nil, universal: "https://w.example"))
+        #expect(anchor.href == "https://w.example/wc?uri=\(encoded)" && anchor.target == "_blank")
+        #expect(anchor.rel == "noopener noreferrer")
+        #expect(DappLink.anchor(paymentLink: link, native: "", universal: nil) == nil)
+    }
+
     @Test func linkModeCarriesEnvelopesThereAndBack() throws {
         let topic = try #require(Topic(PairingURITests.topic))
         let key = try #require(SymmetricSecret(hexadecimal: PairingURITests.key))

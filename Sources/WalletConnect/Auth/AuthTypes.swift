@@ -93,6 +93,8 @@ struct AuthProposalRecord: StoredRecord, Equatable {
     let expiry: Int64
     let attestation: String?
     let transport: Transport
+    /// True where it came within a link and is answered so; nil in what older versions wrote.
+    var isByLink: Bool?
 
     var name: String { publicKey.text }
 

@@ -30,6 +30,32 @@ extension SignClient {
         return uri
     }
 
+    /// Asks the wallet at `walletUniversalLink` on the same phone to sign in, within a link and without a relay.
+    ///
+    /// Needs an `opener`, and `redirect` with `universal` and `linkMode` in this client's own metadata. Call it from the
+    /// user's tap, with nothing awaited before. The answer comes by `streams.authResponses`.
+    /// - Returns: nil where the wallet was opened; else a pairing URI with the same question, for a code or a deep link.
+    public func authenticate(
+        _ params: AuthRequestParams,
+        walletUniversalLink: String? = nil
+    ) async throws(SignError) -> WalletConnectURI? {
+        let payload = params.payload(iat: RFC3339.text(clock.nowSeconds))
+        guard payload.hasOneLineEach else { throw .invalid(reason: "a line break in the authentication") }
+        if let wallet = walletUniversalLink, engine.takesLinks {
+            let (topic, job) = try await signed { engine throws(SignError) in
+                try engine.authenticate(payload, wallet: wallet)
+            }
+            do throws(SignError) {
+                try await confirmed(job)
+                return nil
+            } catch { _ = try await signed { engine throws(SignError) in engine.abandon(topic) } }
+        }
+        let wish = Dictionary(grouping: params.chains, by: \.namespace).mapValues {
+            ProposalNamespace(chains: $0, methods: params.methods, events: ["chainChanged", "accountsChanged"])
+        }
+        return try await connect(namespaces: wish, authentication: params)
+    }
+
     /// The session that comes of `connect`, however long ago it was called.
     /// - Throws: Why there is none. A cancelled task gets `withdrawn` and the proposal stays: see `cancel(pairing:)`.
     public func session(pairing: Topic) async throws(ProposalFailure) -> Session {

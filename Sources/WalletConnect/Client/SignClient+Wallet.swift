@@ -37,10 +37,27 @@ extension SignClient {
         let link = WalletLink(link)
         switch link {
         case .pair(let uri): try await pair(uri: uri, transport: .link)
+        case .linkMode(let envelope): try await receive(envelope)
         case .unusable(let failure): throw PairingError(failure)
         default: break
         }
         return link
+    }
+
+    /// Takes an envelope that came within a link, for either side. What does not belong here changes nothing.
+    func receive(_ envelope: LinkEnvelope) async throws(PairingError) {
+        do throws(Refusal<Never>) { _ = try await transact { $0.receive(envelope) } } catch {
+            switch error {
+            case .storage(let reason): throw .storage(reason: reason)
+            case .stopped: throw .stopped
+            }
+        }
+    }
+
+    /// The official SDK's spelling of `open(link:)` for links that carry an envelope.
+    public func dispatchEnvelope(_ link: String) async throws(PairingError) {
+        guard let envelope = LinkEnvelope(link: link) else { throw .malformedURI(reason: "no envelope in it") }
+        try await receive(envelope)
     }
 
     /// Agrees to a proposal. Returns when the relay has the agreement; the dapp's confirmation comes by

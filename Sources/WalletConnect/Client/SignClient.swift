@@ -5,6 +5,7 @@
 public actor SignClient {
     private let relay: any RelayPort
     private let storage: any KeyValueStore
+    private let opener: WalletConnectRouter.Opener?
     let clock: any WallClock
     var engine: SignEngine
     var phase = Phase.new
@@ -45,15 +46,17 @@ public actor SignClient {
     private static let retrySeconds = 5
 
     /// Reads what an earlier client stored.
+    /// - Parameter opener: Opens the links of link mode; nil: everything goes by the relay.
     /// - Throws: When it cannot be read. Do not start over on the same storage: it holds the keys of open sessions.
     public init(
         metadata: AppMetadata,
         relay: any RelayPort,
         storage: any KeyValueStore = MemoryStore(),
         clock: any WallClock = SystemWallClock(),
-        random: any RandomSource = SystemRandomSource()
+        random: any RandomSource = SystemRandomSource(),
+        opener: WalletConnectRouter.Opener? = nil
     ) async throws(StorageFailure) {
-        (self.relay, self.storage, self.clock) = (relay, storage, clock)
+        (self.relay, self.storage, self.clock, self.opener) = (relay, storage, clock, opener)
         let book = try Book(stored: try await storage.values(prefix: "wc2/"))
         engine = SignEngine(metadata: metadata, random: random, book: book)
         (jobs, jobQueue) = AsyncStream.makeStream(of: Job.self)
@@ -148,7 +151,12 @@ public actor SignClient {
     @discardableResult
     private func enqueue(_ operations: [RelayOperation]) -> UInt64 {
         lastJob += 1
-        for case .publish(let number) in operations { inFlight.insert(number) }
+        for operation in operations {
+            switch operation {
+            case .publish(let number), .open(_, instead: let number?): inFlight.insert(number)
+            case .subscribe, .unsubscribe, .open: break
+            }
+        }
         if operations.isEmpty {
             jobOutcomes.resolve(lastJob, nil)
         } else {
@@ -157,18 +165,26 @@ public actor SignClient {
         return lastJob
     }
 
-    /// In order. The first failure is told at once; what is left is still tried, except for sending.
+    /// In order, links first: an app is opened at once or not at all. The first failure is told at once; what is left is
+    /// still tried, except for sending.
     private func perform(_ job: Job) async {
-        if !isConnected { _ = await launch.value(for: 0) }
         var failure: RelayFailure?
-        for operation in job.operations {
+        let links = job.operations.filter(\.isLink)
+        for operation in links + job.operations.filter({ !$0.isLink }) {
+            if links.isEmpty, !isConnected { _ = await launch.value(for: 0) }
             do throws(RelayFailure) {
                 switch operation {
+                case .subscribe(let topic) where !links.isEmpty:
+                    // Heard of by links; the relay only helps out, and subscribes with its next connection.
+                    do throws(RelayFailure) { try await relay.subscribe(topic: topic) } catch {
+                        streams.log.send("\(topic): not subscribed yet: \(error)")
+                    }
                 case .subscribe(let topic): try await relay.subscribe(topic: topic)
                 case .unsubscribe(let topic): try await relay.unsubscribe(topic: topic)
                 case .publish(let number):
                     defer { inFlight.remove(number) }
                     if failure == nil { try await publish(number) }
+                case .open(let link, let number): try await open(link, instead: number)
                 }
             } catch {
                 if failure == nil { jobOutcomes.resolve(job.number, error) }
@@ -176,6 +192,26 @@ public actor SignClient {
             }
         }
         if failure == nil { jobOutcomes.resolve(job.number, nil) }
+    }
+
+    /// Hands a link to the system; where no app takes it, the relay gets the message.
+    private func open(_ link: String, instead number: UInt64?) async throws(RelayFailure) {
+        defer { if let number { inFlight.remove(number) } }
+        if let opener, await opener(link) {
+            if let number { await forgetSent(number) }
+            return
+        }
+        guard let number else { throw .notConnected }
+        if !isConnected { _ = await launch.value(for: 0) }
+        try await publish(number)
+    }
+
+    /// What has left is not sent again.
+    private func forgetSent(_ number: UInt64) async {
+        let topic = engine.book.outbox[number]?.topic.description ?? "-"
+        do throws(Refusal<Never>) { _ = try await transact { $0.book.removeOutbox(number) } } catch {
+            streams.log.send("\(topic): a sent message stays in the outbox: \(error)")
+        }
     }
 
     private func publish(_ number: UInt64) async throws(RelayFailure) {
@@ -186,9 +222,7 @@ public actor SignClient {
             streams.log.send("\(record.topic): the relay refuses a message: \(reason) (\(code))")
             refusal = error
         }
-        do throws(Refusal<Never>) { _ = try await transact { $0.book.removeOutbox(number) } } catch {
-            streams.log.send("\(record.topic): a sent message stays in the outbox: \(error)")
-        }
+        await forgetSent(number)
         if let refusal { throw refusal }
     }
 

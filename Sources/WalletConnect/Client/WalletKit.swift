@@ -12,16 +12,19 @@ public enum WalletKit {
         public var storage: any KeyValueStore
         public var clock: any WallClock
         public var random: any RandomSource
+        /// Opens links for link mode; nil: everything goes by the relay.
+        public var opener: WalletConnectRouter.Opener?
 
         public init(
             metadata: AppMetadata,
             relay: any RelayPort,
             storage: any KeyValueStore = MemoryStore(),
             clock: any WallClock = SystemWallClock(),
-            random: any RandomSource = SystemRandomSource()
+            random: any RandomSource = SystemRandomSource(),
+            opener: WalletConnectRouter.Opener? = nil
         ) {
             (self.metadata, self.relay, self.storage) = (metadata, relay, storage)
-            (self.clock, self.random) = (clock, random)
+            (self.clock, self.random, self.opener) = (clock, random, opener)
         }
     }
 
@@ -39,7 +42,8 @@ public enum WalletKit {
             relay: configuration.relay,
             storage: configuration.storage,
             clock: configuration.clock,
-            random: configuration.random
+            random: configuration.random,
+            opener: configuration.opener
         )
         shared.withLock { $0 = client }
         return client

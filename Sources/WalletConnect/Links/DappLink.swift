@@ -16,6 +16,16 @@ public enum DappLink {
         return base + "wc?uri=" + (place == .telegramOnAndroid ? PercentCoding.encode(once) : once)
     }
 
+    /// The link that hands a payment link (`https://…`) to a wallet that pays such links; nil for anything else.
+    ///
+    /// Wallets look for it in the link that opened them. Source: the official SDK's `isPaymentLink`.
+    public static func connect(paymentLink: String, wallet: String) -> String? {
+        guard let base = base(of: wallet), paymentLink.lowercased().hasPrefix("https://"),
+            paymentLink.utf8.count <= 4096
+        else { return nil }
+        return base + "wc?uri=" + PercentCoding.encode(paymentLink)
+    }
+
     /// The link that brings a wallet to the front for a request it got over the relay. Call after publishing the request.
     public static func request(id: RPCID, sessionTopic: String, wallet: String) -> String? {
         guard !wallet.isEmpty else { return nil }
@@ -38,8 +48,21 @@ public enum DappLink {
     ///
     /// Render it before the customer can tap. iOS follows a universal link into the app only from a tap on it.
     public static func anchor(_ uri: WalletConnectURI, native: String?, universal: String?) -> Anchor? {
+        anchor(native: native, universal: universal) { connect(uri, wallet: $0) }
+    }
+
+    /// As ``anchor(_:native:universal:)``, for a payment link.
+    public static func anchor(paymentLink: String, native: String?, universal: String?) -> Anchor? {
+        anchor(native: native, universal: universal) { connect(paymentLink: paymentLink, wallet: $0) }
+    }
+
+    private static func anchor(
+        native: String?,
+        universal: String?,
+        link: (_ wallet: String) -> String?
+    ) -> Anchor? {
         for (wallet, target) in [(native, "_self"), (universal, "_blank")] {
-            if let wallet, !wallet.isEmpty, let href = connect(uri, wallet: wallet) {
+            if let wallet, !wallet.isEmpty, let href = link(wallet) {
                 return Anchor(href: href, target: target, rel: "noopener noreferrer")
             }
         }

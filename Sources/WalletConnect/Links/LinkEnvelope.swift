@@ -22,9 +22,15 @@ public struct LinkEnvelope: Sendable, Equatable {
         self.init(topic: topic, envelope: envelope)
     }
 
+    /// Whether a link to an app can carry envelopes: `https`, without a query or fragment of its own, 1024 bytes at most.
+    static func isUniversal(_ link: String) -> Bool {
+        link.lowercased().hasPrefix("https://") && (9...1024).contains(link.utf8.count)
+            && link.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"?#\"<>\\".utf8.contains($0) }
+    }
+
     /// The link that carries it to the app at `universal`; nil for a universal link that is none.
     public func link(universal: String) -> String? {
-        guard universal.lowercased().hasPrefix("https://") else { return nil }
+        guard Self.isUniversal(universal) else { return nil }
         return "\(universal)?wc_ev=\(envelope.text(for: .link))&topic=\(topic.text)"
     }
 

@@ -88,6 +88,8 @@ struct OfferRecord: StoredRecord, Equatable {
     var responder: PublicKey?
     var sessionTopic: Topic?
     var sessionKey: StoredSecret?
+    /// True where it was sent within a link; nil in what older versions wrote.
+    var isByLink: Bool?
 
     enum Phase: String, Codable, Sendable { case open, settling, over }
 
@@ -114,6 +116,8 @@ struct SessionRecord: StoredRecord, Equatable {
     var lastEvent: UInt64 = 0
     /// Over for everybody, but answers to open requests are still taken: they can mean money.
     var isOver = false
+    /// The peer's universal link, where requests and answers travel within links.
+    var peerLink: String?
 
     var name: String { topic.text }
 

@@ -113,7 +113,8 @@ extension SignEngine {
                 ?? AppMetadata(name: "", description: "", url: "", icons: []),
             pairing: offer.pairingTopic,
             namespaces: Self.namespaces(accounts: accounts, methods: methods.uniqued()),
-            isController: false
+            isController: false,
+            isByLink: offer.isByLink == true
         )
         return (accounts, session)
     }
@@ -135,9 +136,10 @@ extension SignEngine {
         peer: AppMetadata,
         pairing: Topic,
         namespaces: [String: SessionNamespace],
-        isController: Bool
+        isController: Bool,
+        isByLink: Bool
     ) -> SessionRecord {
-        SessionRecord(
+        var session = SessionRecord(
             topic: key.topic,
             key: StoredSecret(key),
             pairingTopic: pairing,
@@ -152,34 +154,49 @@ extension SignEngine {
             expiry: now + Lifetime.session,
             settleID: RPCID(0)
         )
+        if isByLink { session.peerLink = link(to: peer) }
+        return session
     }
 
     // MARK: Wallet
 
-    mutating func receiveAuthenticationRequest(_ request: RPCRequest, _ pairing: PairingRecord, attestation: String?) {
+    /// A request to authenticate as a stranger sent it; nil where it is malformed, too late or known.
+    func authentication(
+        in request: RPCRequest,
+        on topic: Topic,
+        by transport: Transport,
+        attestation: String?
+    ) -> AuthProposalRecord? {
         let params = request.params
         let expiry = params.present("expiryTimestamp")?.integer ?? now + Lifetime.authentication
-        guard !pairing.isProposer, !pairing.isOver, expiry > now,
+        guard expiry > now,
             let requester = params.value(named: "requester"),
             let key = requester.value(named: "publicKey")?.string.flatMap(PublicKey.init),
             let peer = AppMetadata(json: requester.value(named: "metadata")),
             let payload = params.value(named: "authPayload").flatMap(AuthPayload.init(json:)),
             book.authRequests.count < Self.openLimit, book.authRequests[key.text] == nil
-        else { return log("\(pairing.topic): dropped an authentication request that is malformed, too late or known") }
-        let record = AuthProposalRecord(
+        else { return nil }
+        return AuthProposalRecord(
             id: request.id,
             publicKey: key,
-            pairingTopic: pairing.topic,
+            pairingTopic: topic,
             requester: peer,
             payload: payload,
             expiry: min(expiry, now + Lifetime.longestRequest),
             attestation: attestation,
-            transport: pairing.transport
+            transport: transport
         )
+    }
+
+    mutating func receiveAuthenticationRequest(_ request: RPCRequest, _ pairing: PairingRecord, attestation: String?) {
+        let transport = pairing.transport
+        guard !pairing.isProposer, !pairing.isOver,
+            let record = authentication(in: request, on: pairing.topic, by: transport, attestation: attestation)
+        else { return log("\(pairing.topic): dropped an authentication request that is malformed, too late or known") }
         book.put(record)
         var pairing = pairing
         if pairing.state == .awaitingProposal { pairing.state = .proposed }
-        pairing.peer = peer
+        pairing.peer = record.requester
         book.put(pairing)
         emit(.authenticationRequested(record.value))
     }
@@ -217,7 +234,8 @@ extension SignEngine {
                 peer: record.requester,
                 pairing: record.pairingTopic,
                 namespaces: Self.namespaces(accounts: accounts.uniqued(), methods: methods),
-                isController: true
+                isController: true,
+                isByLink: record.isByLink == true
             )
             book.put(made)
             act(.subscribe(made.topic))
@@ -252,13 +270,20 @@ extension SignEngine {
     ) {
         let text = RPCMessage.response(RPCResponse(id: record.id, result: result)).text
         let envelope = Envelope.seal(text, from: sender, with: key, nonce: random.bytes(12))
-        publish(
+        let number = keep(
             envelope.text(for: .relay),
             on: record.publicKey.answerTopic,
             tag: Method.sessionAuthenticate.responseTag(answer),
             ttl: Method.sessionAuthenticate.responseTTL(answer),
             prompt: false
         )
+        let carrier = LinkEnvelope(topic: record.publicKey.answerTopic, envelope: envelope)
+        let universal = record.isByLink == true ? link(to: record.requester) : nil
+        if let link = universal.flatMap(carrier.link) {
+            act(.open(link, instead: number))
+        } else {
+            act(.publish(number))
+        }
         book.removeAuthRequest(record.name)
         book.removeProposal(record.name)  // The same dapp's fallback.
     }

@@ -228,12 +228,13 @@ extension SignEngine {
         if let known = book.received[SentRecord.name(session.topic, request.id)] {
             // Sealed anew by a peer that got no answer. Asking the user twice could pay twice.
             if let message = known.answer {
-                publish(
+                deliver(
                     message,
                     on: session.topic,
                     tag: Method.sessionRequest.responseTag(.success),
                     ttl: Method.sessionRequest.responseTTL(.success),
-                    prompt: false
+                    prompt: false,
+                    method: .sessionRequest
                 )
             }
             return

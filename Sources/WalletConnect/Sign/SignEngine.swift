@@ -68,6 +68,11 @@ struct SignEngine: Sendable {
 
     /// Puts a message into the outbox, where it stays until the relay has it or it is too old.
     mutating func publish(_ message: String, on topic: Topic, tag: Int, ttl: Int, prompt: Bool) {
+        act(.publish(keep(message, on: topic, tag: tag, ttl: ttl, prompt: prompt)))
+    }
+
+    /// Puts a message into the outbox and returns its number there.
+    mutating func keep(_ message: String, on topic: Topic, tag: Int, ttl: Int, prompt: Bool) -> UInt64 {
         lastOutbox += 1
         book.put(
             OutboxRecord(
@@ -82,7 +87,7 @@ struct SignEngine: Sendable {
         )
         // Relays may send us our own. What was seen is kept with what the topic belongs to.
         if place(of: topic) != nil { book.see(sha256Hexadecimal(message), on: topic, at: now) }
-        act(.publish(lastOutbox))
+        return lastOutbox
     }
 
     mutating func send(
@@ -95,12 +100,13 @@ struct SignEngine: Sendable {
     ) -> RPCID {
         let id = id ?? nextID()
         let text = RPCMessage.request(RPCRequest(id: id, method: method.rawValue, params: params)).text
-        publish(
+        deliver(
             seal(text, with: key),
             on: topic,
             tag: method.requestTag,
             ttl: ttl ?? method.requestTTL,
-            prompt: method.prompts
+            prompt: method.prompts,
+            method: method
         )
         return id
     }
@@ -116,12 +122,13 @@ struct SignEngine: Sendable {
         as answer: Method.Answer = .success
     ) -> String {
         let message = seal(RPCMessage.response(RPCResponse(id: id, result: result)).text, with: key)
-        publish(
+        deliver(
             message,
             on: topic,
             tag: method?.responseTag(answer) ?? Method.unknownTag,
             ttl: method?.responseTTL(answer) ?? Method.unknownTTL,
-            prompt: false
+            prompt: false,
+            method: method
         )
         return message
     }

@@ -30,4 +30,8 @@ enum RelayOperation: Sendable, Equatable {
     /// By its number in the outbox.
     case publish(UInt64)
     case unsubscribe(Topic)
+    /// Opens a link with an app of the same phone; where none takes it, `instead` in the outbox goes to the relay.
+    case open(String, instead: UInt64?)
+
+    var isLink: Bool { if case .open = self { true } else { false } }
 }
