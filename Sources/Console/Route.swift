@@ -13,6 +13,7 @@ enum Route: Sendable, Equatable {
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
     case customers, saveCustomers
+    case tokens, makeToken, revokeToken(String)
     case connect, saveConnect, turnCode(ChargeID)
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
@@ -32,6 +33,8 @@ enum Route: Sendable, Equatable {
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
+        case ("tokens", 1): self = try Self.only(method, ["GET": .tokens, "POST": .makeToken])
+        case ("tokens", 2): self = try Self.only(method, ["DELETE": .revokeToken(parts[1])])
         case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
         case ("connect", 1): self = try Self.only(method, ["GET": .connect, "PUT": .saveConnect])
         case ("days", 1): self = try Self.only(method, ["GET": .days])
@@ -63,7 +66,7 @@ enum Route: Sendable, Equatable {
         case .session, .claim, .signIn, .startReset, .finishReset: []  // Open; each looks after itself.
         case .signOut: Set(Role.allCases)
         case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect: [.owner]
-        case .customers, .saveCustomers: [.owner]
+        case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode: [.owner, .manager, .cashier]
@@ -81,9 +84,9 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .customers:
+            .connect, .customers, .tokens:
             false
-        case .saveCustomers: true
+        case .saveCustomers, .makeToken, .revokeToken: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
