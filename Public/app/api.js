@@ -114,6 +114,14 @@ export async function phones() { return await request("GET", "/taps"); }
 
 export async function savePhones(body) { return await change("PUT", "/taps", { body }); }
 
+/** Which programs may ask the terminal something: `{ tokens }`. */
+export async function tokens() { return await request("GET", "/tokens"); }
+
+/** Makes a token: `{ token, id }`. Its text is never said again. */
+export async function makeToken(body) { return await change("POST", "/tokens", { body }); }
+
+export async function revokeToken(id) { return await change("DELETE", `/tokens/${encodeURIComponent(id)}`); }
+
 /** What is set about customers' own pages. */
 export async function customers() { return await request("GET", "/customers"); }
 

@@ -55,6 +55,11 @@ extension Console {
             return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
                 try await desk.markSeen(id, by: Self.staff)
             }
+        case .tokens: return await tokenList()
+        case .makeToken: return try await makeToken(request)
+        case .revokeToken(let id):
+            try requireEmptyForm(request)
+            return try await revokeToken(id, request)
         case .customers: return await customersResponse()
         case .saveCustomers: return try await saveCustomers(request)
         case .taps: return try await tapsResponse()

@@ -15,6 +15,9 @@ public struct Console: Sendable {
     /// Nil on a terminal without Tap.
     let taps: TapDesk?
     let customers: CustomerDesk
+    let tokens: TokenDesk
+    /// When this run began.
+    let startedAt: WallTime
     /// Nil on a terminal without the Connect rail.
     let wallets: ConnectDesk?
     let clock: TerminalClock
@@ -161,6 +164,8 @@ public struct Console: Sendable {
             hashRounds: hashRounds
         )
         self.address = address
+        tokens = TokenDesk(journal: journal, clock: clock)
+        startedAt = clock.wallTime()
         customers = CustomerDesk(
             journal: journal,
             desk: desk,
@@ -173,6 +178,7 @@ public struct Console: Sendable {
         securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
         try await entrance.load()
         try await customers.load()
+        try await tokens.load()
         holder.set(self)
     }
 
@@ -198,6 +204,7 @@ public struct Console: Sendable {
         if request.path == SecurityContact.path, request.method == "GET", let securityContact {
             return .now(securityContact.response(at: clock.wallTime()))
         }
+        if request.path == Self.metricsPath { return .later { Self.noStore(await metricsResponse(request)) } }
         if request.path.hasPrefix(CustomerPage.path) {
             let customers = customers
             return .later { await customers.answer(request) }

@@ -13,6 +13,7 @@ enum Route: Sendable, Equatable {
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
     case customers, saveCustomers
+    case tokens, makeToken, revokeToken(String)
     case connect, saveConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
 
@@ -33,6 +34,8 @@ enum Route: Sendable, Equatable {
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
+        case ("tokens", 1): self = try Self.only(method, ["GET": .tokens, "POST": .makeToken])
+        case ("tokens", 2): self = try Self.only(method, ["DELETE": .revokeToken(parts[1])])
         case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
         case ("connect", 1): self = try Self.only(method, ["GET": .connect, "PUT": .saveConnect])
         case ("taps", 2) where parts[1] == "calibration":
@@ -70,7 +73,7 @@ enum Route: Sendable, Equatable {
         case .signOut: Set(Role.allCases)
         case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect: [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
-        case .customers, .saveCustomers: [.owner]
+        case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode: [.owner, .manager, .cashier]
@@ -88,9 +91,9 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .calibration, .customers:
+            .connect, .calibration, .customers, .tokens:
             false
-        case .saveCustomers: true
+        case .saveCustomers, .makeToken, .revokeToken: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,

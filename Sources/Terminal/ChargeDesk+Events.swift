@@ -27,6 +27,7 @@ extension ChargeDesk {
             throw error
         }
         trouble = nil
+        meter.note(event, charge, next, at: clock.elapsed())
         // One that had ended and was forgotten comes back only where something of it is open again.
         if charges[id] != nil || next.attempts.contains(where: \.isOpen) {
             charges[id] = next
@@ -71,6 +72,7 @@ extension ChargeDesk {
     func note(_ error: JournalError) {
         logger.critical("the journal does not take what happened", metadata: ["error": "\(error)"])
         trouble = error.reason
+        meter.noteJournalFault()
         publish()
     }
 
@@ -91,6 +93,7 @@ extension ChargeDesk {
         updated[id] = nil
         deadlines[id] = nil
         readableOnScreen[id] = nil
+        meter.forget(id)
         turned.remove(id)
         end(JobKey(charge: id, attempt: nil))
     }

@@ -31,6 +31,8 @@ public actor ChargeDesk {
     var invitation: ClaimInvitation?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
+    /// What happened since the start, for ``measures``.
+    var meter = ChargeMeter()
     /// Nil while customers have no page of their own.
     var pages: CustomerPages?
     var trouble: Reason?
@@ -116,6 +118,7 @@ public actor ChargeDesk {
         charges[terms.id] = Charge(terms: terms)
         updated[terms.id] = now
         deadlines[terms.id] = clock.elapsed() + .seconds(terms.timeLimitSeconds)
+        meter.open(terms.id, at: clock.elapsed())
         if let shown, charges[shown]?.attempts.contains(where: \.isOpen) != true { forget(shown) }
         shown = terms.id
         logger.info(
@@ -208,6 +211,7 @@ public actor ChargeDesk {
     public func screenShows(_ id: ChargeID, isReadable: Bool) {
         guard charges[id] != nil, readableOnScreen[id] != isReadable else { return }
         readableOnScreen[id] = isReadable
+        if let charge = charges[id] { meter.show(charge, isReadable: isReadable, at: clock.elapsed()) }
         logger.log(
             level: isReadable ? .debug : .error,
             isReadable ? "the QR code is on the screen and can be read" : "the screen's QR code cannot be read",

@@ -1,0 +1,82 @@
+// Tokens: which programs may ask this terminal something. Each is shown once, when it is made.
+
+import * as api from "../api.js";
+import { momentText } from "../charge-words.js";
+import { h, refill } from "../dom.js";
+import { busyButton, notice, showFieldErrors, textField, toast } from "../form.js";
+import { icon } from "../icons.js";
+import { t } from "../strings.js";
+
+/** The page. */
+export function tokensView() {
+  const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
+  const element = h(
+    "section", { class: "page settings", "aria-labelledby": "tokens-title" },
+    h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("settings.title")),
+    h("h1", { id: "tokens-title", tabindex: "-1" }, t("tokens.title")),
+    h("p", { class: "lead" }, t("tokens.lead")),
+    place,
+  );
+
+  const list = h("div", { class: "settings-form token-list" });
+  const fresh = h("div", { class: "tested", role: "status" });
+
+  function show(tokens) {
+    refill(list, tokens.length === 0 ? h("p", { class: "quiet" }, t("tokens.none")) : tokens.map((token) => h(
+      "fieldset", { class: "card" }, h("legend", {}, token.name),
+      h("p", { class: "quiet" }, t("tokens.made", { time: momentText(token.createdAt) })),
+      h("p", { class: "quiet" }, token.usedAt ? t("tokens.used", { time: momentText(token.usedAt) }) : t("tokens.unused")),
+      h("button", { class: "button", type: "button", on: { click: () => revoke(token) } }, t("tokens.revoke"), h("span", { class: "heard" }, ` ${token.name}`)),
+    )));
+  }
+
+  async function revoke(token) {
+    try {
+      show((await api.revokeToken(token.id)).tokens);
+      refill(fresh);
+      toast(t("tokens.revoked", { name: token.name }));
+    } catch (error) {
+      if (error.status !== 401) toast(error.message, { isBad: true });
+    }
+  }
+
+  async function load() {
+    try {
+      const { tokens } = await api.tokens();
+      const name = textField("name", { label: t("tokens.name"), help: t("tokens.nameHelp") });
+      const make = busyButton({ label: t("tokens.make"), busyLabel: t("tokens.making") });
+      const trouble = h("div", { class: "trouble", role: "alert" });
+      const form = h(
+        "form", { class: "settings-form", novalidate: true, on: {
+          submit: (event) => { event.preventDefault(); make.during(submit); },
+          input: () => { name.setError(null); refill(trouble); },
+        } },
+        h("fieldset", { class: "card" }, h("legend", {}, t("tokens.new")), name.element),
+        h("div", { class: "settings-end" }, trouble, make.element),
+      );
+      async function submit() {
+        refill(trouble);
+        try {
+          const made = await api.makeToken({ name: name.value, scope: "metrics" });
+          refill(fresh, notice("good", t("tokens.once"), t("tokens.onceHelp")), h("output", { class: "token-text", translate: "no" }, made.token));
+          name.value = "";
+          show((await api.tokens()).tokens);
+          fresh.scrollIntoView({ block: "center" });
+        } catch (error) {
+          if (error.status === 401) return;
+          const count = error instanceof api.Refused ? showFieldErrors([name], error) : 0;
+          if (count === 0) refill(trouble, notice("bad", error.message, error.action));
+        }
+      }
+      refill(place, form, fresh, h("h2", {}, t("tokens.list")), list);
+      show(tokens);
+    } catch (error) {
+      refill(
+        place, notice("bad", t("settings.loadFailed"), error.message),
+        h("button", { class: "button", type: "button", on: { click: load } }, t("trouble.retry")),
+      );
+    }
+  }
+  load();
+  return { element, update() {}, end() {} };
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Payments
+import Terminal
+import WebServer
+
+/// What a monitoring system may read, and what the owner may see and change about who reads it.
+extension Console {
+    static let metricsPath = "/metrics"
+
+    /// The metrics, for who shows a token of that scope. A session does not count: a browser has no business there.
+    func metricsResponse(_ request: WebRequest) async -> WebResponse {
+        guard request.method == "GET" else {
+            var problem = Problem(405, "method_not_allowed", "Metrics can only be read.", "Use GET.")
+            problem.allowed = ["GET", "HEAD"]
+            return problem.response
+        }
+        let fields = request.headers("Authorization")
+        let token =
+            fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
+        switch await tokens.check(token, for: .metrics, from: request.peerAddress) {
+        case .granted:
+            let text = MetricsText(await desk.measures, process: ProcessMeasures(), startedAt: startedAt).text
+            return .file(Array(text.utf8), contentType: MetricsText.contentType)
+        case .tooOften(let wait):
+            var problem = Problem(
+                429,
+                "too_many_tries",
+                "Too many tries without a token.",
+                "Wait, then use a token of this terminal."
+            )
+            problem.retryAfter = wait
+            return problem.response
+        case .refused:
+            await entrance.audit("metrics", "refused", "", by: .stranger, from: request.peerAddress)
+            var response = Problem(
+                401,
+                "token_needed",
+                "Metrics need a token of this terminal.",
+                "Send it as Authorization: Bearer …; the owner makes one in the settings."
+            ).response
+            response.headers.add("WWW-Authenticate", "Bearer realm=\"metrics\"")
+            return response
+        }
+    }
+
+    // MARK: - Tokens
+
+    func tokenList() async -> WebResponse {
+        .json(JSON.object(["tokens": .array(await tokens.list.map(Self.token))]).text)
+    }
+
+    private static func token(_ token: AccessToken) -> JSON {
+        .object([
+            "id": .string(token.id), "name": .string(token.name), "scope": .string(token.scope.rawValue),
+            "createdAt": .time(WallTime(millisecondsSince1970: token.createdAt)),
+            "usedAt": token.usedAt.map { .time(WallTime(millisecondsSince1970: $0)) } ?? .null,
+        ])
+    }
+
+    func makeToken(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let name = form.text("name", limit: 40)
+        let scope = form.text("scope", limit: 20)
+        try form.finish()
+        guard let scope = TokenScope(rawValue: scope) else {
+            throw .field(
+                "scope",
+                Payments.Reason(code: "scope_unknown", message: "There is no such scope.", action: "Use metrics.")
+            )
+        }
+        let (made, text) = try await tokens.make(name, scope, by: Self.staff)
+        await entrance.audit(
+            "token.make",
+            "ok",
+            "\(made.id) \(scope.rawValue)",
+            by: Self.staff,
+            from: request.peerAddress
+        )
+        return .json(JSON.object(["token": .string(text), "id": .string(made.id)]).text, status: 201)
+    }
+
+    func revokeToken(_ id: String, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        try await tokens.revoke(id, by: Self.staff)
+        await entrance.audit("token.revoke", "ok", id, by: Self.staff, from: request.peerAddress)
+        return await tokenList()
+    }
+}
