@@ -13,17 +13,24 @@ enum Base64 {
     static func urlSafe(_ bytes: [UInt8]) -> String { encode(bytes, url, padding: false) }
 
     private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], padding: Bool) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var word: UInt32 = 0
-            for byte in group { word = word << 8 | UInt32(byte) }
-            word <<= UInt32(8 * (3 - group.count))
-            for index in 0...group.count { text.append(alphabet[Int(word >> UInt32(18 - 6 * index) & 63)]) }
-            if padding { text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - group.count)) }
+        let rest = bytes.count % 3
+        let whole = bytes.count - rest
+        var text = [UInt8](repeating: UInt8(ascii: "="), count: (bytes.count + 2) / 3 * 4)
+        var end = 0
+        for start in stride(from: 0, to: whole, by: 3) {
+            let word = UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2])
+            text[end] = alphabet[Int(word >> 18)]
+            text[end + 1] = alphabet[Int(word >> 12 & 63)]
+            text[end + 2] = alphabet[Int(word >> 6 & 63)]
+            text[end + 3] = alphabet[Int(word & 63)]
+            end += 4
         }
-        return String(decoding: text, as: UTF8.self)
+        if rest > 0 {
+            let word = UInt32(bytes[whole]) << 16 | (rest == 2 ? UInt32(bytes[whole + 1]) << 8 : 0)
+            for index in 0...rest { text[end + index] = alphabet[Int(word >> UInt32(18 - 6 * index) & 63)] }
+            end += rest + 1
+        }
+        return String(decoding: padding ? text[...] : text[..<end], as: UTF8.self)
     }
 
     /// Reads either alphabet, with padding or without; nil for any other character or an impossible length.
@@ -37,30 +44,28 @@ enum Base64 {
             padding += 1
         }
         guard digits.count % 4 != 1, padding == 0 || (digits.count + padding).isMultiple(of: 4) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count * 3 / 4)
-        var word: UInt32 = 0
-        var bits: UInt32 = 0
+        let values = Self.values
+        var bytes = [UInt8](repeating: 0, count: digits.count * 3 / 4)
+        var (word, bits, end): (UInt32, UInt32, Int) = (0, 0, 0)
         for digit in digits {
-            guard let value = value(of: digit) else { return nil }
-            word = word << 6 | value
+            let value = values[Int(digit)]
+            guard value < 64 else { return nil }
+            word = word << 6 | UInt32(value)
             bits += 6
             if bits >= 8 {
                 bits -= 8
-                bytes.append(UInt8(truncatingIfNeeded: word >> bits))
+                bytes[end] = UInt8(truncatingIfNeeded: word >> bits)
+                end += 1
             }
         }
         return bytes
     }
 
-    private static func value(of digit: UInt8) -> UInt32? {
-        switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
-        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
-        default: nil
-        }
-    }
+    /// What each byte stands for in either alphabet; 255 for those that are in neither.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 255, count: 256)
+        for (value, digit) in standard.enumerated() { values[Int(digit)] = UInt8(value) }
+        for (value, digit) in url.enumerated() { values[Int(digit)] = UInt8(value) }
+        return values
+    }()
 }
