@@ -1,7 +1,7 @@
 # A whole shop in the guest: gateway, terminal on the framebuffer, its owner, and customers. Sourced by lib.sh.
 #
 #   gateway_up [OPTIONS…]       the sandbox gateway; sets gateway_url
-#   terminal_up [YAML]          `till run` with more lines of configuration; sets terminal_url
+#   terminal_up [YAML]          `till run` with more lines of configuration; sets terminal_url; draws on screen_sink
 #   owner_claims                claims it with the code on the screen
 #   owner_sets_up [JSON]        sets the shop up; JSON is laid over the usual settings
 #   api METHOD PATH [JSON]      the web page's own API, with the owner's session
@@ -38,7 +38,7 @@ web:
   names: [localhost, 127.0.0.1]
   pages: $rig/Public
 screen:
-  sink: framebuffer
+  sink: ${screen_sink:-framebuffer}
 gateway:
   allowLoopbackHTTP: true
 log:
