@@ -239,9 +239,11 @@ struct Shift: Sendable {
     }
 
     /// Lets time pass until something is so. Fails where it is not after that much of the clock.
+    /// - Parameter step: How far the clock goes at once: long ones where nothing but a long pause is waited for.
     func until(
         _ what: String,
         within limit: Duration = .seconds(200),
+        by step: Duration = .milliseconds(5),
         _ isSo: @Sendable () async throws -> Bool
     ) async throws {
         let end = stall.clock.now + limit
@@ -250,7 +252,7 @@ struct Shift: Sendable {
             for _ in 0..<20 { await Task.yield() }
             // The disk and other threads take real time; the clock stands still meanwhile.
             try await Task.sleep(for: .microseconds(500))
-            stall.clock.advance(by: .milliseconds(5))
+            stall.clock.advance(by: step)
         }
         throw TooLong(description: "not within \(limit): \(what)")
     }
@@ -273,9 +275,10 @@ struct Shift: Sendable {
         _ id: ChargeID,
         is state: Charge.State,
         within limit: Duration = .seconds(200),
+        by step: Duration = .milliseconds(5),
         _ holds: @Sendable () -> Bool = { true }
     ) async throws {
-        try await until("the charge is \(state)", within: limit) {
+        try await until("the charge is \(state)", within: limit, by: step) {
             guard holds() else { throw TooLong(description: "something else was so before the charge was \(state)") }
             return try await self.state(id) == state
         }

@@ -8,6 +8,9 @@ import Testing
 
 /// Telling the acquirer of what was taken offline: one payment that does not go holds back no other.
 struct UploadTests {
+    /// The terminal's pauses between two uploads grow to ten minutes.
+    private static let step = Duration.milliseconds(100)
+
     private func stall() throws -> Stall { try Stall { $0.offline.isAllowed = true } }
 
     /// Charges that were paid with a voucher while nobody had network; the network is still away.
@@ -37,10 +40,10 @@ struct UploadTests {
                 $0.undecided = [first, second]
                 $0.reachesTerminal = true
             }
-            try await shift.until(charges[2], is: .succeeded, within: .seconds(100))
+            try await shift.until(charges[2], is: .succeeded, within: .seconds(700), by: Self.step)
             #expect(try await shift.snapshot(charges[0]).isPromised)
             await stall.bank.change { $0.undecided = [] }
-            for id in charges { try await shift.until(id, is: .succeeded, within: .seconds(700)) }
+            for id in charges { try await shift.until(id, is: .succeeded, within: .seconds(700), by: Self.step) }
         }
         #expect(await stall.bank.executions == 3)
     }
@@ -55,7 +58,7 @@ struct UploadTests {
                 $0.reachesTerminal = true
             }
             for id in [charges[0], charges[2], charges[3]] {
-                try await shift.until(id, is: .succeeded, within: .seconds(100))
+                try await shift.until(id, is: .succeeded, within: .seconds(700), by: Self.step)
             }
             // A "no" to an upload is no word about a payment.
             #expect(try await shift.snapshot(charges[1]).isPromised)
@@ -64,7 +67,7 @@ struct UploadTests {
             #expect(notice.code == "offline_refused")
             #expect(notice.message.contains("\(second)"))
             await stall.bank.change { $0.indigestible = [] }
-            try await shift.until(charges[1], is: .succeeded, within: .seconds(1300))
+            try await shift.until(charges[1], is: .succeeded, within: .seconds(1300), by: Self.step)
             try await shift.until("nothing is said any more") { await shift.station.status.notices.isEmpty }
         }
         #expect(await stall.bank.executions == 4)
@@ -79,7 +82,7 @@ struct UploadTests {
                 $0.stunning = [first]
                 $0.reachesTerminal = true
             }
-            for id in charges.dropFirst() { try await shift.until(id, is: .succeeded, within: .seconds(300)) }
+            for id in charges.dropFirst() { try await shift.until(id, is: .succeeded, within: .seconds(700), by: Self.step) }
             #expect(try await shift.snapshot(charges[0]).isPromised)
         }
     }
@@ -92,7 +95,7 @@ struct UploadTests {
             let first = try await shift.payment(charges[0])
             fuse.unreadable.withLock { _ = $0.insert("\(first)") }
             await stall.bank.change { $0.reachesTerminal = true }
-            try await shift.until(charges[1], is: .succeeded, within: .seconds(100))
+            try await shift.until(charges[1], is: .succeeded, within: .seconds(700), by: Self.step)
             try await shift.until("only that one waits") { await shift.station.status.waiting == 1 }
             #expect(await shift.station.status.notices.map(\.code) == ["offline_unreadable"])
             // What the terminal risks already is not known any more.
@@ -111,7 +114,7 @@ struct UploadTests {
             try await stall.open { shift in
                 let charges = try await promises(1, stall, shift)
                 await stall.bank.change { $0.reachesTerminal = true }
-                try await shift.until(charges[0], is: .succeeded, within: .seconds(100))
+                try await shift.until(charges[0], is: .succeeded, within: .seconds(700), by: Self.step)
                 #expect(try await shift.journal.tapVouchers().count == 1)
             }
             // The voucher has ended, but a clock may be wrong by days.
