@@ -145,7 +145,8 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CClock", "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay", "WebSocket",
+                "CClock", "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
+                "WebSocket",
                 "Journal", "Net", "WebServer", "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",

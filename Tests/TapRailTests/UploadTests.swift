@@ -82,7 +82,9 @@ struct UploadTests {
                 $0.stunning = [first]
                 $0.reachesTerminal = true
             }
-            for id in charges.dropFirst() { try await shift.until(id, is: .succeeded, within: .seconds(700), by: Self.step) }
+            for id in charges.dropFirst() {
+                try await shift.until(id, is: .succeeded, within: .seconds(700), by: Self.step)
+            }
             #expect(try await shift.snapshot(charges[0]).isPromised)
         }
     }

@@ -375,7 +375,8 @@ actor ConnectSale {
             return true
         }
         let results = open.results + [result]
-        guard results.count == open.order.calls.count else { return true }  // Its session is gone: nothing more can be asked.
+        // Its session is gone: nothing more can be asked.
+        guard results.count == open.order.calls.count else { return true }
         do throws(StorageFailure) { try await keep(.signed(open.order, results: results)) } catch { return false }
         logger.notice("a late signature is used", metadata: ["charge": "\(attempt.terms.id)"])
         await station.end(pairing, of: attempt.terms.id, .userDisconnected)
