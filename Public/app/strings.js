@@ -265,6 +265,8 @@ const english = {
     making: "Making it…",
     once: "This is the token. Copy it now.",
     onceHelp: "The terminal keeps only its fingerprint and cannot show it again.",
+    unreadable: "The tokens cannot be read. None of them is accepted.",
+    unreadableHelp: "Another version of the program wrote them. Update the terminal, or restore a backup.",
     list: "Tokens in use",
     none: "There are no tokens.",
     made: "Made {time}",

@@ -46,7 +46,11 @@ extension Console {
     // MARK: - Tokens
 
     func tokenList() async -> WebResponse {
-        .json(JSON.object(["tokens": .array(await tokens.list.map(Self.token))]).text)
+        .json(
+            JSON.object([
+                "tokens": .array(await tokens.list.map(Self.token)), "readable": .bool(await tokens.isReadable),
+            ]).text
+        )
     }
 
     private static func token(_ token: AccessToken) -> JSON {

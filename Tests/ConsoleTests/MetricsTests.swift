@@ -98,6 +98,28 @@ struct MetricsTests {
         }
     }
 
+    /// Written by a later version, whose scopes this one does not know.
+    @Test func tokensThatCannotBeReadKeepProgramsOutAndNobodyElse() async throws {
+        try await withConsole { page in
+            let later = Array(#"[{"id":"a","name":"b","scope":"till","digest":[],"createdAt":1}]"#.utf8)
+            _ = try await page.journal.setDocument(
+                "tokens",
+                later,
+                expecting: .any,
+                by: .terminal,
+                at: page.clock.wallTime
+            )
+            let desk = TokenDesk(journal: page.journal, clock: page.clock.terminalClock)
+            try await desk.load()
+            #expect(await !desk.isReadable)
+            #expect(await desk.check("till_till_x", for: .metrics, from: "10.0.0.1") == .refused)
+            await #expect { _ = try await desk.make("x", .metrics, by: .terminal) } throws: {
+                ($0 as? Problem)?.reason.code == "tokens_unreadable"
+            }
+            #expect(try await page.journal.document("tokens")?.bytes == later)
+        }
+    }
+
     @Test func tokensAreTheOwnersAndFewAndNamed() async throws {
         for (method, path) in [("GET", "tokens"), ("POST", "tokens"), ("DELETE", "tokens/x")] {
             let route = try Route(method, "/api/v1/\(path)", query: [:])

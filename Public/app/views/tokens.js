@@ -42,7 +42,7 @@ export function tokensView() {
 
   async function load() {
     try {
-      const { tokens } = await api.tokens();
+      const { tokens, readable } = await api.tokens();
       const name = textField("name", { label: t("tokens.name"), help: t("tokens.nameHelp") });
       const make = busyButton({ label: t("tokens.make"), busyLabel: t("tokens.making") });
       const trouble = h("div", { class: "trouble", role: "alert" });
@@ -68,6 +68,7 @@ export function tokensView() {
           if (count === 0) refill(trouble, notice("bad", error.message, error.action));
         }
       }
+      if (!readable) return refill(place, notice("bad", t("tokens.unreadable"), t("tokens.unreadableHelp")));
       refill(place, form, fresh, h("h2", {}, t("tokens.list")), list);
       show(tokens);
     } catch (error) {

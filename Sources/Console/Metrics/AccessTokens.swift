@@ -38,14 +38,28 @@ actor TokenDesk {
 
     init(journal: any Keeping, clock: TerminalClock) { (self.journal, self.clock) = (journal, clock) }
 
-    /// Reads what was made earlier.
-    /// - Throws: ``JournalError``. What cannot be read is not taken for "no tokens": that would let nobody see why.
+    /// False where another version of the program wrote what is kept: then no token is good, and none is made or revoked, so
+    /// that what is kept stays as it is.
+    private(set) var isReadable = true
+
+    /// Reads what was made earlier. Payments do not wait for tokens: what cannot be read only keeps programs out.
     func load() async throws(JournalError) {
         guard let stored = try await journal.document(Self.document) else { return }
         do { tokens = try JSONDecoder().decode([AccessToken].self, from: Data(stored.bytes)) } catch {
-            throw .corrupt(detail: "the tokens cannot be read")
+            isReadable = false
         }
         version = stored.version
+    }
+
+    private func checkReadable() throws(Problem) {
+        guard isReadable else {
+            throw Problem(
+                503,
+                "tokens_unreadable",
+                "The tokens were written by another version of the program and cannot be read. None of them is accepted.",
+                "Update the terminal, or restore a backup."
+            )
+        }
     }
 
     /// Oldest first.
@@ -55,6 +69,7 @@ actor TokenDesk {
     func make(_ name: String, _ scope: TokenScope, by actor: Payments.Actor) async throws(Problem) -> (
         AccessToken, text: String
     ) {
+        try checkReadable()
         let name = name.trimmingCharacters(in: .whitespaces)
         guard (1...40).contains(name.count) else {
             throw .field(
@@ -88,6 +103,7 @@ actor TokenDesk {
 
     /// Makes a token void at once.
     func revoke(_ id: String, by actor: Payments.Actor) async throws(Problem) {
+        try checkReadable()
         guard tokens.contains(where: { $0.id == id }) else {
             throw Problem(404, "token_not_found", "There is no such token.", "Look at the list again.")
         }
