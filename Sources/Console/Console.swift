@@ -171,7 +171,8 @@ public struct Console: Sendable {
             desk: desk,
             supplied: configuration.wallets,
             ownAddress: address,
-            isOurs: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) },
+            // By its names alone: whoever may write an address here could lead customers to any other machine by its number.
+            isOurs: { Self.isAllowed($0, names: names, isEverywhere: false) },
             clock: clock,
             logger: logger
         )
@@ -179,6 +180,9 @@ public struct Console: Sendable {
         try await entrance.load()
         try await customers.load()
         try await tokens.load()
+        if await !tokens.isReadable {
+            logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
+        }
         holder.set(self)
     }
 
@@ -249,7 +253,9 @@ public struct Console: Sendable {
 
     /// The way to HTTPS for pages; nothing for programs, which would send their secrets first and follow later.
     static func redirect(_ request: WebRequest, to port: UInt16) -> WebAnswer {
-        guard request.method == "GET", !request.path.hasPrefix("/api"), let host = request.header("Host") else {
+        guard request.method == "GET", !request.path.hasPrefix("/api"), request.path != metricsPath,
+            let host = request.header("Host")
+        else {
             return .now(
                 Problem(403, "https_needed", "This terminal speaks over HTTPS only.", "Use its https:// address.")
                     .response

@@ -164,8 +164,10 @@ struct RouteTests {
         let page = try #require(WebRequest(target: "/", headers: ["Host": "till.local:8080"], isSecure: false))
         guard case .now(let answer) = Console.redirect(page, to: 8443) else { throw Problem.notFound }
         #expect(answer.status == 308 && answer.headers["Location"] == "https://till.local:8443/")
-        let call = try #require(WebRequest(target: "/api/v1/session", headers: ["Host": "till.local"], isSecure: false))
-        guard case .now(let refusal) = Console.redirect(call, to: 8443) else { throw Problem.notFound }
-        #expect(refusal.status == 403 && refusal.headers["Location"] == nil)
+        for target in ["/api/v1/session", "/metrics"] {
+            let call = try #require(WebRequest(target: target, headers: ["Host": "till.local"], isSecure: false))
+            guard case .now(let refusal) = Console.redirect(call, to: 8443) else { throw Problem.notFound }
+            #expect(refusal.status == 403 && refusal.headers["Location"] == nil)
+        }
     }
 }

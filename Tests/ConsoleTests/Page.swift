@@ -123,6 +123,7 @@ private struct NoNetwork: HTTPTransport {
 
 /// Runs a console whose documents are kept in `storage`, which gets the journal; `withTap` on a terminal that has Tap.
 func withConsole(
+    address: String = "127.0.0.1",
     keepingIn storage: (Journal) -> any Keeping = { $0 },
     securityContact: String? = nil,
     withTap: Bool = false,
@@ -150,7 +151,7 @@ func withConsole(
     }
     let connect = try await unreachableWallets(journal, desk, clock, logger)
     let configuration = Console.Configuration(
-        address: "127.0.0.1",
+        address: address,
         port: 0,
         names: ["till.local"],
         pages: folder.path,
