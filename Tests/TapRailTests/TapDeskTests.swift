@@ -68,10 +68,19 @@ struct SandboxPhoneAcquirer: PhoneAcquirer {
 /// Tap from its settings on, with the sandbox's acquirer: enrolment, certificate, a paid charge, a refund.
 struct TapDeskTests {
     final class Network: Sendable {
-        private let state = Mutex(true)
+        private let state = Mutex((isUp: true, asked: 0))
         var isUp: Bool {
-            get { state.withLock { $0 } }
-            set { state.withLock { $0 = newValue } }
+            get { state.withLock { $0.isUp } }
+            set { state.withLock { $0.isUp = newValue } }
+        }
+        /// How often somebody wanted to send something.
+        var asked: Int { state.withLock { $0.asked } }
+
+        func carries() -> Bool {
+            state.withLock { state in
+                state.asked += 1
+                return state.isUp
+            }
         }
     }
 
@@ -117,7 +126,7 @@ struct TapDeskTests {
             isClockSet: { false }
         )
         let network = parts.network
-        let transport = InProcessAcquirer(parts.acquirer) { network.isUp }
+        let transport = InProcessAcquirer(parts.acquirer) { network.carries() }
         let taps = TapDesk(
             journal: journal,
             desk: desk,
@@ -204,6 +213,28 @@ struct TapDeskTests {
             try await shift.until("the charge does not wait for Tap") { try await shift.state(id).isFinal }
             parts.network.isUp = true
             try await shift.until("the light comes back") { await shift.station.status.light == .ready }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    func aSilentAcquirerIsAskedNowAndThenAndNotWithoutAPause(isEnabled: Bool) async throws {
+        let parts = try parts()
+        parts.network.isUp = false
+        try await open(parts) { shift, taps in
+            var form = Self.form
+            form.isEnabled = isEnabled
+            _ = try await taps.save(form, replacing: 0, by: .staff(name: "test"))
+            func passes(_ duration: Duration) async throws {
+                let end = parts.stall.clock.now + duration
+                try await shift.until("time has passed", within: .seconds(9000), by: .seconds(1)) {
+                    parts.stall.clock.now >= end
+                }
+            }
+            // Beyond the first pauses, and where nothing is tried beyond the long one.
+            try await passes(.seconds(3700))
+            let before = parts.network.asked
+            try await passes(.seconds(600))
+            #expect(parts.network.asked - before <= (isEnabled ? 40 : 0))
         }
     }
 

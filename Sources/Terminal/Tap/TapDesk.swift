@@ -269,10 +269,11 @@ public actor TapDesk {
 
     /// Renews the certificate in time, and tries again while there is none. Runs until cancelled.
     public func run() async {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        wake = continuation
         var pause = Duration.seconds(5)
         while !Task.isCancelled {
+            // A new one for each wait: a stream whose reader was cancelled has ended, and would wake at once for ever.
+            let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            wake = continuation
             let isDone = await renew()
             pause = isDone ? .seconds(3600) : min(pause * 2, .seconds(60))
             let wait = isDone ? .seconds(3600) : pause
@@ -295,11 +296,9 @@ public actor TapDesk {
             kept.madeAt.duration(to: now) < Self.renewAfter
         {
             // Also says whether the acquirer is there.
-            guard let trusted = await acquirer.keys(issuer: kept.certificate.payload.issuer) else {
-                await station.note(online: false)
-                return false
-            }
-            await station.note(online: true)
+            let word = await acquirer.keys(issuer: kept.certificate.payload.issuer)
+            await station.note(word)
+            guard case .keys(let trusted) = word else { return false }
             if trusted != kept.trusted { await keep(kept.certificate, trusted, at: kept.acquirerURL) }
             await putIntoForce()
             return true
