@@ -18,6 +18,8 @@ actor Bank {
     private(set) var passes = 0
     var mood = Mood.pays
     var reachesTerminal = true
+    /// It is there, and says no to this terminal.
+    var shutsOut = false
     var reachesPhones = true
     /// Executions that happen and whose answer is lost.
     var lostAnswers = 0
@@ -157,7 +159,10 @@ extension Bank: TapAcquirer {
         return .answers(answers)
     }
 
-    func keys(issuer: String) -> GatewayKeys? { reachesTerminal ? trusted : nil }
+    func keys(issuer: String) -> TapKeysWord {
+        guard reachesTerminal else { return .silent }
+        return shutsOut ? .refused : .keys(trusted)
+    }
 
     func certificate(for keys: TapTerminalKeys) -> TapCertificateAnswer {
         guard reachesTerminal else { return .noAnswer(reason: "no network") }

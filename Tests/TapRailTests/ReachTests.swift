@@ -39,6 +39,22 @@ struct ReachTests {
         #expect(await stall.bank.paid == 1050)
     }
 
+    /// It may be this terminal that it says no to: a stolen one would take vouchers for ever.
+    @Test func anAcquirerThatSaysNoIsNoReasonToTakeAVoucher() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            try await stocked(stall, shift)
+            await stall.bank.change { $0.shutsOut = true }
+            let id = try await shift.charge()
+            try await shift.until("it is over, or promised", within: .seconds(20)) {
+                let charge = try await shift.snapshot(id)
+                return charge.isPromised || charge.state.isFinal
+            }
+            #expect(try await shift.snapshot(id).isPromised == false)
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
     @Test func theNetworkFallsWhileTheCustomerDecidesAndTheVoucherPays() async throws {
         let stall = try stall()
         try await stall.run { shift in

@@ -95,10 +95,19 @@ public protocol TapAcquirer: Sendable {
     func void(_ payment: PaymentID) async -> TapWord
     /// Tells of payments that were taken offline; the same may be told as often as is needed.
     func synchronise(_ bundles: [TapBundle], isClockSet: Bool) async -> TapSyncWord
-    /// Its keys as they are now; nil where no usable answer came.
-    func keys(issuer: String) async -> GatewayKeys?
+    /// Its keys as they are now.
+    func keys(issuer: String) async -> TapKeysWord
     /// A certificate for the terminal's keys.
     func certificate(for keys: TapTerminalKeys) async -> TapCertificateAnswer
+}
+
+/// What the acquirer said to a terminal that asks for its keys.
+public enum TapKeysWord: Sendable, Equatable {
+    case keys(GatewayKeys)
+    /// It is there and says no: to the password, to this terminal, or to so many questions.
+    case refused
+    /// No usable answer.
+    case silent
 }
 
 /// What the acquirer said to a terminal that wants a certificate.

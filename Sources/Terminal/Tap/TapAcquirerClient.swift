@@ -73,10 +73,15 @@ public struct TapAcquirerClient: TapAcquirer {
         } catch { return TapSyncWord(error) }
     }
 
-    public func keys(issuer: String) async -> GatewayKeys? {
+    public func keys(issuer: String) async -> TapKeysWord {
         do throws(AcquirerError) {
-            return try await account.call { client throws(AcquirerError) in try await client.keys() }.trusted
-        } catch { return nil }
+            return .keys(try await account.call { client throws(AcquirerError) in try await client.keys() }.trusted)
+        } catch {
+            return switch error {
+            case .refused, .notNow, .signedOut: .refused
+            case .invalid, .notSent, .noAnswer, .unclear: .silent
+            }
+        }
     }
 
     public func certificate(for keys: TapTerminalKeys) async -> TapCertificateAnswer {

@@ -18,12 +18,20 @@ extension TapStation {
         if let known = reachability() { return known }
         guard let setup else { return false }
         let issuer = setup.credentials.certificate.payload.issuer
-        let keys: GatewayKeys?
         do {
-            keys = try await clock.within(timers.probe) { await setup.acquirer.keys(issuer: issuer) }
-        } catch { keys = nil }
-        await note(online: keys != nil)
+            await note(try await clock.within(timers.probe) { await setup.acquirer.keys(issuer: issuer) })
+        } catch { await note(online: false) }
         return isReachable
+    }
+
+    /// Takes what came of asking for the acquirer's keys. A "no" is no reason to take a voucher: it may be a "no" to this
+    /// terminal. Nor does it count as having been online, or a terminal that is shut out could take vouchers for ever.
+    func note(_ word: TapKeysWord) async {
+        switch word {
+        case .keys: await note(online: true)
+        case .refused: (isReachable, heardAt) = (true, clock.elapsed())
+        case .silent: await note(online: false)
+        }
     }
 
     /// Takes what an exchange with the acquirer said of it.

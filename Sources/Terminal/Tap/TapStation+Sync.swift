@@ -110,13 +110,13 @@ extension TapStation {
                 uploadSize = min(uploadSize * 2, uploadLimit)
                 for answer in answers { await take(answer, in: batch, setup) }
             case .refused(let code):
-                await note(online: true)
+                await note(.refused)
                 refused(batch, code)
                 // Again in smaller parts: the others may be taken without the one that is not.
                 if batch.count > 1 { queue = batch[...] + queue }
 
             case .notNow(let code):
-                await note(online: true)
+                await note(.refused)
                 return logger.warning(
                     "the acquirer does not take what was taken offline now; it is told again",
                     metadata: ["code": "\(Reason.clean(code))", "payments": "\(own.count)"]
