@@ -1,26 +1,26 @@
-/// A page with two codes: one for wallets, one that phones read to find this terminal. Which app each is for stands in
-/// one panel with it, both cards are equally large, and a camera that is held before one does not see the other whole.
+/// A page with two codes: one for wallets, and one that phones read to find this terminal, or a form for who pays by phone.
+/// Which app each is for stands in one panel with it, both cards are equally large, and a camera that is held before one does not see the other whole.
 extension Composer {
     /// Nil where both are not large enough to be read: the payment's code then keeps the page.
-    func twoCodes(_ charge: Scene.ChargeView, link: String, tag: String, _ page: Page) -> [Drawing.Element]? {
+    func twoCodes(_ charge: Scene.ChargeView, link: String, second: String, _ page: Page) -> [Drawing.Element]? {
         guard page.surface.cell == nil else { return nil }  // A window of cells has no room for two.
         let bands = bands(charge, page)
         let alone = fit(link, page)?.module ?? QRFitting.wantedModule
-        let wanted = (link: min(QRFitting.wantedModule, alone), tag: QRFitting.wantedModule - 1)
+        let wanted = (link: min(QRFitting.wantedModule, alone), second: QRFitting.wantedModule - 1)
         var best: Pair?
         for arrangement in [Arrangement.columns, .rows] {
             let side = codeSide(arrangement, in: panels(arrangement, in: bands.codes, page), page)
             guard let one = page.fitting.fit(link, side: side, codes: codes), one.module >= wanted.link,
-                let two = page.fitting.fit(tag, side: side, codes: codes), two.module >= wanted.tag
+                let two = page.fitting.fit(second, side: side, codes: codes), two.module >= wanted.second
             else { continue }
             let pair = Pair(arrangement: arrangement, codes: [one, two])
             if pair.smallestModule > best?.smallestModule ?? 0 { best = pair }
         }
         guard let best else { return nil }
         var elements = head(charge, bands, page)
-        for (index, way) in [Scene.WayToPay.scan, .tap].enumerated() {
+        for (index, caption) in [firstCaption(charge), secondCaption(charge)].enumerated() {
             let panel = panels(best.arrangement, in: bands.codes, page)[index]
-            elements += self.panel(panel, words(for: way, charge), best, index, page)
+            elements += self.panel(panel, caption, best, index, page)
         }
         return elements
     }
@@ -131,13 +131,19 @@ extension Composer {
         }
     }
 
-    /// What stands in a panel: its mark, whose code it is, and what to do with it.
-    private func words(for way: Scene.WayToPay, _ charge: Scene.ChargeView) -> Caption {
-        way == .scan && charge.opensPage
-            ? Caption(mark: Self.mark(of: way), name: text.openPage, step: nil)
-            : Caption(mark: Self.mark(of: way), name: text.appNames(way), step: text.appSteps(way))
+    private func firstCaption(_ charge: Scene.ChargeView) -> Caption {
+        charge.opensPage
+            ? Caption(mark: Self.mark(of: .scan), name: text.openPage, step: nil)
+            : Caption(mark: Self.mark(of: .scan), name: text.appNames(.scan), step: text.appSteps(.scan))
     }
 
+    private func secondCaption(_ charge: Scene.ChargeView) -> Caption {
+        charge.form == nil
+            ? Caption(mark: Self.mark(of: .tap), name: text.appNames(.tap), step: text.appSteps(.tap))
+            : Caption(mark: Self.mark(of: .tap), name: text.formTitle, step: text.formStep)
+    }
+
+    /// What stands in a panel: its mark, whose code it is, and what to do with it.
     private struct Caption {
         let mark: Mark
         let name: String

@@ -75,13 +75,13 @@ struct Composer {
         _ page: Page,
         withholding: Bool
     ) -> ([Drawing.Element], QRShown) {
-        if let form = charge.form {
+        if let form = charge.form, charge.link == nil {
             return withCode(form, page, withholding: withholding) { room, hasCode in
                 self.form(charge, page, room, hasCode: hasCode)
             }
         }
-        if !withholding, let link = charge.link, let tag = charge.tag,
-            let elements = twoCodes(charge, link: link, tag: tag, page)
+        if !withholding, let link = charge.link, let second = charge.form ?? charge.tag,
+            let elements = twoCodes(charge, link: link, second: second, page)
         {
             return (elements, .drawn)
         }

@@ -111,7 +111,8 @@ public enum Scene: Sendable, Equatable {
         /// What phones read to find this terminal, where they must: a second code beside `link`'s, or the only one. Left
         /// out where both would be too small to be read; `link` is then shown alone.
         public var tag: String?
-        /// The form in which a customer who pays by phone gives details first. Its code takes the place of the others.
+        /// The form in which a customer who pays by phone gives details first. Its code takes the place of the tag's, and never
+        /// of `link`'s: a phone nearby takes nothing away from who scans.
         public var form: String?
         /// Four digits of each phone that is asked, for customers to compare.
         public var shortCodes: [String]
@@ -269,7 +270,7 @@ public enum Scene: Sendable, Equatable {
     public var qrText: String? {
         switch self {
         case .setup(let setup): setup.claimAddress
-        case .charge(let charge): charge.form ?? charge.link ?? charge.tag
+        case .charge(let charge): charge.link ?? charge.form ?? charge.tag
         default: nil
         }
     }

@@ -38,6 +38,8 @@ public struct ScreenText: Sendable {
     public var compareDigits: @Sendable (Int) -> String
     public var formTitle: String
     public var formWhatToDo: String
+    /// The same beside a payment's code, in fewer words.
+    public var formStep: String
     /// Takes the place of scanning and connecting where the code opens a page on the customer's own phone.
     public var openPage: String
     public var timeLeft: String
@@ -163,6 +165,7 @@ extension ScreenText {
         },
         formTitle: "Your details first",
         formWhatToDo: "Scan with your camera and fill in the form. Your phone then goes on by itself.",
+        formStep: "Paying by phone? Scan this",
         openPage: "Scan with your phone’s camera",
         timeLeft: "Time left",
         chargeCode: "Code",

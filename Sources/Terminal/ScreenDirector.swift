@@ -208,12 +208,12 @@ public struct ScreenDirector: Sendable {
                     link: page ?? snapshot.link,
                     opensPage: page != nil,
                     tag: charge.waitsForPhone ? charge.tagLink : nil,
-                    form: tap.formURL,
+                    form: tap.formURL ?? snapshot.formBesideLink,
                     waysToPay: charge.waysToPay.filter { snapshot.offers($0) },
                     shortCodes: tap.shortCodes,
                     secondsLeft: left,
                     chargeCode: code,
-                    note: charge.isUnresolved ? .gatewaySilent : snapshot.connect?.note
+                    note: charge.isUnresolved ? .gatewaySilent : snapshot.note
                 )
             )
         case .processing where charge.isPromised:
@@ -276,6 +276,12 @@ public struct ScreenDirector: Sendable {
 }
 
 extension ChargeSnapshot {
+    /// The form of a wallet that has connected, where the code is another's.
+    fileprivate var formBesideLink: String? { paymentLink == nil ? nil : connect?.formURL }
+
+    /// Beside another's code the form says itself what it is for.
+    fileprivate var note: Scene.ChargeView.Note? { formBesideLink == nil ? connect?.note : nil }
+
     /// A wallet has connected and is being asked.
     fileprivate var waitsForWallet: Bool { isPayable && connect.map { $0.step != .invited } ?? false }
 

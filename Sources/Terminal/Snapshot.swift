@@ -61,7 +61,8 @@ public struct ChargeSnapshot: Sendable, Equatable {
     /// link, a pairing URI, one with the other in it, or a form's address.
     public var link: String? {
         guard isPayable else { return nil }
-        if let form = connect?.formURL { return form }
+        // A wallet that has to fill in a form takes no code away from who pays otherwise.
+        if paymentLink == nil, let form = connect?.formURL { return form }
         guard let uri = pairingURI else { return paymentLink }
         guard let link = paymentLink else { return uri }
         switch codeChoice {
@@ -73,7 +74,7 @@ public struct ChargeSnapshot: Sendable, Equatable {
 
     /// The rails that the code is for; empty where it is a form, or where there is none.
     public var railsOfCode: Set<Rail> {
-        guard isPayable, connect?.formURL == nil else { return [] }
+        guard isPayable, paymentLink != nil || connect?.formURL == nil else { return [] }
         switch (paymentLink, pairingURI, codeChoice) {
         case (_?, _?, .both): return [.scan, .connect]
         case (_?, nil, _), (_?, _?, .payment): return [.scan]

@@ -166,7 +166,7 @@ struct CustomerTests {
         }
     }
 
-    @Test func aFormTakesTheCodesPlaceAndThePaymentThenGoesOnByItself() async throws {
+    @Test func aFormLeavesTheCodeToOthersAndThePaymentThenGoesOnByItself() async throws {
         let counter = try Counter { $0.collectsData = true }
         try await counter.play { relay in
             let wallet = try await Wallet(relay, clock: counter.clock)
@@ -175,9 +175,13 @@ struct CustomerTests {
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until("the form is shown") {
-                        try await shift.snapshot(id).link?.contains("/collect/") == true
+                        try await shift.snapshot(id).connect?.formURL?.contains("/collect/") == true
                     }
-                    #expect(try await shift.snapshot(id).railsOfCode.isEmpty)
+                    try await shift.until("the code is for payment links") {
+                        try await shift.snapshot(id).railsOfCode == [.scan]
+                    }
+                    let shown = try await shift.snapshot(id)
+                    #expect(shown.link == shown.paymentLink && shown.link != nil)
                     let payment = try #require(
                         try await shift.charge(id).attempts.first { $0.rail == .connect }?.offer?.paymentID
                     )

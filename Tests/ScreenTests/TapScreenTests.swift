@@ -158,12 +158,24 @@ struct TapScreenTests {
     // MARK: - A form
 
     @Test(arguments: Sample.allSizes)
-    func aFormTakesThePlaceOfEveryOtherCode(size: PixelSize) async throws {
-        let (texts, shown) = try await scanned(Sample.tapCharge(form: Sample.formLink), size)
+    func aFormTakesThePlaceOfTheTag(size: PixelSize) async throws {
+        let scene = Sample.tapCharge(nil, form: Sample.formLink)
+        let (texts, shown) = try await scanned(scene, size)
         #expect(texts == [Sample.formLink] && shown.qrVerified)
-        let words = words(page(Sample.tapCharge(form: Sample.formLink), size))
+        let words = words(page(scene, size))
         #expect(words.contains(ScreenText.english.formTitle) && words.contains(ScreenText.english.formWhatToDo))
         #expect(!words.contains { $0.contains("wallet") })
+    }
+
+    /// Any phone nearby can have a form asked for.
+    @Test(arguments: Sample.allSizes)
+    func noPhonesFormTakesThePaymentsCodeAway(size: PixelSize) async throws {
+        let scene = Sample.tapCharge(form: Sample.formLink)
+        let (texts, shown) = try await scanned(scene, size)
+        #expect(texts.contains(Sample.usualLink) && shown.qrVerified)
+        let words = words(page(scene, size))
+        #expect(texts.contains(Sample.formLink) == words.contains(ScreenText.english.formTitle))
+        if min(size.width, size.height) >= 480 { #expect(texts.contains(Sample.formLink)) }
     }
 
     // MARK: - Who confirmed
