@@ -145,9 +145,7 @@ struct Run: AsyncParsableCommand {
             return TapWalletClient(
                 client: client,
                 host: host,
-                mayShow: { form in
-                    links.allow(form) || configuration.allowsLoopbackHTTP && URL(string: form)?.host() == "127.0.0.1"
-                }
+                mayShow: mayShow(configuration)
             ) { Int(clock.wallTime().secondsSince1970) }
         }
         try await taps.load()
@@ -244,9 +242,16 @@ struct Run: AsyncParsableCommand {
                     transport: transport,
                     linkHosts: links,
                     retries: 0
-                )
+                ),
+                mayShow: mayShow(configuration)
             )
         }
+    }
+
+    /// Where a customer may be sent to fill in a form: to the hosts that payment links lead to, and to sandboxes.
+    private func mayShow(_ configuration: Configuration) -> @Sendable (String) -> Bool {
+        let (links, allowsLoopback) = (LinkHosts(configuration.linkHosts), configuration.allowsLoopbackHTTP)
+        return { form in links.allow(form) || allowsLoopback && URL(string: form)?.host() == "127.0.0.1" }
     }
 
     private func announcer() throws -> Announcer? {

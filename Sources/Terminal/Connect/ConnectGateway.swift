@@ -11,19 +11,29 @@ public protocol ConnectGateway: Sendable {
     func confirm(payment: PaymentID, option: String, results: [String]) async throws(PayError) -> StatusReport
     /// How the payment stands.
     func status(of payment: PaymentID) async throws(PayError) -> StatusReport
+    /// Whether the terminal may send a customer to a form at this address.
+    func mayShow(form url: String) -> Bool
 }
 
 /// The gateway through the wallet's side of WalletConnect Pay.
 public struct ConnectGatewayClient: ConnectGateway {
     private let client: PayClient
     private let patience: Duration
+    private let shows: @Sendable (String) -> Bool
 
     /// - Parameters:
     ///   - client: Without repetitions of its own: the sale repeats while the charge waits.
     ///   - patience: How long one confirmation waits for the payment's end.
-    public init(client: PayClient, patience: Duration = .seconds(30)) {
-        (self.client, self.patience) = (client, patience)
+    ///   - mayShow: Whether the terminal may send a customer to a form at this address.
+    public init(
+        client: PayClient,
+        patience: Duration = .seconds(30),
+        mayShow: @escaping @Sendable (String) -> Bool = { LinkHosts.walletConnectPay.allow($0) }
+    ) {
+        (self.client, self.patience, shows) = (client, patience, mayShow)
     }
+
+    public func mayShow(form url: String) -> Bool { shows(url) }
 
     public func options(link: String, accounts: [String]) async throws(PayError) -> PaymentOptions {
         try await client.options(link: link, accounts: accounts)

@@ -57,9 +57,7 @@ extension ConnectSale {
         var refusal: ConnectRefusal?
         for (option, account) in fitting.prefix(4) {
             if let form = option.collectData {
-                guard let url = form.url, url.hasPrefix("https://") || url.hasPrefix("http://127.0.0.1"),
-                    url.utf8.count <= 1024
-                else {
+                guard let url = form.url, url.utf8.count <= 1024, gateway.mayShow(form: url) else {
                     refusal = refusal ?? .formInWallet
                     continue
                 }
