@@ -52,7 +52,10 @@ def field(page, name: str):
 
 
 def save_well(page) -> None:
-    page.get_by_role("button", name="Save").click()
+    # The words of the save before may still stand there.
+    with page.expect_response(lambda answer: answer.request.method == "PUT") as answer:
+        page.get_by_role("button", name="Save").click()
+    assert answer.value.ok
     expect(page.locator(".toast").last).to_contain_text("Saved.")
 
 

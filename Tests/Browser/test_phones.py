@@ -71,7 +71,10 @@ def save(page) -> None:
 
 def save_well(page) -> None:
     """Saves, and waits until the page shows what is stored now."""
-    save(page)
+    # The words of the save before may still stand there.
+    with page.expect_response(lambda answer: answer.request.method == "PUT") as answer:
+        save(page)
+    assert answer.value.ok
     expect(page.locator(".toast").last).to_contain_text("Saved.")
     expect(page.locator(".trouble .notice-bad")).to_have_count(0)
 

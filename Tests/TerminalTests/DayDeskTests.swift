@@ -152,7 +152,11 @@ struct DayDeskTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await shop.days.run() }
                 while try await shop.days.report(of: shop.day) == nil { try await DayShop.pause() }
-                while await shop.days.isComparing(shop.day) { try await DayShop.pause() }
+                // The day may be due by itself too: that comparison keeps its distance from the one before.
+                while await shop.days.isComparing(shop.day) {
+                    if let wait = shop.clock.shortestSleep, wait <= .seconds(30) { shop.clock.advance(by: wait) }
+                    try await DayShop.pause()
+                }
                 group.cancelAll()
             }
         }
