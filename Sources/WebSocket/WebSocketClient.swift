@@ -10,7 +10,8 @@ public import WalletConnect
 ///
 /// Redirections are not followed, no proxy is used, nothing is compressed.
 public struct WebSocketClient: WebSocketPort {
-    private let context: NIOSSLContext
+    /// Nil where the system's authorities could not be read: looked at again when a line is opened.
+    private let context: NIOSSLContext?
     private let allowsPlain: Bool
 
     /// Whose certificates are believed. Each must be for the host that was asked for.
@@ -22,19 +23,27 @@ public struct WebSocketClient: WebSocketPort {
     }
 
     /// - Parameter allowsPlain: Whether `ws://` may be used, which everybody on the way can read: one machine only.
-    /// - Throws: ``WebSocketFailure/address(reason:)`` when the certificates cannot be read.
+    /// - Throws: ``WebSocketFailure/address(reason:)`` when the file of certificates cannot be read. A system without
+    ///   authorities is told of when a line is opened: whoever opens none must not fail for it.
     public init(trust: Trust = .system, allowsPlain: Bool = false) throws(WebSocketFailure) {
+        self.allowsPlain = allowsPlain
+        do throws(WebSocketFailure) { context = try Self.context(trust) } catch {
+            guard trust == .system else { throw error }
+            context = nil
+        }
+    }
+
+    private static func context(_ trust: Trust) throws(WebSocketFailure) -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         do {
             if case .file(let path) = trust {
                 tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(path))
             }
-            context = try NIOSSLContext(configuration: tls)
+            return try NIOSSLContext(configuration: tls)
         } catch {
             throw .address(reason: "the trusted certificates cannot be read")
         }
-        self.allowsPlain = allowsPlain
     }
 
     public func connect(_ request: WebSocketRequest) async throws(WebSocketFailure) -> any WebSocketLine {
@@ -43,6 +52,12 @@ public struct WebSocketClient: WebSocketPort {
         guard request.headers.allSatisfy({ $0.isSendable }) else {
             throw .address(reason: "a header is not acceptable")
         }
+        let secured: NIOSSLContext?
+        if target.isSecure {
+            if let context { secured = context } else { secured = try Self.context(.system) }
+        } else {
+            secured = nil
+        }
         let loop = MultiThreadedEventLoopGroup.singleton.any()
         let promise = loop.makePromise(of: WebSocketConnection.self)
         let deadline = TimeAmount.nanoseconds(request.deadline.nanoseconds)
@@ -50,7 +65,7 @@ public struct WebSocketClient: WebSocketPort {
         defer { timer.cancel() }
         do {
             return try await withTaskCancellationHandler {
-                open(target, request, loop, promise)
+                open(target, request, secured, loop, promise)
                 return try await promise.futureResult.get()
             } onCancel: {
                 promise.fail(WebSocketFailure.cancelled)
@@ -64,17 +79,17 @@ public struct WebSocketClient: WebSocketPort {
     private func open(
         _ target: WebSocketTarget,
         _ request: WebSocketRequest,
+        _ context: NIOSSLContext?,
         _ loop: any EventLoop,
         _ promise: EventLoopPromise<WebSocketConnection>
     ) {
-        let context = context
         ClientBootstrap(group: loop)
             .connectTimeout(.nanoseconds(request.deadline.nanoseconds))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 promise.futureResult.whenFailure { _ in channel.close(promise: nil) }
                 return channel.eventLoop.makeCompletedFuture {
-                    guard target.isSecure else { return }
+                    guard let context else { return }  // Plain, which was allowed.
                     // Names only: an address is checked against the certificate's addresses.
                     let name = target.isAddress ? nil : target.host
                     let tls = try NIOSSLClientHandler(context: context, serverHostname: name)
