@@ -2,6 +2,35 @@
 
 from playwright.sync_api import Page, expect
 
+from shopfloor import OWNER_PASSWORD, Shop
+
+
+def set_up(page: Page, shop: Shop) -> None:
+    """From the terminal's claim code to a shop that can charge euros."""
+    page.goto(f"/#claim={shop.claim_code}")
+    page.get_by_label("Owner password").fill(OWNER_PASSWORD)
+    page.get_by_role("button", name="Claim").click()
+    expect(page.get_by_role("heading", name="Set up the terminal")).to_be_visible()
+    facts = {
+        "merchantName": "Café Zoë", "operatorID": "operator-1", "merchantID": shop.merchant_id,
+        "gatewayURL": shop.gateway_url, "gatewayKey": shop.gateway_key,
+    }
+    setup_field(page, "currency").select_option("EUR")
+    for name, value in facts.items():
+        setup_field(page, name).fill(value)
+    page.get_by_role("button", name="Save and start").click()
+    expect(page.get_by_role("group", name="Keypad")).to_be_visible()
+
+
+def save_well(page: Page) -> None:
+    """Saves, and waits until the page shows what is stored now."""
+    # Its own answer: the words of the save before may still stand there.
+    with page.expect_response(lambda answer: answer.request.method == "PUT") as answer:
+        page.get_by_role("button", name="Save").click()
+    assert answer.value.ok
+    expect(page.locator(".toast").last).to_contain_text("Saved.")
+    expect(page.locator(".trouble .notice-bad")).to_have_count(0)
+
 
 def panel(page: Page, state: str):
     return page.locator(f".panel[data-state={state}]")

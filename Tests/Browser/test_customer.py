@@ -13,25 +13,13 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, PHONE, small_targets
-from steps import cancel_charge, error_of, new_charge, open_charge, panel, setup_field
+from shopfloor import PHONE, small_targets
+from steps import cancel_charge, error_of, new_charge, open_charge, panel, save_well, set_up
 
 
 @pytest.fixture(scope="module", autouse=True)
 def shop_is_set_up(page, shop):
-    page.goto(f"/#claim={shop.claim_code}")
-    page.get_by_label("Owner password").fill(OWNER_PASSWORD)
-    page.get_by_role("button", name="Claim").click()
-    expect(page.get_by_role("heading", name="Set up the terminal")).to_be_visible()
-    facts = {
-        "merchantName": "Café Zoë", "operatorID": "operator-1", "merchantID": shop.merchant_id,
-        "gatewayURL": shop.gateway_url, "gatewayKey": shop.gateway_key,
-    }
-    setup_field(page, "currency").select_option("EUR")
-    for name, value in facts.items():
-        setup_field(page, name).fill(value)
-    page.get_by_role("button", name="Save and start").click()
-    expect(page.get_by_role("group", name="Keypad")).to_be_visible()
+    set_up(page, shop)
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +37,6 @@ def stranger(context, watch):
 
 def field(page, name: str):
     return page.locator(f".settings-form [name={name}]")
-
-
-def save_well(page) -> None:
-    # The words of the save before may still stand there.
-    with page.expect_response(lambda answer: answer.request.method == "PUT") as answer:
-        page.get_by_role("button", name="Save").click()
-    assert answer.value.ok
-    expect(page.locator(".toast").last).to_contain_text("Saved.")
 
 
 def stored(page) -> dict:

@@ -13,25 +13,13 @@ import pytest
 from playwright.sync_api import expect
 from prometheus_client.parser import text_string_to_metric_families
 
-from shopfloor import OWNER_PASSWORD, small_targets
-from steps import current_charge, open_charge, panel, setup_field
+from shopfloor import small_targets
+from steps import current_charge, open_charge, panel, set_up
 
 
 @pytest.fixture(scope="module", autouse=True)
 def shop_is_set_up(page, shop):
-    page.goto(f"/#claim={shop.claim_code}")
-    page.get_by_label("Owner password").fill(OWNER_PASSWORD)
-    page.get_by_role("button", name="Claim").click()
-    expect(page.get_by_role("heading", name="Set up the terminal")).to_be_visible()
-    facts = {
-        "merchantName": "Café Zoë", "operatorID": "operator-1", "merchantID": shop.merchant_id,
-        "gatewayURL": shop.gateway_url, "gatewayKey": shop.gateway_key,
-    }
-    setup_field(page, "currency").select_option("EUR")
-    for name, value in facts.items():
-        setup_field(page, name).fill(value)
-    page.get_by_role("button", name="Save and start").click()
-    expect(page.get_by_role("group", name="Keypad")).to_be_visible()
+    set_up(page, shop)
 
 
 def ask(shop, path: str, token: str | None = None):

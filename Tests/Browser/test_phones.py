@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from shopfloor import OWNER_PASSWORD, DESKTOP, PHONE, FakeEvents, sample_charge, small_targets
-from steps import current_charge, error_of, new_charge, open_charge, panel, setup_field
+from steps import current_charge, error_of, new_charge, open_charge, panel, save_well, set_up
 
 #: Every field that can be asked for, but those of a chosen way only.
 ALWAYS = ["mode", "nearThreshold", "shortCodeAboveMinor", "tipMode", "offlineAllowed", "acquirerURL", "acquirerLogin", "acquirerPassword", "terminalID", "walletProjectID"]
@@ -24,19 +24,7 @@ OFFLINE = ["offlineFloorMinor", "offlineTotalMinor", "offlineHours"]
 def shop_is_set_up(page, shop):
     if not shop.acquirer:
         raise SystemExit("phones: no acquirer. Run it with TILL_SHOP_TAPS=1 scripts/with-shop.")
-    page.goto(f"/#claim={shop.claim_code}")
-    page.get_by_label("Owner password").fill(OWNER_PASSWORD)
-    page.get_by_role("button", name="Claim").click()
-    expect(page.get_by_role("heading", name="Set up the terminal")).to_be_visible()
-    facts = {
-        "merchantName": "Café Zoë", "operatorID": "operator-1", "merchantID": shop.merchant_id,
-        "gatewayURL": shop.gateway_url, "gatewayKey": shop.gateway_key,
-    }
-    setup_field(page, "currency").select_option("EUR")
-    for name, value in facts.items():
-        setup_field(page, name).fill(value)
-    page.get_by_role("button", name="Save and start").click()
-    expect(page.get_by_role("group", name="Keypad")).to_be_visible()
+    set_up(page, shop)
 
 
 def keep_picture(eyes, part, name: str) -> None:
@@ -67,16 +55,6 @@ def fill(page, **values: str) -> None:
 
 def save(page) -> None:
     page.get_by_role("button", name="Save").click()
-
-
-def save_well(page) -> None:
-    """Saves, and waits until the page shows what is stored now."""
-    # The words of the save before may still stand there.
-    with page.expect_response(lambda answer: answer.request.method == "PUT") as answer:
-        save(page)
-    assert answer.value.ok
-    expect(page.locator(".toast").last).to_contain_text("Saved.")
-    expect(page.locator(".trouble .notice-bad")).to_have_count(0)
 
 
 def shown(page, names: list[str]) -> list[str]:

@@ -15,8 +15,8 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, small_targets
-from steps import cancel_charge, current_charge, error_of, new_charge, open_charge, panel, setup_field
+from shopfloor import small_targets
+from steps import cancel_charge, current_charge, error_of, new_charge, open_charge, panel, save_well, set_up
 
 PROJECT = "0123456789abcdef0123456789abcdef"
 FIELDS = ["projectID", "oneCode"]
@@ -36,19 +36,7 @@ def relay(shop):
 
 @pytest.fixture(scope="module", autouse=True)
 def shop_is_set_up(page, shop):
-    page.goto(f"/#claim={shop.claim_code}")
-    page.get_by_label("Owner password").fill(OWNER_PASSWORD)
-    page.get_by_role("button", name="Claim").click()
-    expect(page.get_by_role("heading", name="Set up the terminal")).to_be_visible()
-    facts = {
-        "merchantName": "Café Zoë", "operatorID": "operator-1", "merchantID": shop.merchant_id,
-        "gatewayURL": shop.gateway_url, "gatewayKey": shop.gateway_key,
-    }
-    setup_field(page, "currency").select_option("EUR")
-    for name, value in facts.items():
-        setup_field(page, name).fill(value)
-    page.get_by_role("button", name="Save and start").click()
-    expect(page.get_by_role("group", name="Keypad")).to_be_visible()
+    set_up(page, shop)
 
 
 def stored(page) -> dict:
@@ -67,20 +55,11 @@ def save(page) -> None:
     page.get_by_role("button", name="Save").click()
 
 
-def save_well(page) -> None:
-    # The words of the save before may still stand there.
-    with page.expect_response(lambda answer: answer.request.method == "PUT") as answer:
-        save(page)
-    assert answer.value.ok
-    expect(page.locator(".toast").last).to_contain_text("Saved.")
-    expect(page.locator(".trouble .notice-bad")).to_have_count(0)
-
-
 def keep_screen(shop, eyes, name: str) -> None:
     """The terminal's own screen beside the page's pictures."""
     folder = getattr(eyes, "folder", None)
     if folder and shop.state:
-        time.sleep(1)
+        time.sleep(1)  # For its drawing: only a picture to look at, of which nothing is asserted.
         shutil.copy(shop.state / "screen.png", pathlib.Path(folder) / f"{name}.png")
 
 

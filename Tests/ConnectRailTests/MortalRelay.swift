@@ -77,6 +77,7 @@ final class MortalRelay: Sendable {
             } catch {
                 tries += 1
                 guard tries < 2000 else { throw error }
+                // The kernel frees the port of the one that died when it likes; no event tells of it.
                 try await Task.sleep(for: .milliseconds(1))
             }
         }

@@ -142,6 +142,7 @@ func together<Wallet: Sendable, Dapp: Sendable>(
             if let wallet = both.0, let dapp = both.1 { return (wallet, dapp) }
             guard let wallet = both.0 else { continue }
             group.addTask {
+                // Ends a wait that would never end, with the wallet's own words; a run that passes cancels it.
                 try await Task.sleep(for: .seconds(20))
                 throw Left(wallet: "\(wallet)")
             }

@@ -6,6 +6,8 @@ import Terminal
 final class ManualClock: Sendable {
     private struct State {
         var now = Duration.zero
+        /// What somebody has set the wall clock forward by.
+        var shift = Duration.zero
         var nextSleeper = 0
         var sleepers: [Int: (until: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
         /// Cancelled before they could be put to sleep.
@@ -43,11 +45,14 @@ final class ManualClock: Sendable {
         for continuation in due { continuation.resume() }
     }
 
+    /// Sets the wall clock, as people and time servers do.
+    func setWall(by shift: Duration) { state.withLock { $0.shift += shift } }
+
     var terminalClock: TerminalClock {
         TerminalClock(
             elapsed: { self.now },
             sleep: { try await self.sleep($0) },
-            wallTime: { self.start.advanced(by: self.now) }
+            wallTime: { self.state.withLock { self.start.advanced(by: $0.now + $0.shift) } }
         )
     }
 

@@ -2,9 +2,10 @@
 
 import * as api from "../api.js";
 import { h, refill } from "../dom.js";
-import { busyButton, checkField, notice, showFieldErrors, textField, toast } from "../form.js";
+import { busyButton, checkField, notice, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
+import { settingsPage } from "./settings-page.js";
 
 const TEXTS = ["projectID", "relayURL", "chains"];
 const CHECKS = ["enabled", "oneCode"];
@@ -35,50 +36,7 @@ function standing(place, saved) {
 }
 
 /** The page. */
-export function connectView() {
-  const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
-  const element = h(
-    "section", { class: "page settings", "aria-labelledby": "connect-title" },
-    h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("settings.title")),
-    h("h1", { id: "connect-title", tabindex: "-1" }, t("connect.title")),
-    h("p", { class: "lead" }, t("connect.lead")),
-    place,
-  );
-
-  let built = null;
-  async function load(note = null) {
-    try {
-      built = build(place, (await api.connect()) ?? {}, () => load(t("connect.saved")));
-      if (note) {
-        toast(note);
-        // Whether wallets can connect now is said at the top.
-        element.querySelector("h1").focus({ preventScroll: true });
-        window.scrollTo(0, 0);
-      }
-    } catch (error) {
-      refill(
-        place, notice("bad", t("settings.loadFailed"), error.message),
-        h("button", { class: "button", type: "button", on: { click: () => load() } }, t("trouble.retry")),
-      );
-    }
-  }
-  load();
-
-  let isAsking = false;
-  /** The connection comes and goes by itself. What is typed stays. */
-  async function ask() {
-    if (!built || isAsking) return;
-    isAsking = true;
-    try {
-      built.stand(await api.connect());
-    } catch {
-      // The frame says when the terminal cannot be reached; what stands here was true then.
-    } finally {
-      isAsking = false;
-    }
-  }
-  return { element, update() { ask(); }, end() {} };
-}
+export function connectView() { return settingsPage("connect", { read: api.connect, build }); }
 
 function build(place, saved, onSaved) {
   const fields = makeFields(saved);

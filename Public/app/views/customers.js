@@ -2,41 +2,15 @@
 
 import * as api from "../api.js";
 import { h, refill } from "../dom.js";
-import { busyButton, checkField, notice, showFieldErrors, textField, toast } from "../form.js";
+import { busyButton, checkField, notice, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
+import { settingsPage } from "./settings-page.js";
 
 const MOST_WALLETS = 24;
 
 /** The page. */
-export function customersView() {
-  const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
-  const element = h(
-    "section", { class: "page settings", "aria-labelledby": "customers-title" },
-    h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("settings.title")),
-    h("h1", { id: "customers-title", tabindex: "-1" }, t("customers.title")),
-    h("p", { class: "lead" }, t("customers.lead")),
-    place,
-  );
-
-  async function load(note = null) {
-    try {
-      build(place, await api.customers(), () => load(t("customers.saved")));
-      if (note) {
-        toast(note);
-        element.querySelector("h1").focus({ preventScroll: true });
-        window.scrollTo(0, 0);
-      }
-    } catch (error) {
-      refill(
-        place, notice("bad", t("settings.loadFailed"), error.message),
-        h("button", { class: "button", type: "button", on: { click: () => load() } }, t("trouble.retry")),
-      );
-    }
-  }
-  load();
-  return { element, update() {}, end() {} };
-}
+export function customersView() { return settingsPage("customers", { read: api.customers, build }); }
 
 const PLAIN = { autocapitalize: "none", spellcheck: "false" };
 

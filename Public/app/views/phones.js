@@ -11,6 +11,7 @@ import { state } from "../store.js";
 import { t } from "../strings.js";
 import { calibration } from "./calibration.js";
 import { copyText } from "./history.js";
+import { settingsPage } from "./settings-page.js";
 
 const MODES = ["tap", "near", "open", "tagged"];
 const AMOUNTS = ["offlineFloor", "offlineTotal", "shortCodeAbove"];
@@ -90,50 +91,7 @@ function standing(place, saved) {
 }
 
 /** The page. */
-export function phonesView() {
-  const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
-  const element = h(
-    "section", { class: "page settings", "aria-labelledby": "phones-title" },
-    h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("settings.title")),
-    h("h1", { id: "phones-title", tabindex: "-1" }, t("phones.title")),
-    h("p", { class: "lead" }, t("phones.lead")),
-    place,
-  );
-
-  let built = null;
-  async function load(note = null) {
-    try {
-      built = build(place, (await api.phones()) ?? {}, () => load(t("phones.saved")));
-      if (note) {
-        toast(note);
-        // Whether phones can pay now is said at the top.
-        element.querySelector("h1").focus({ preventScroll: true });
-        window.scrollTo(0, 0);
-      }
-    } catch (error) {
-      refill(
-        place, notice("bad", t("settings.loadFailed"), error.message),
-        h("button", { class: "button", type: "button", on: { click: () => load() } }, t("trouble.retry")),
-      );
-    }
-  }
-  load();
-
-  let isAsking = false;
-  /** How it stands changes by itself: the acquirer answers, an adapter comes or goes. What is typed stays. */
-  async function ask() {
-    if (!built || isAsking) return;
-    isAsking = true;
-    try {
-      built.stand(await api.phones());
-    } catch {
-      // The frame says when the terminal cannot be reached; what stands here was true then.
-    } finally {
-      isAsking = false;
-    }
-  }
-  return { element, update() { ask(); }, end() {} };
-}
+export function phonesView() { return settingsPage("phones", { read: api.phones, build }); }
 
 function build(place, saved, onSaved) {
   const fields = makeFields(saved);

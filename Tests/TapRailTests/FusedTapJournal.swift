@@ -1,0 +1,30 @@
+import Journal
+import Payments
+import Synchronization
+import Terminal
+
+struct FusedTapJournal: TapJournal {
+    let journal: Journal
+    let fuse: Fuse
+
+    func append(_ entries: [TapEntry], vouchers: [TapVoucher]) async throws(JournalError) {
+        try fuse.pass()
+        if entries.contains(where: { entry in fuse.refusedKinds.withLock { $0.contains(entry.kind) } }) {
+            throw .diskFull
+        }
+        try await journal.append(entries, vouchers: vouchers)
+        fuse.burn()
+    }
+    func tapEntries(of charge: ChargeID, attempt: Attempt.ID) async throws(JournalError) -> [TapEntry] {
+        try await journal.tapEntries(of: charge, attempt: attempt)
+    }
+    func tapEntries(ofPayment payment: String) async throws(JournalError) -> [TapEntry] {
+        if fuse.unreadable.withLock({ $0.contains(payment) }) { throw .corrupt(detail: "changed by somebody") }
+        return try await journal.tapEntries(ofPayment: payment)
+    }
+    func tapPayments(with kind: String, without other: String) async throws(JournalError) -> [String] {
+        try await journal.tapPayments(with: kind, without: other)
+    }
+    func tapVouchers() async throws(JournalError) -> [TapVoucher] { try await journal.tapVouchers() }
+    func forget(vouchers passes: [String]) async throws(JournalError) { try await journal.forget(vouchers: passes) }
+}
