@@ -5,6 +5,7 @@ import Testing
 import WalletConnect
 
 /// The power goes out at every record, the relay leaves, the wallet leaves: the charge ends true, and is paid once.
+@Suite(.timeLimit(.minutes(5)))
 struct PowerTests {
     /// Plays one charge to its end over as many runs as the power allows.
     /// - Returns: How many records one run without a cut writes.

@@ -7,6 +7,7 @@ import WalletConnect
 import WalletConnectPay
 
 /// Two ways to pay one charge, staff who change their mind, and answers that come too late.
+@Suite(.timeLimit(.minutes(5)))
 struct RaceTests {
     /// Pays by the link, as wallets do that know payment links.
     private func pay(_ link: String, _ counter: Counter) async throws {

@@ -10,6 +10,7 @@ import WalletConnect
 @testable import Terminal
 
 /// What the merchant sets, and what is checked before anything is believed.
+@Suite(.timeLimit(.minutes(5)))
 struct SettingsTests {
     @Test(arguments: [
         "wss://relay.example", "wss://relay.example:8443/", "wss://relay.example/path",

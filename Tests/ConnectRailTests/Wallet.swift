@@ -32,6 +32,7 @@ final class Wallet: Sendable {
     private let heard = Mutex<[String]>([])
     let client: SignClient
     private let relay: RelayClient
+    private let clock: ManualClock
 
     /// - Parameters:
     ///   - phone: What the wallet remembers, to be the same one after it was closed.
@@ -44,6 +45,7 @@ final class Wallet: Sendable {
         _ change: (inout Habits) -> Void = { _ in }
     ) async throws {
         key = phone.key
+        self.clock = clock
         var habits = Habits()
         change(&habits)
         stored = Mutex(habits)
@@ -89,7 +91,9 @@ final class Wallet: Sendable {
     func count(_ event: String) -> Int { events.count { $0 == event } }
     private func note(_ event: String) { heard.withLock { $0.append(event) } }
 
-    func scan(_ uri: String) async throws { try await client.pair(scanned: uri) }
+    func scan(_ uri: String) async throws {
+        try await clock.passing { try await self.client.pair(scanned: uri) }
+    }
 
     /// Runs it beside `body`.
     func online(_ body: @Sendable @escaping () async throws -> Void) async throws {
@@ -140,7 +144,9 @@ final class Wallet: Sendable {
         let result: RPCResult =
             signs ? .response(.string(habits.answer ?? signature(request))) : .error(.userRejectedRequest)
         do {
-            try await client.respond(topic: request.topic, requestId: request.id, response: result)
+            try await clock.passing {
+                try await self.client.respond(topic: request.topic, requestId: request.id, response: result)
+            }
             note(signs ? "signed" : "rejected")
         } catch { note("late") }
     }
@@ -153,5 +159,23 @@ final class Wallet: Sendable {
             if case .string(let text) = parts[1] { try? TypedData(json: text) } else { try? TypedData(parts[1]) }
         guard let data else { return "0x" }
         return key.sign(data.digest).hexadecimal
+    }
+}
+
+extension ManualClock {
+    /// Time passes while `body` runs: whoever waits for the relay may have to connect again first, after a pause.
+    func passing(_ body: @Sendable @escaping () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                while !Task.isCancelled {
+                    // Disk, sockets and other threads take real time; the clock stands still meanwhile.
+                    try await Task.sleep(for: .microseconds(500))
+                    self.advance(by: .milliseconds(2))
+                }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
     }
 }
