@@ -514,4 +514,7 @@ def test_signing_out_leaves_nothing_behind(page):
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main([str(pathlib.Path(__file__).parent), "--ignore-glob=*test_refusals.py", "--ignore-glob=*test_phones.py", "-x", "-q", "-s", "-p", "no:cacheprovider", *sys.argv[1:]]))
+    here = pathlib.Path(__file__).parent
+    # In this order: the second goes on with the shop that the first has set up.
+    files = [str(here / name) for name in ("test_shop.py", "test_shop_states.py")]
+    sys.exit(pytest.main([*files, "-x", "-q", "-s", "-p", "no:cacheprovider", *sys.argv[1:]]))
