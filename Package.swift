@@ -105,6 +105,7 @@ let package = Package(
             swiftSettings: swift6
         ),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
+        .target(name: "Supervision", swiftSettings: swift6),
         .target(
             name: "Screen",
             dependencies: ["CQRencode", "CPango", "CZBar", "CLinuxFramebuffer"],
@@ -147,7 +148,7 @@ let package = Package(
             dependencies: [
                 "CClock", "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
                 "WebSocket",
-                "Journal", "Net", "WebServer", "Screen",
+                "Journal", "Net", "Supervision", "WebServer", "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -273,6 +274,7 @@ let package = Package(
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6
         ),
+        .testTarget(name: "SupervisionTests", dependencies: ["Supervision", subprocess], swiftSettings: swift6),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
         .testTarget(

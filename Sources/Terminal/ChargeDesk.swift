@@ -50,7 +50,7 @@ public actor ChargeDesk {
     var answered: [ChargeID: Bool] = [:]
     /// Counts the results that came to the screen, so that only the newest one's time clears it.
     var results = 0
-    private let turn = Turnstile()
+    let turn = Turnstile()
     let writing = Turnstile()
 
     /// How long a result stays on the screen before it is idle again.

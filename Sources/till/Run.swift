@@ -3,7 +3,7 @@ import ArgumentParser
 import Bluetooth
 import CMalloc
 import Console
-import FoundationEssentials
+import Foundation
 import Glibc
 import Journal
 import Logging
@@ -11,6 +11,7 @@ import Net
 import Payments
 import Screen
 import ServiceLifecycle
+import Supervision
 import Terminal
 import UnixSignals
 import WalletConnect
@@ -193,6 +194,9 @@ struct Run: AsyncParsableCommand {
             Part(name: "wallets") { await wallets.station.run() },
             Part(name: "wallets light") { await wallets.show() },
         ]
+        if let manager = ServiceManager(environment: ProcessInfo.processInfo.environment) {
+            services.append(Part(name: "supervision") { await manager.watch(desk, clock, logger) })
+        }
         if let announcer = try announcer() {
             announcer.listening(at: console.address)
             services.append(Part(name: "announcer") { await announcer.run(desk) })

@@ -12,6 +12,14 @@ final class MemoryArchive: ChargeArchive {
     }
 
     private let state = Mutex(State())
+    private let held = Mutex<AsyncStream<Never>?>(nil)
+
+    /// Reads of one charge get no answer until the continuation finishes.
+    func hold() -> AsyncStream<Never>.Continuation {
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        held.withLock { $0 = stream }
+        return continuation
+    }
 
     var writes: Int { state.withLock { $0.writes } }
 
@@ -52,7 +60,8 @@ final class MemoryArchive: ChargeArchive {
     }
 
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
-        state.withLock { $0.charges[id].map { (Charge(terms: $0.terms, replaying: $0.events), $0.updatedAt) } }
+        if let held = held.withLock(\.self) { for await _ in held {} }
+        return state.withLock { $0.charges[id].map { (Charge(terms: $0.terms, replaying: $0.events), $0.updatedAt) } }
     }
 
     func records(
