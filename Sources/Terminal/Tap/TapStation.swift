@@ -58,6 +58,8 @@ public actor TapStation {
     /// Linked or being linked, by the radio's name for the phone.
     var linked: [TapSighting.PhoneAddress: TapLink] = [:]
     var tried: [TapSighting.PhoneAddress: Tried] = [:]
+    /// The phone to which no link could be made last.
+    var lastFailed: TapSighting.PhoneAddress?
     var gate: ProximityGate?
     /// Until when phones are only heard, and none is chosen yet.
     var listensUntil = Duration.zero
