@@ -61,6 +61,7 @@ extension Console {
             "samplesNeeded": .integer(Int64(state.samplesNeeded)), "phones": .integer(Int64(state.phones)),
             "inside": reading(state.inside), "outside": reading(state.outside),
             "threshold": .optional(state.threshold), "problem": .reason(state.problem),
+            "remark": .reason(state.remark),
         ])
     }
 

@@ -1,3 +1,4 @@
+import Journal
 import Payments
 import Sandbox
 import TapProtocol
@@ -47,6 +48,76 @@ extension TapDeskTests {
             try await open(parts) { _, taps in
                 #expect(await taps.calibrations["near"]?.by == "Ada")
                 #expect(await taps.current?.settings.thresholds.near == -48)
+            }
+        }
+    }
+
+    @Test func besideAnotherPhoneTheOneThatIsClearlyNearestIsMeasuredAndSoItIsSaid() async throws {
+        let parts = try parts()
+        try Self.peripheral(parts.stall)
+        try parts.stall.phone("ben", user: PhoneUser(answer: .never), rssi: -70)
+        try await parts.stall.play {
+            try await open(parts) { shift, taps in
+                try await measure(.inside, at: -47, shift, taps)
+                var state = await taps.calibrator.state()
+                #expect(state.inside?.median == -47 && state.threshold == -50 && state.problem == nil)
+                #expect(state.remark?.code == "nearest_of_several")
+                // The same phone further away, weaker than the stranger's: it is known from before.
+                parts.stall.air.move("ben", rssi: -49)
+                try await measure(.outside, at: -60, shift, taps)
+                state = await taps.calibrator.state()
+                #expect(state.outside?.median == -60 && state.remark?.code == "same_phone")
+            }
+        }
+    }
+
+    @Test(arguments: [CalibrationPlace.inside, .outside])
+    func twoPhonesThatCannotBeToldApartAreNotMeasured(place: CalibrationPlace) async throws {
+        let parts = try parts()
+        try Self.peripheral(parts.stall)
+        try parts.stall.phone("ben", user: PhoneUser(answer: .never), rssi: -50)
+        try await parts.stall.play {
+            try await open(parts) { shift, taps in
+                try await measure(place, at: -47, shift, taps)
+                let state = await taps.calibrator.state()
+                #expect(state.inside == nil && state.outside == nil && state.threshold == nil)
+                #expect(state.problem?.code == "several_phones")
+                // Once the other one has gone it goes.
+                parts.stall.air.remove("ben")
+                try await measure(.inside, at: -47, shift, taps)
+                #expect(await taps.calibrator.state().threshold == -50)
+                #expect(await taps.calibrator.state().remark == nil)
+            }
+        }
+    }
+
+    @Test func whatWasMeasuredIsNotKeptOverSettingsThatNobodyUnderstands() async throws {
+        let parts = try parts()
+        try Self.peripheral(parts.stall)
+        try await parts.stall.play {
+            try await open(parts) { shift, taps in
+                _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
+                let stored = try #require(try await shift.journal.document("tap"))
+                let text = String(decoding: stored.bytes, as: UTF8.self)
+                let changed = text.replacing(#""mode":"open""#, with: #""mode":"orbit""#)
+                _ = try await shift.journal.setDocument(
+                    "tap",
+                    Array(changed.utf8),
+                    expecting: .any,
+                    by: .terminal,
+                    at: stored.changedAt
+                )
+            }
+            try await open(parts) { shift, taps in
+                try await measure(.inside, at: -47, shift, taps)
+                await #expect(throws: CalibrationRefusal.settingsNotUnderstood) {
+                    try await taps.keepCalibration(by: .staff(name: "Ada"))
+                }
+                #expect(await taps.current?.settings.notUnderstood == ["mode"])
+                // What was measured stays until the settings are saved.
+                let version = try #require(await taps.current?.version)
+                _ = try await taps.save(Self.form, replacing: version, by: .staff(name: "Ada"))
+                #expect(try await taps.keepCalibration(by: .staff(name: "Ada")).kept.threshold == -50)
             }
         }
     }
@@ -155,8 +226,8 @@ struct SignalReadingTests {
         measurement.begin(.inside)
         for number in 0..<10_000 {
             let sighting = TapSighting(address: .init("\(number)"), services: [], rssi: -40, at: .zero)
-            let isEnough = measurement.see(sighting, at: .inside)
-            #expect(!isEnough)
+            let step = measurement.see(sighting, at: .inside)
+            #expect(step == .goesOn)
         }
         #expect(measurement.threshold == nil && measurement.heard(at: .zero).count == 32)
     }

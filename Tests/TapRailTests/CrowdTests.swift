@@ -55,6 +55,40 @@ struct CrowdTests {
         #expect(await stall.bank.executions == 0)
     }
 
+    @Test func aNearPhoneThatCouldNotBeReachedOnceIsTriedAgainBeforeFarOnes() async throws {
+        let stall = try Stall()
+        try stall.phone("anna", rssi: -40)
+        stall.air.refuse("anna", .failed("the link was not made"))
+        for number in 0..<12 {
+            stall.air.add("far\(number)", HostilePhone(.neverAnswersRead), rssi: -75, service: .standard)
+        }
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna was tried once") { stall.air.connects.contains("anna") }
+            stall.air.refuse("anna", nil)
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            let between = stall.air.connects.drop { $0 != "anna" }.dropFirst().prefix { $0 != "anna" }
+            #expect(between.count <= 1)
+        }
+        #expect(await stall.bank.paid == 1050)
+    }
+
+    /// Of phones that arrive alike nobody knows who is nearer: whoever has failed waits until the others had their turn.
+    @Test func ofPhonesThatArriveAlikeOneThatFailsLetsTheOthersGoFirst() async throws {
+        let stall = try Stall()
+        for number in 0..<5 {
+            stall.air.add("mallory\(number)", HostilePhone(.emptyHello), rssi: -50, service: .standard)
+        }
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("two have failed") { stall.air.connects.count >= 2 }
+            try stall.phone("anna", rssi: -54)
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            let tries = Dictionary(grouping: stall.air.connects.prefix { $0 != "anna" }) { $0 }.mapValues(\.count)
+            #expect(tries.values.allSatisfy { $0 == 1 })
+        }
+    }
+
     /// Phones that are found, linked and gone, under a new address each time.
     @Test func aFloodOfLinksUnderNewAddressesKeepsNobodyFromPaying() async throws {
         let stall = try Stall()

@@ -90,6 +90,71 @@ struct ReachTests {
         #expect(await stall.bank.executions == 0)
     }
 
+    /// Another way to pay is taken back before an agreement is claimed, and that may take minutes.
+    private func waiting(
+        _ shift: Shift,
+        _ scan: ScriptedRail,
+        thenReaches: Bool,
+        phone: PhoneUser,
+        voucher: Int? = 10_000
+    ) async throws -> ChargeID {
+        let stall = shift.stall
+        try await stocked(stall, shift, user: phone, voucher: voucher)
+        await stall.bank.change { $0.reachesTerminal = !thenReaches }
+        let id = try await shift.charge()
+        try await shift.until("the code is offered") { scan.link(id) != nil }
+        let offer = Offer(paymentID: "pay_1", link: "https://pay.example/1", expiresAt: nil)
+        await scan.link(id)?.record(.offered(attempt: 1, offer: offer))
+        try await shift.until("anna wants to pay") { try await shift.snapshot(id).isClaimed }
+        await stall.bank.change { $0.reachesTerminal = thenReaches }
+        try await shift.passes(.seconds(20))
+        await scan.link(id)?.record(.reported(attempt: 1, report: .cancelled))
+        return id
+    }
+
+    private static let voucherUser = PhoneUser(answer: .accept(after: .seconds(2)), prefersVoucher: true)
+
+    @Test func aNetworkThatCameBackDuringTheWaitForTheClaimPaysAtOnce() async throws {
+        let stall = try stall()
+        let scan = ScriptedRail(.scan)
+        try await stall.run(scan: scan) { shift in
+            let id = try await waiting(shift, scan, thenReaches: true, phone: Self.voucherUser)
+            try await shift.until(id, is: .succeeded, within: .seconds(20))
+            let promised = try await shift.journal.tapPayments(with: "promised", without: "none")
+            #expect(promised.isEmpty)
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
+    @Test func aNetworkThatFellDuringTheWaitForTheClaimLeavesTheVoucherToPay() async throws {
+        let stall = try stall()
+        let scan = ScriptedRail(.scan)
+        try await stall.run(scan: scan) { shift in
+            let id = try await waiting(shift, scan, thenReaches: false, phone: Self.voucherUser)
+            try await shift.until("the promise is taken", within: .seconds(20)) {
+                try await shift.snapshot(id).isPromised
+            }
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
+    @Test func whatNobodyCanCarryOutAfterTheWaitForTheClaimIsRefusedAndNotInDoubt() async throws {
+        let stall = try stall()
+        let scan = ScriptedRail(.scan)
+        try await stall.run(scan: scan) { shift in
+            let user = PhoneUser(answer: .accept(after: .seconds(2)))
+            let id = try await waiting(shift, scan, thenReaches: false, phone: user, voucher: nil)
+            try await shift.until("anna hears why", within: .seconds(20)) {
+                stall.heard("anna").contains {
+                    if case .heard(.error(_, .vouchersNotTaken, _)) = $0 { true } else { false }
+                }
+            }
+            #expect(try await shift.snapshot(id).isClaimed == false)
+            #expect(try await shift.journal.tapPayments(with: "claimed", without: "none").isEmpty)
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
     @Test func aTerminalThatIsBackInTheNetworkPaysForAPhoneWithout() async throws {
         let stall = try stall()
         try await stall.run { shift in

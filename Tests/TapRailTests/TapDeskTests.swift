@@ -1,5 +1,6 @@
 import Acquirer
 import Foundation
+import GRDB
 import Journal
 import Logging
 import Payments
@@ -69,6 +70,10 @@ struct SandboxPhoneAcquirer: PhoneAcquirer {
 struct TapDeskTests {
     final class Network: Sendable {
         private let state = Mutex((isUp: true, asked: 0))
+        /// What answers in the acquirer's place, from the first hand-in on.
+        let flood = Mutex<FloodingAcquirer.Flood?>(nil)
+        /// When something was asked of it, on the terminal's clock.
+        let floodedAt = Mutex<[Duration]>([])
         var isUp: Bool {
             get { state.withLock { $0.isUp } }
             set { state.withLock { $0.isUp = newValue } }
@@ -126,7 +131,11 @@ struct TapDeskTests {
             isClockSet: { false }
         )
         let network = parts.network
-        let transport = InProcessAcquirer(parts.acquirer) { network.carries() }
+        let transport = FloodingAcquirer(
+            inner: InProcessAcquirer(parts.acquirer) { network.carries() },
+            network: network,
+            clock: clock
+        )
         let taps = TapDesk(
             journal: journal,
             desk: desk,
@@ -183,7 +192,7 @@ struct TapDeskTests {
     }
 
     @discardableResult
-    private static func phone(_ parts: Parts) async throws -> TapPhone {
+    static func phone(_ parts: Parts) async throws -> TapPhone {
         var client = try InProcessAcquirer(parts.acquirer).client()
         client.session = try await client.logIn(
             identifier: "customer@example.com",
@@ -414,6 +423,41 @@ struct TapDeskTests {
             _ = try await taps.save(form, replacing: 2, by: .staff(name: "test"))
             let changed = await shift.station.status.tagURI
             #expect(changed != nil && changed != first.withLock { $0 })
+        }
+    }
+
+    @Test func aTagThatCannotBeKeptIsSaidAndTheOldOneHoldsWithTheOldSettings() async throws {
+        let parts = try parts()
+        var form = Self.form
+        form.mode = "tagged"
+        let tagged = form
+        try await open(parts) { shift, taps in
+            _ = try await taps.save(tagged, replacing: 0, by: .staff(name: "test"))
+            try await shift.until("the tag is there") { await shift.station.status.tagURI != nil }
+            let before = await shift.station.status.tagURI
+            let file = try DatabaseQueue(path: parts.stall.folder + "/journal.sqlite")
+            try await file.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TRIGGER refuse BEFORE INSERT ON document WHEN NEW.name = 'tap-tag'
+                            BEGIN SELECT RAISE(ABORT, 'the disk says no'); END
+                        """
+                )
+            }
+            var form = TapForm()
+            form.renewsTag = true
+            form.openThreshold = -70
+            let change = form
+            await #expect(throws: SettingsError.self) {
+                _ = try await taps.save(change, replacing: 1, by: .staff(name: "test"))
+            }
+            #expect(await shift.station.status.tagURI == before)
+            #expect(await taps.current?.version == 1)
+            #expect(try await shift.journal.document("tap")?.version == 1)
+            try await file.write { db in try db.execute(sql: "DROP TRIGGER refuse") }
+            let stored = try await taps.save(change, replacing: 1, by: .staff(name: "test"))
+            #expect(stored.settings.thresholds.open == -70)
+            #expect(await shift.station.status.tagURI != before)
         }
     }
 

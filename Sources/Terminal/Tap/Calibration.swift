@@ -56,6 +56,8 @@ public struct CalibrationState: Sendable, Equatable {
     public var threshold: Int?
     /// Why a measurement came to nothing.
     public var problem: Reason?
+    /// What the owner should know of a measurement that came to something: whose phone it was, where others were heard.
+    public var remark: Reason?
 }
 
 /// Takes sightings and decides what they come to. No clock, no radio.
@@ -64,30 +66,70 @@ struct CalibrationMeasurement: Sendable {
     private(set) var inside: SignalReading?
     private(set) var outside: SignalReading?
     private var phones: [TapSighting.PhoneAddress: (samples: [Int], seenAt: Duration, last: Int?)] = [:]
+    /// The phone that was measured where it is to be accepted.
+    private var measured: TapSighting.PhoneAddress?
+    /// Why the reading that was taken last is this phone's, where others were heard beside it.
+    private(set) var choice: Choice?
     /// Somebody who makes up addresses costs no more than this.
     private static let maximumPhones = 32
     private static let heardFor = Duration.seconds(2)
+
+    enum Choice: Sendable {
+        /// It arrives clearly stronger than every other one.
+        case nearest
+        /// It is the one that was measured in the other place.
+        case same
+    }
+
+    /// What a sighting made of the measurement.
+    enum Step: Sendable, Equatable {
+        case goesOn, isMeasured
+        /// Several phones, and nobody can say which of them the owner holds.
+        case isUndecided
+    }
 
     init(mode: TapMode) { self.mode = mode }
 
     /// A place is measured anew.
     mutating func begin(_ place: CalibrationPlace) {
-        phones = [:]
-        if place == .inside { inside = nil } else { outside = nil }
+        (phones, choice) = ([:], nil)
+        if place == .inside { (inside, measured) = (nil, nil) } else { outside = nil }
     }
 
-    /// - Returns: True once there are enough samples of one phone.
-    mutating func see(_ sighting: TapSighting, at place: CalibrationPlace) -> Bool {
-        guard phones[sighting.address] != nil || phones.count < Self.maximumPhones else { return false }
+    mutating func see(_ sighting: TapSighting, at place: CalibrationPlace) -> Step {
+        guard phones[sighting.address] != nil || phones.count < Self.maximumPhones else { return .goesOn }
         var phone = phones[sighting.address] ?? ([], sighting.at, nil)
         phone.seenAt = sighting.at
         // 127 is the radio's word for "not available". Source: Bluetooth Core, LE Advertising Report.
         phone.last = sighting.rssi.flatMap { $0 == 127 ? nil : $0 }
         if let rssi = phone.last { phone.samples.append(rssi) }
         phones[sighting.address] = phone
-        guard let reading = SignalReading(phone.samples) else { return false }
-        if place == .inside { inside = reading } else { outside = reading }
-        return true
+        guard phone.samples.count >= TapCalibration.samplesNeeded else { return .goesOn }
+        return decide(place)
+    }
+
+    /// Whose phone it is that was heard often enough: a stranger's must not set the merchant's limit.
+    private mutating func decide(_ place: CalibrationPlace) -> Step {
+        // Whoever was heard a few times only has passed by.
+        let heard = phones.filter { $0.value.samples.count >= TapCalibration.samplesNeeded / 10 }
+            .mapValues { ProximityGate.median($0.samples) ?? .min }
+            .sorted { $0.value > $1.value }
+        guard let first = heard.first else { return .goesOn }
+        var (address, choice) = (first.key, Choice?.none)
+        if heard.count > 1 {
+            if place == .outside, let measured, phones[measured] != nil {
+                (address, choice) = (measured, .same)
+            } else if place == .inside, first.value - heard[1].value >= ProximityGate.lead {
+                choice = .nearest
+            } else {
+                return .isUndecided
+            }
+        }
+        // The one that counts may be heard more seldom than the others.
+        guard let reading = phones[address].flatMap({ SignalReading($0.samples) }) else { return .goesOn }
+        self.choice = choice
+        if place == .inside { (inside, measured) = (reading, address) } else { outside = reading }
+        return .isMeasured
     }
 
     /// Samples of the phone that was heard most.
@@ -121,6 +163,8 @@ public enum CalibrationRefusal: Error, Sendable, Equatable {
     case isMeasuring
     /// Nothing was measured that could be kept.
     case nothingMeasured
+    /// Stored settings are not understood: keeping a limit would save the rest of them as if somebody had looked at it.
+    case settingsNotUnderstood
     case settings(SettingsError)
 
     public var reason: Reason {
@@ -138,6 +182,13 @@ public enum CalibrationRefusal: Error, Sendable, Equatable {
                 code: "nothing_measured",
                 message: "There is no measurement that a limit follows from. Nothing was saved.",
                 action: "Measure a phone where it should be accepted."
+            )
+        case .settingsNotUnderstood:
+            Reason(
+                code: "settings_not_understood",
+                message:
+                    "Stored settings of Tap are not understood. The measured limit was not saved; it is still here.",
+                action: "Look through the Tap settings and save them, then keep the limit."
             )
         case .settings(.journal(let error)): error.reason
         case .settings:
@@ -200,6 +251,7 @@ public actor TapCalibrator {
             measurement.inside, measurement.outside, measurement.threshold
         )
         state.samples = measurement.samples
+        state.remark = measurement.choice.map(Self.remark)
         if place != nil {
             let heard = measurement.heard(at: station.clock.elapsed())
             state.phones = heard.count
@@ -241,7 +293,7 @@ public actor TapCalibrator {
     }
 
     private enum Ending: Sendable {
-        case enough, overdue, charge, stopped
+        case enough, several, overdue, charge, stopped
         case radio(String)
     }
 
@@ -250,7 +302,11 @@ public actor TapCalibrator {
             do {
                 for try await sighting in station.radio.sightings(of: services) {
                     guard self.number == number else { return .stopped }
-                    if measurement?.see(sighting, at: place) == true { return .enough }
+                    switch measurement?.see(sighting, at: place) {
+                    case .isMeasured: return .enough
+                    case .isUndecided: return .several
+                    case .goesOn, nil: break
+                    }
                 }
                 // A scan that ends by itself is begun again, after a moment.
                 try await station.clock.sleep(.milliseconds(500))
@@ -263,6 +319,13 @@ public actor TapCalibrator {
         switch ending {
         case .enough, .stopped: return nil
         case .charge: return CalibrationRefusal.chargeIsOpen.reason
+        case .several:
+            return Reason(
+                code: "several_phones",
+                message: "Several phones are heard here, and the terminal cannot tell which of them is yours. "
+                    + "Nothing was measured.",
+                action: "Close the pay screens of the other phones, or take them away, and measure again."
+            )
         case .radio(let detail):
             station.logger.info("phones cannot be measured", metadata: ["error": "\(detail)"])
             // The owner reads it: the radio's own words for staff, where it has any.
@@ -288,6 +351,23 @@ public actor TapCalibrator {
                 message: "The phone was heard \(measurement?.samples ?? 0) times in a minute; "
                     + "\(TapCalibration.samplesNeeded) are needed.",
                 action: "Open the payment app’s pay screen, keep it in front, and measure again."
+            )
+        }
+    }
+
+    private static func remark(_ choice: CalibrationMeasurement.Choice) -> Reason {
+        switch choice {
+        case .nearest:
+            Reason(
+                code: "nearest_of_several",
+                message: "Several phones were heard. The one that is clearly nearest was measured.",
+                action: "If that was not yours, take the others away and measure again."
+            )
+        case .same:
+            Reason(
+                code: "same_phone",
+                message: "Several phones were heard. The one from the accepted place was measured.",
+                action: "If you hold another one now, take the others away and measure again."
             )
         }
     }

@@ -24,6 +24,8 @@ extension TapDesk {
     ) async throws(CalibrationRefusal) -> (mode: TapMode, kept: KeptCalibration) {
         let measurement = try await calibrator.result()
         guard let threshold = measurement.threshold, let inside = measurement.inside else { throw .nothingMeasured }
+        // Saving takes all of the settings as looked at, and nobody has looked at these.
+        guard current?.settings.notUnderstood.isEmpty != false else { throw .settingsNotUnderstood }
         let kept = KeptCalibration(
             threshold: threshold,
             inside: inside,

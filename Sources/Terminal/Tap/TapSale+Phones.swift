@@ -95,6 +95,11 @@ extension TapSale {
     }
 
     private func declined(_ link: LinkID) async {
+        if walletWinner == link, machine.state == .open {
+            // Crossing: the claim came first.
+            await links[link]?.send(.error(name.payment, .tooLateToCancel, text: nil), answering: answering)
+            return
+        }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
         let isOpenToHim = machine.state == .open && pending?.link != link
         guard isOpenToHim || machine.winner?.link != link && pending?.link != link else {
@@ -117,6 +122,9 @@ extension TapSale {
         from link: LinkID
     ) async {
         if walletWinner != nil, machine.state == .open {
+            if story.isLinkClaim, let claim = story.walletClaim, claim.payload.acceptHash == accept.hash {
+                return await giveClaim(claim, to: link)
+            }
             await links[link]?.allowSilence(true)
             await links[link]?.send(.hold(name.payment))
             return
@@ -138,6 +146,7 @@ extension TapSale {
             await handle(.accept(link, .invalid(accept.hash, error.code)))
             return
         }
+        if accept.payload.railType == Self.linkRail { return await takeLink(accept, pass, from: link) }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
         guard await keep([.accepted(sid: sid, accept, pass)]) else {
             await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
@@ -174,33 +183,34 @@ extension TapSale {
 
     // MARK: - The claim
 
-    /// Who executes a claim. Fixed in it for good.
-    private struct Execution {
-        let mode: PaymentClaim.Mode
-        let isTerminalOnline: Bool
-    }
-
     /// Asks the charge whether this accept may move money; may take as long as another way to pay needs to be taken back.
     func askForClaim() async {
         guard let pending else { return }
         // Outside the turn: other phones do not wait for the network.
         let isOnline = await tools.host.confirmOnline()
-        guard let execution = await judge(pending, isOnline: isOnline) else { return }
+        // Nothing is taken back for an accept that nobody could carry out.
+        guard await judge(pending, isOnline: isOnline) else { return }
         let answer = await attempt.claim(tipMinorUnits: Int64(pending.accept.payload.tip))
-        guard await decide(pending, execution, answer) == .again else { return }
+        // That may have taken minutes: network, clock and limits are what they are now.
+        let isStillOnline = answer == .granted ? await tools.host.confirmOnline() : isOnline
+        guard await decide(pending, answer, isOnline: isStillOnline) == .again else { return }
         // Nothing has been promised, and the charge's answer stays. Cancelled: the accept is asked for again.
         do { try await clock.sleep(.seconds(2)) } catch { return }
         jobs.continuation.yield(.claim)
     }
 
-    /// Who can execute the accept, now that it is known who is online; nil where nobody can, or nobody asks any more.
-    private func judge(_ pending: Pending, isOnline: Bool) async -> Execution? {
+    /// Whether somebody could execute the accept as things stand.
+    private func judge(_ pending: Pending, isOnline: Bool) async -> Bool {
         await turn.enter()
         defer { turn.leave() }
-        guard isStill(pending) else { return nil }
+        guard isStill(pending) else { return false }
+        return await possibleMode(of: pending, isOnline: isOnline) != nil
+    }
+
+    /// How the accept is executed now; nil where nobody can, which its phone then hears. Only within the turn.
+    private func possibleMode(of pending: Pending, isOnline: Bool) async -> PaymentClaim.Mode? {
         do throws(AcceptanceRefusal) {
-            let mode = try await mode(of: pending.accept, pending.pass, isOnline: isOnline)
-            return Execution(mode: mode, isTerminalOnline: isOnline)
+            return try await mode(of: pending.accept, pending.pass, isOnline: isOnline)
         } catch {
             self.pending = nil
             note(error)
@@ -232,13 +242,14 @@ extension TapSale {
 
     private enum Next { case again, nothing }
 
-    private func decide(_ pending: Pending, _ execution: Execution, _ answer: ClaimAnswer) async -> Next {
+    private func decide(_ pending: Pending, _ answer: ClaimAnswer, isOnline: Bool) async -> Next {
         await turn.enter()
         defer { turn.leave() }
         guard isStill(pending) else { return .nothing }
         switch answer {
         case .granted:
-            guard await claim(pending, execution) else { return .again }
+            guard let mode = await possibleMode(of: pending, isOnline: isOnline) else { return .nothing }
+            guard await claim(pending, mode, isOnline: isOnline) else { return .again }
             self.pending = nil
         case .refused(let refusal):
             self.pending = nil
@@ -248,7 +259,7 @@ extension TapSale {
     }
 
     /// The accept wins: claim and winner are on disk before the phone hears of it.
-    private func claim(_ pending: Pending, _ execution: Execution) async -> Bool {
+    private func claim(_ pending: Pending, _ mode: PaymentClaim.Mode, isOnline: Bool) async -> Bool {
         let claim: Signed<PaymentClaim>
         do throws(SigningFailure) {
             claim = try Signed(
@@ -257,7 +268,7 @@ extension TapSale {
                     acceptHash: pending.accept.hash,
                     claimedAtMilliseconds: nowMilliseconds,
                     attempt: machine.attempt,
-                    mode: execution.mode
+                    mode: mode
                 ),
                 with: tools.credentials.keys.signer
             )
@@ -267,16 +278,11 @@ extension TapSale {
         }
         answering = acceptNumbers[pending.link] ?? 1
         defer { answering = nil }
-        let isOnline = execution.isTerminalOnline
         let record: TapRecord =
-            execution.mode == .online
+            mode == .online
             ? .claimed(sid: pending.sid, claim, isTerminalOnline: isOnline)
             : .promised(sid: pending.sid, claim)
-        let verdict = TerminalPayment.AcceptVerdict.valid(
-            pending.accept.hash,
-            execution.mode,
-            isTerminalOnline: isOnline
-        )
+        let verdict = TerminalPayment.AcceptVerdict.valid(pending.accept.hash, mode, isTerminalOnline: isOnline)
         return await handle(.accept(pending.link, verdict), with: [record])
     }
 
@@ -303,6 +309,7 @@ extension TapSale {
     // MARK: - Results
 
     private func take(_ receipt: Signed<PaymentReceipt>?, _ status: PaymentStatus, from link: LinkID) async {
+        if receipt == nil, story.isLinkClaim, walletWinner == link, isOpen { return await takeLinkWord(status, link) }
         do throws(ReceiptRefusal) {
             let said = try receiptCheck.check(receipt, status: status)
             guard let receipt else { return }

@@ -45,7 +45,7 @@ extension TapSale {
         }
     }
 
-    private func sayHold(_ link: LinkID) async {
+    func sayHold(_ link: LinkID) async {
         await links[link]?.allowSilence(true)
         await links[link]?.send(.hold(name.payment))
     }
@@ -58,14 +58,14 @@ extension TapSale {
         switch step {
         case .options(let accounts):
             guard let shown = await paymentLink else { return await refuse(link, .declined, "payment_not_found") }
-            switch await gateway.options(link: shown, accounts: accounts) {
+            switch await gateway.options(link: shown, accounts: accounts, for: phone(link)) {
             case .answer(let found):
                 await answer(link, [.options(name.payment, found.options, expiresAtSeconds: found.expiresAtSeconds)])
             case .refused(let code): await refuse(link, .declined, code)
             case .unreachable(let why): await refuse(link, .backendUnreachable, why)
             }
         case .actions(let payment, let option):
-            switch await gateway.actions(gatewayPayment: payment, optionID: option) {
+            switch await gateway.actions(gatewayPayment: payment, optionID: option, for: phone(link)) {
             case .answer(let actions) where (1...16).contains(actions.count):
                 await answer(
                     link,
@@ -89,12 +89,20 @@ extension TapSale {
             }
         case .confirm(let payment, let option, let signatures):
             await end(
-                await gateway.confirm(gatewayPayment: payment, optionID: option, signatures: signatures),
+                await gateway.confirm(
+                    gatewayPayment: payment,
+                    optionID: option,
+                    signatures: signatures,
+                    for: phone(link)
+                ),
                 for: link
             )
         case .follow, .form: break  // Above.
         }
     }
+
+    /// How the gateway's client tells this phone from others.
+    func phone(_ link: LinkID) -> TapWalletPhone { TapWalletPhone(payment: name.payment, link: link) }
 
     enum WalletStep: Sendable {
         case options([String])
@@ -152,26 +160,36 @@ extension TapSale {
         guard walletWinner == nil else { return await sayHold(link) }
         let hash = WalletClaim.hash(paymentID: name.payment, optionID: option, signatures: signatures)
         let sid = story.sessions.first { $0.value == link }?.key ?? []
-        let claim = try? Signed(
-            signing: PaymentClaim(
-                paymentID: name.payment,
-                acceptHash: hash,
-                claimedAtMilliseconds: nowMilliseconds,
-                attempt: machine.attempt,
-                mode: .online
-            ),
-            with: tools.credentials.keys.signer
-        )
-        guard let claim, await keep([.walletClaimed(sid: sid, claim)]) else {
+        guard let claim = walletClaim(for: hash), await keep([.walletClaimed(sid: sid, claim)]) else {
             await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
             return
         }
+        await giveClaim(claim, to: link)
+        jobs.continuation.yield(.wallet(link, .confirm(payment, option, signatures)))
+    }
+
+    /// The phone hears that it is the one, the others that they have to wait. The claim is on disk.
+    func giveClaim(_ claim: Signed<PaymentClaim>, to link: LinkID) async {
         walletWinner = link
         await links[link]?.allowSilence(true)
-        await links[link]?.send(.claim(claim), answering: answering)
+        await links[link]?.send(.claim(claim), answering: answering ?? 1)
         for other in links.keys where other != link { await sayHold(other) }
-        jobs.continuation.yield(.wallet(link, .confirm(payment, option, signatures)))
         await tools.host.changed()
+    }
+
+    /// A claim for what the gateway behind the code executes.
+    func walletClaim(for hash: ObjectHash) -> Signed<PaymentClaim>? {
+        let claim = PaymentClaim(
+            paymentID: name.payment,
+            acceptHash: hash,
+            claimedAtMilliseconds: nowMilliseconds,
+            attempt: machine.attempt,
+            mode: .online
+        )
+        do throws(SigningFailure) { return try Signed(signing: claim, with: tools.credentials.keys.signer) } catch {
+            tools.logger.error("a claim cannot be signed", metadata: ["error": "\(error.reason)"])
+            return nil
+        }
     }
 
     /// The gateway's answer to the signatures; where it is none, its word on the payment, which the code's rail follows.

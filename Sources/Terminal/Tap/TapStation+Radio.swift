@@ -119,16 +119,29 @@ extension TapStation {
         return choose(&gate)
     }
 
-    /// The phone to try now: of those that have failed least, the strongest.
+    /// The phone to try now: the nearest, where each failure makes a phone count as somewhat further away. So a near customer
+    /// whose link could not be made comes before strangers at the back, and a phone that only fails lets others have their turn.
     private func choose(_ gate: inout ProximityGate) -> TapSighting.PhoneAddress? {
         let now = clock.elapsed()
         func failures(_ candidate: ProximityGate.Candidate) -> Int { tried[candidate.address]?.link.failures ?? 0 }
-        return gate.candidates(at: now).filter { candidate in
+        func nearness(_ candidate: ProximityGate.Candidate) -> Int {
+            // A radio that knows no strengths knows none of any phone.
+            (candidate.rssi ?? TapThresholds.range.lowerBound) - failures(candidate) * Self.failureCost
+        }
+        let waiting = gate.candidates(at: now).filter { candidate in
             guard linked[candidate.address] == nil else { return false }
             guard let tried = tried[candidate.address] else { return true }
             return tried.link.state == .seen && now >= tried.notBefore
-        }.min { failures($0) < failures($1) }?.address
+        }
+        // Whoever has just failed is not the next one while somebody else waits.
+        let others = waiting.filter { $0.address != lastFailed }
+        return (others.isEmpty ? waiting : others).max { one, other in
+            (nearness(one), -failures(one)) < (nearness(other), -failures(other))
+        }?.address
     }
+
+    /// dB. Source: BPP/1, section 4.3: what a candidate may lose before it counts as gone.
+    private static let failureCost = 10
 
     // MARK: - One phone
 
@@ -156,10 +169,13 @@ extension TapStation {
                 )
             } catch {
                 linked[address] = nil
+                lastFailed = error.isUnwanted ? nil : address
                 return failed(address, isFinal: error.isUnwanted, "\(error)")
             }
+            lastFailed = nil
             jobs.continuation.yield(.serve(link))
         } catch {
+            lastFailed = address
             failed(address, isFinal: false, "\(error)")
         }
     }
