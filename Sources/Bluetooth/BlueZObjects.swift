@@ -14,6 +14,8 @@ struct BlueZObjects: Sendable {
     private static let limit = 4_096
 
     private(set) var objects: [ObjectPath: [String: Properties]] = [:]
+    /// Kept apart: with every signal the radio's own state is looked at.
+    private var adapters: [ObjectPath] = []
 
     /// What became of a phone.
     enum Event: Sendable {
@@ -42,6 +44,7 @@ struct BlueZObjects: Sendable {
                 continue
             }
             objects[path, default: [:]][name] = values
+            if name == Self.adapter, !adapters.contains(path) { adapters = (adapters + [path]).sorted() }
         }
     }
 
@@ -60,6 +63,7 @@ struct BlueZObjects: Sendable {
                 let names = signal.arguments[1].strings
             else { return .other }
             for name in names { objects[path]?[name] = nil }
+            if names.contains(Self.adapter) { adapters.removeAll { $0 == path } }
             if objects[path]?.isEmpty == true { objects[path] = nil }
             return .other
         case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
@@ -85,8 +89,7 @@ struct BlueZObjects: Sendable {
 
     /// The adapter of this name, or the first one.
     func adapterPath(named name: String?) -> ObjectPath? {
-        objects.filter { $0.value[Self.adapter] != nil }.keys.sorted()
-            .first { name == nil || $0.text.hasSuffix("/" + (name ?? "")) }
+        adapters.first { name == nil || $0.text.hasSuffix("/" + (name ?? "")) }
     }
 
     func devicePaths(of adapter: ObjectPath) -> [ObjectPath] {

@@ -33,7 +33,7 @@ extension BluetoothCentral {
             let paths = try await resolve(phone, profile)
             times.resolve = watch()
             watch = stopwatch(clock)
-            let pipes = try await open(phone, paths)
+            let pipes = try await open(paths)
             times.open = watch()
             return Link(pipes, phone, read: paths.read, times: times, central: self)
         } catch {
@@ -118,15 +118,25 @@ extension BluetoothCentral {
         }
     }
 
-    private func open(_ phone: HeldPhone, _ paths: LinkPaths) async throws(BluetoothError) -> OpenedPipes {
+    /// Opens both pipes and begins to read, all at once: one after the other each would wait for the phone's answer to the
+    /// one before.
+    private func open(_ paths: LinkPaths) async throws(BluetoothError) -> OpenedPipes {
         let (bluez, limit) = (bluez, valueLimit)
-        return try await within(timings.open, clock: clock, stage: .open) { () throws(BluetoothError) in
-            let (incoming, notifyBytes) = try await bluez.acquire("AcquireNotify", paths.notify)
-            let (outgoing, writeBytes) = try await bluez.acquire("AcquireWrite", paths.write)
-            let bytes = min(notifyBytes, writeBytes, limit)
-            guard bytes >= 20 else { throw .valueTooShort(maximumBytes: bytes) }
-            return OpenedPipes(incoming: incoming, outgoing: outgoing, maximumValueLength: bytes)
+        async let first = bluez.read(paths.read)
+        let (incoming, outgoing) = try await within(timings.open, clock: clock, stage: .open) {
+            () throws(BluetoothError) in
+            async let incoming = bluez.acquire("AcquireNotify", paths.notify)
+            async let outgoing = bluez.acquire("AcquireWrite", paths.write)
+            return try await (incoming.get(), outgoing.get())
         }
+        let bytes = min(incoming.bytes, outgoing.bytes, limit)
+        guard bytes >= 20 else { throw .valueTooShort(maximumBytes: bytes) }
+        return OpenedPipes(
+            incoming: incoming.pipe,
+            outgoing: outgoing.pipe,
+            maximumValueLength: bytes,
+            firstValue: await first
+        )
     }
 }
 
@@ -160,17 +170,37 @@ extension BlueZ {
         return .found(paths)
     }
 
-    /// - Returns: The pipe, and the bytes that one value may have.
+    /// The pipe, and the bytes that one value may have.
     ///
     /// Source: BlueZ 5.66 doc/gatt-api.txt: the answer is a descriptor and the ATT MTU. BPP/1 section 5, step 4.
-    nonisolated func acquire(_ member: String, _ path: ObjectPath) async throws(BluetoothError) -> (PacketPipe, Int) {
-        let answer: [BusValue]
+    nonisolated func acquire(
+        _ member: String,
+        _ path: ObjectPath
+    ) async -> Result<(pipe: PacketPipe, bytes: Int), BluetoothError> {
         do throws(BusError) {
-            answer = try await call(path, BlueZObjects.characteristic, member, [.properties([:])])
-        } catch { throw BluetoothError(error, at: .open) }
-        guard answer.count == 2, let pipe = answer[0].descriptor.flatMap({ PacketPipe($0) }),
-            let mtu = answer[1].integer
-        else { throw .refused(.open, name: "", text: "\(member) gave no descriptor") }
-        return (pipe, min(mtu - 3, 512))
+            let answer = try await call(path, BlueZObjects.characteristic, member, [.properties([:])])
+            guard answer.count == 2, let pipe = answer[0].descriptor.flatMap({ PacketPipe($0) }),
+                let mtu = answer[1].integer
+            else { return .failure(.refused(.open, name: "", text: "\(member) gave no descriptor")) }
+            return .success((pipe, min(mtu - 3, 512)))
+        } catch { return .failure(BluetoothError(error, at: .open)) }
+    }
+
+    /// Reads a characteristic from its beginning.
+    nonisolated func read(_ path: ObjectPath) async -> Result<[UInt8], BluetoothError> {
+        do throws(BluetoothError) {
+            let answer = try await call(
+                path,
+                BlueZObjects.characteristic,
+                "ReadValue",
+                [.properties([:])],
+                within: setup.timings.open,
+                stage: .read
+            )
+            guard let bytes = answer.first?.bytes else {
+                return .failure(.refused(.read, name: "", text: "bluetoothd gave no bytes"))
+            }
+            return .success(bytes)
+        } catch { return .failure(error) }
     }
 }

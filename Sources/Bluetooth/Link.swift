@@ -25,6 +25,8 @@ public final class Link: Sendable {
     private let read: ObjectPath
     private let incoming: PacketPipe
     private let outgoing: PacketPipe
+    /// What the reading at the opening came to, until somebody asks for it.
+    private let firstValue: Mutex<Result<[UInt8], BluetoothError>?>
     private let closing = Mutex<Task<Void, Never>?>(nil)
 
     init(_ opened: OpenedPipes, _ phone: HeldPhone, read: ObjectPath, times: Times, central: BluetoothCentral) {
@@ -32,6 +34,7 @@ public final class Link: Sendable {
         maximumValueLength = opened.maximumValueLength
         (incoming, outgoing) = (opened.incoming, opened.outgoing)
         (path, epoch) = (phone.path, phone.epoch)
+        firstValue = Mutex(opened.firstValue)
         self.times = times
         self.read = read
         self.central = central
@@ -45,20 +48,14 @@ public final class Link: Sendable {
 
     public var isOpen: Bool { incoming.isOpen && outgoing.isOpen }
 
-    /// Reads the characteristic for reading, anew each time.
+    /// Reads the characteristic for reading, anew each time; the first reading was begun while the pipes were opened.
     public func read() async throws(BluetoothError) -> [UInt8] {
-        let answer = try await central.bluez.call(
-            read,
-            BlueZObjects.characteristic,
-            "ReadValue",
-            [.properties([:])],
-            within: central.timings.open,
-            stage: .read
-        )
-        guard let bytes = answer.first?.bytes else {
-            throw .refused(.read, name: "", text: "bluetoothd gave no bytes")
+        let first = firstValue.withLock { value in
+            defer { value = nil }
+            return value
         }
-        return bytes
+        if let first { return try first.get() }
+        return try await central.bluez.read(read).get()
     }
 
     /// Writes one value without a response, after those before it.
@@ -101,4 +98,6 @@ struct OpenedPipes: Sendable {
     let incoming: PacketPipe
     let outgoing: PacketPipe
     let maximumValueLength: Int
+    /// What was read meanwhile, or why nothing was.
+    let firstValue: Result<[UInt8], BluetoothError>
 }

@@ -196,6 +196,21 @@ struct CentralTests {
         }
     }
 
+    /// One after the other each would take a way to the phone and back.
+    @Test func bothPipesAndTheFirstValueAreAskedForAtOnce() async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            phone.answersTogether = true
+            try radio.bluez.add(phone, at: phoneAddress)
+            let link = try await radio.connect()
+            #expect(try await link.read() == phone.hello)
+            #expect(radio.calls.filter { $0 == "ReadValue" }.count == 1)
+            try await link.send([1, 2, 3])
+            #expect(try await link.fragments.first { _ in true } == [1, 2, 3])
+            await link.close()
+        }
+    }
+
     @Test func aPhoneThatTakesTooShortValuesIsLetGo() async throws {
         try await Radio.with { radio in
             var phone = FakeBlueZ.Phone()

@@ -161,17 +161,27 @@ extension FakeBlueZ {
         [
             "ReadValue": method(takes: "a{sv}", returns: "ay") { fake, call in
                 if phone.isRelayed { return fake.relay(call, "read", address, phone.mtu) }
-                call.answer([.bytes(phone.hello)])
+                fake.together(call, phone) { call.answer([.bytes(phone.hello)]) }
             },
             "AcquireWrite": method(takes: "a{sv}", returns: "hq") { fake, call in
                 if phone.isRelayed { return fake.relayWrites(call, address, phone.mtu) }
-                fake.pipe(call, address, phone.mtu)
+                fake.together(call, phone) { fake.pipe(call, address, phone.mtu) }
             },
             "AcquireNotify": method(takes: "a{sv}", returns: "hq") { fake, call in
                 if phone.isRelayed { return fake.relay(call, "notify", address, phone.mtu) }
-                fake.pipe(call, address, phone.mtu)
+                fake.together(call, phone) { fake.pipe(call, address, phone.mtu) }
             },
         ]
+    }
+
+    /// Does `action`, for a phone that answers all at once when each of the three calls is there.
+    private func together(_ call: FakeCall, _ phone: Phone, _ action: @escaping @Sendable () -> Void) {
+        guard phone.answersTogether else { return action() }
+        let actions = state.withLock { state in
+            state.gathered[call.member] = action
+            return state.gathered.count == 3 ? Array(state.gathered.values) : []
+        }
+        for action in actions { action() }
     }
 
     /// Answers with one end of a new pipe and keeps the other.
@@ -188,12 +198,16 @@ extension FakeBlueZ {
         return ours
     }
 
-    /// The phone says back what comes through its pipe for writing: the first pipe is the one that notifies.
+    /// The phone says back what comes through its pipe for writing, through the one that notifies.
     private func pipe(_ call: FakeCall, _ address: String, _ mtu: UInt16) {
         guard let ours = newPipe(call, address, mtu) else { return }
-        guard let notifier = state.withLock({ $0.pipes[address]?.first }), notifier !== ours else { return }
+        guard call.member == "AcquireWrite" else { return state.withLock { $0.notifiers[address] = ours } }
         later {
-            do { for try await packet in ours.packets { try await notifier.send(packet) } } catch {}
+            do {
+                for try await packet in ours.packets {
+                    try await self.state.withLock { $0.notifiers[address] }?.send(packet)
+                }
+            } catch {}
         }
     }
 

@@ -28,6 +28,8 @@ final class FakeBlueZ: Sendable {
         var hello = [UInt8](repeating: 7, count: 45)
         /// Reads and pipes are those of the application that a program registered.
         var isRelayed = false
+        /// Pipes and first reading are answered when all three are asked for, and not before.
+        var answersTogether = false
     }
 
     /// How a call goes wrong.
@@ -64,6 +66,9 @@ final class FakeBlueZ: Sendable {
         var connecting = 0
         var mostConnecting = 0
         var pipes: [String: [PacketPipe]] = [:]
+        var notifiers: [String: PacketPipe] = [:]
+        /// What waits until all of it can be done, by the call.
+        var gathered: [String: @Sendable () -> Void] = [:]
         var agents = 0
         var application: (sender: String, path: ObjectPath)?
         var advertisement: (sender: String, path: ObjectPath)?

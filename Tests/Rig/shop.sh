@@ -42,7 +42,7 @@ screen:
 gateway:
   allowLoopbackHTTP: true
 log:
-  level: debug
+  level: ${log_level:-debug}
 ${1:-}
 YAML
     cp $state/till.yaml "$RIG_LOGS/till.yaml"

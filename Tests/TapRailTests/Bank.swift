@@ -160,6 +160,7 @@ extension Bank: TapAcquirer {
     }
 
     func keys(issuer: String) -> TapKeysWord {
+        keyQuestions += 1
         guard reachesTerminal else { return .silent }
         return shutsOut ? .refused : .keys(trusted)
     }

@@ -15,6 +15,8 @@ final class Fuse: Sendable {
     let refusedKinds = Mutex<Set<String>>([])
     /// Whether the disk takes what happens to charges.
     let refusesCharges = Mutex(false)
+    /// Notes on charges that the disk takes its time for, for as long as this says so.
+    let isSlow = Mutex<@Sendable (Charge.Event) -> Bool>({ _ in false })
     /// Payments over BLE whose entries cannot be read.
     let unreadable = Mutex<Set<String>>([])
 
@@ -47,6 +49,7 @@ struct FusedArchive: ChargeArchive {
     func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
         try fuse.pass()
         if fuse.refusesCharges.withLock({ $0 }) { throw .diskFull }
+        while fuse.isSlow.withLock({ $0 })(event) { await Task.yield() }
         try await journal.append(event, to: charge, at: time)
         fuse.burn()
     }

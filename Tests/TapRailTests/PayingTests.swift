@@ -1,5 +1,6 @@
 import Payments
 import Sandbox
+import Synchronization
 import TapProtocol
 import Terminal
 import Testing
@@ -23,6 +24,25 @@ struct PayingTests {
         #expect(await stall.bank.executions == 1)
     }
 
+    /// What is on the disk is said at once; the charge's own note of it is nothing that a customer waits for.
+    @Test(arguments: [TapMessageType.claim, .result])
+    func aPhoneDoesNotWaitForTheChargesNote(of message: TapMessageType) async throws {
+        let (stall, fuse) = (try Stall(), Fuse())
+        try stall.phone("anna")
+        fuse.isSlow.withLock { $0 = { $0.isReport(after: message) } }
+        try await stall.run(fuse: fuse) { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna hears it", within: .seconds(20)) {
+                stall.heard("anna").contains {
+                    if case .heard(let body) = $0 { message.isSaid(by: body) } else { false }
+                }
+            }
+            fuse.isSlow.withLock { $0 = { _ in false } }
+            try await shift.until(id, is: .succeeded)
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
     @Test(arguments: [-600, 600])
     func aPhoneWhoseClockIsOffByTenMinutesPaysNothing(seconds: Int) async throws {
         let stall = try Stall()
@@ -39,5 +59,26 @@ struct PayingTests {
         }
         #expect(!stall.wasAsked("anna"))
         #expect(await stall.bank.executions == 0)
+    }
+}
+
+enum TapMessageType: Sendable {
+    case claim, result
+
+    func isSaid(by body: TapBody) -> Bool {
+        switch (self, body) {
+        case (.claim, .claim), (.result, .result): true
+        default: false
+        }
+    }
+}
+
+extension Charge.Event {
+    /// Whether this is the charge's note of what a phone hears with `message`.
+    fileprivate func isReport(after message: TapMessageType) -> Bool {
+        switch (self, message) {
+        case (.reported(_, .processing), .claim), (.reported(_, .succeeded), .result): true
+        default: false
+        }
     }
 }

@@ -70,6 +70,29 @@ struct ReachTests {
         #expect(await stall.bank.executions == 0)
     }
 
+    /// An accept is judged by the acquirer's fresh word; asked for only then, its customer would wait for it.
+    @Test func theAcquirerIsAskedWhileACustomerDecidesAndNotBeforeOrAfter() async throws {
+        let stall = try Stall()
+        try await stall.run { shift in
+            let user = PhoneUser(answer: .accept(after: .seconds(12)))
+            try await stocked(stall, shift, user: user, voucher: nil)
+            let id = try await shift.charge()
+            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            let asked = await stall.bank.keyQuestions
+            try await shift.until("anna agrees", within: .seconds(20)) {
+                stall.heard("anna").contains { if case .accepted = $0 { true } else { false } }
+            }
+            // Its word counts for five seconds.
+            let questions = await stall.bank.keyQuestions - asked
+            #expect((3...8).contains(questions))
+            try await shift.until(id, is: .succeeded, within: .seconds(20))
+            let paid = await stall.bank.keyQuestions
+            try await shift.passes(.seconds(20))
+            #expect(await stall.bank.keyQuestions == paid)
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
     @Test func anAgreementThatNobodyCanCarryOutIsRefusedAndNothingIsInDoubt() async throws {
         let stall = try stall()
         try await stall.run { shift in

@@ -20,7 +20,7 @@ extension Journal: TapJournal {}
 enum TapRecord: Sendable, Hashable {
     /// The payment was made. Nothing of it has left the terminal before this.
     case requested(Signed<TerminalCertificate>, Signed<PaymentRequest>, acquirerURL: String)
-    /// An accept has passed its checks. Nothing has been promised to its phone yet.
+    /// An accept has passed its checks. Kept with the claim that it wins; nothing follows from it before.
     case accepted(sid: [UInt8], Signed<PaymentAcceptance>, Signed<PaymentPass>)
     /// The accept has won.
     case claimed(sid: [UInt8], Signed<PaymentClaim>, isTerminalOnline: Bool)

@@ -148,10 +148,7 @@ extension TapSale {
         }
         if accept.payload.railType == Self.linkRail { return await takeLink(accept, pass, from: link) }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
-        guard await keep([.accepted(sid: sid, accept, pass)]) else {
-            await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
-            return
-        }
+        // Nothing follows from the accept before its claim: both are kept at once.
         pending = Pending(link: link, sid: sid, accept: accept, pass: pass)
         acceptNumbers[link] = answering
         await links[link]?.allowSilence(true)
@@ -282,8 +279,9 @@ extension TapSale {
             mode == .online
             ? .claimed(sid: pending.sid, claim, isTerminalOnline: isOnline)
             : .promised(sid: pending.sid, claim)
+        let accepted = TapRecord.accepted(sid: pending.sid, pending.accept, pending.pass)
         let verdict = TerminalPayment.AcceptVerdict.valid(pending.accept.hash, mode, isTerminalOnline: isOnline)
-        return await handle(.accept(pending.link, verdict), with: [record])
+        return await handle(.accept(pending.link, verdict), with: [accepted, record])
     }
 
     /// The charge does not want this payment any more.
@@ -293,7 +291,8 @@ extension TapSale {
         case .beaten: await handle(.closedByRail)
         case .unrecorded:
             await links[pending.link]?.allowSilence(false)
-            await links[pending.link]?.send(.error(name.payment, .backendUnreachable, text: nil))
+            let number = acceptNumbers[pending.link]
+            await links[pending.link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: number)
             await letOthersPay(than: pending.link)
         }
     }

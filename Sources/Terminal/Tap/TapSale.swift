@@ -253,8 +253,9 @@ actor TapSale: TapLink.Owner {
         let before = machine.state
         machine = next
         for case .cancelAll(.expired) in actions { endsByExpiry = true }
-        if machine.state != before { await announce() }
+        // What is on disk may leave now. The desk's own note of it waits, and not a customer.
         for action in actions { await perform(action) }
+        if machine.state != before { await announce() }
         if !before.isFinal, isOver {
             for watcher in watchers { watcher.finish() }
             watchers = []
@@ -267,10 +268,12 @@ actor TapSale: TapLink.Owner {
     /// True once `records` are on disk.
     func keep(_ records: [TapRecord]) async -> Bool {
         guard !records.isEmpty else { return true }
+        var next = story
+        for record in records { next.add(record) }
         let isTaken = records.contains {
             if case .claimed = $0 { true } else if case .promised = $0 { true } else { false }
         }
-        let spend = isTaken ? story.accepted.flatMap { TapArchive.Spend($0.accept, $0.pass) } : nil
+        let spend = isTaken ? next.accepted.flatMap { TapArchive.Spend($0.accept, $0.pass) } : nil
         do throws(JournalError) {
             try await tools.archive.keep(records, of: name, spend: spend)
         } catch {

@@ -17,11 +17,50 @@ extension TapStation {
         // Whoever asked first asked for all.
         if let known = reachability() { return known }
         guard let setup else { return false }
-        let issuer = setup.credentials.certificate.payload.issuer
-        do {
-            await note(try await clock.within(timers.probe) { await setup.acquirer.keys(issuer: issuer) })
-        } catch { await note(online: false) }
+        await probe(setup)
         return isReachable
+    }
+
+    private func probe(_ setup: Setup) async {
+        let issuer = setup.credentials.certificate.payload.issuer
+        let word = try? await clock.within(timers.probe) { await setup.acquirer.keys(issuer: issuer) }
+        // What was broken off because nobody waits any more says nothing of the acquirer.
+        guard !Task.isCancelled else { return }
+        await note(word ?? .silent)
+    }
+
+    /// Serves a phone. While its customer may accept, the acquirer's word is kept fresh: the accept then waits for no question.
+    func serve(_ link: TapLink) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await link.serve() }
+            group.addTask { await self.stayInTouch() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Asks the acquirer again when half of the time is over for which its last word counts. Runs until cancelled.
+    private func stayInTouch() async {
+        while !Task.isCancelled {
+            let life = max(timers.fresh / 2, .milliseconds(500))
+            // Where every question is to be asked anew there is nothing to keep.
+            if let setup, timers.fresh > .zero, await hasOpenSale {
+                await probing.enter()
+                if silence >= life, !Task.isCancelled { await probe(setup) }
+                probing.leave()
+            }
+            do { try await clock.sleep(silence < life ? life - silence : life) } catch { return }
+        }
+    }
+
+    /// How long the acquirer has said nothing; for ever where it never was asked.
+    private var silence: Duration { heardAt.map { clock.elapsed() - $0 } ?? .seconds(Int64.max / 2) }
+
+    private var hasOpenSale: Bool {
+        get async {
+            for sale in sales.values where await sale.isOpen { return true }
+            return false
+        }
     }
 
     /// Takes what came of asking for the acquirer's keys. A "no" is no reason to take a voucher: it may be a "no" to this

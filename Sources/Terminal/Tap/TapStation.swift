@@ -124,7 +124,7 @@ public actor TapStation {
             for await job in self.jobs.stream {
                 switch job {
                 case .run(let sale): group.addTask { await self.run(sale) }
-                case .serve(let link): group.addTask { await link.serve() }
+                case .serve(let link): group.addTask { await self.serve(link) }
                 case .measure(let calibrator, let number): group.addTask { await calibrator.measure(number) }
                 }
             }

@@ -1,5 +1,5 @@
 """The terminal's side of BPP/1 (docs/ble-payment-profile.md), as much of it as one payment needs: framing, handshake, signed
-objects, messages, and the checks of an accept. For measuring only: nothing is kept on a disk.
+objects, messages, the checks of an accept and of a receipt, and a journal. For measuring only: nothing is read back.
 """
 
 import base64
@@ -8,6 +8,7 @@ import hmac
 import http.client
 import json
 import os
+import sqlite3
 import time
 import urllib.parse
 import uuid
@@ -192,8 +193,8 @@ class Payment:
     def offer(self):
         return encoded({1: self.shop.signed_certificate, 2: self.request, 3: milliseconds() // 1000})
 
-    def claim(self, accept, passed):
-        """Checks A1 to A7 of section 14, then the claim."""
+    def take(self, accept, passed):
+        """The terminal's checks of an accept. One of a phone without network counts: this terminal has one."""
         passing = opened(passed, b"BPP1-PASS", self.shop.trusted)
         said = opened(accept, b"BPP1-ACC", device_key(passing[3]))
         now = milliseconds()
@@ -206,7 +207,10 @@ class Payment:
         ):
             raise Refused("the accept is of another payment")
         self.accept, self.passed = accept, passed
-        self.claimed = signed({1: self.id, 2: sha256(accept), 3: now, 4: 1, 5: 1}, b"BPP1-CLM", self.shop.signing)
+
+    def claim(self):
+        body = {1: self.id, 2: sha256(self.accept), 3: milliseconds(), 4: 1, 5: 1}
+        self.claimed = signed(body, b"BPP1-CLM", self.shop.signing)
         return self.claimed
 
     def executed(self):
@@ -214,9 +218,27 @@ class Payment:
         parts = [self.shop.signed_certificate, self.request, self.passed, self.accept, self.claimed]
         receipt = self.shop.call("POST", "/executions", encoded(parts), "application/cbor")
         said = opened(receipt, b"BPP1-RCT", self.shop.trusted)
-        if (said[1], said[2], said[3], said[4]) != (self.id, COMPLETED, sha256(self.request), sha256(self.accept)):
+        about = (self.id, COMPLETED, sha256(self.request), sha256(self.accept))
+        money = (self.amount, 0, self.amount, self.currency, 2, self.shop.certificate[3])
+        if tuple(said[key] for key in (1, 2, 3, 4)) != about or tuple(said[key] for key in range(5, 11)) != money:
             raise Refused("the receipt is of another payment")
         return receipt
+
+
+class Journal:
+    """What happened, each record on the disk before this returns: as Till's journal, SQLite with a write-ahead log that is
+    written through."""
+
+    def __init__(self, path):
+        self.database = sqlite3.connect(path, isolation_level=None)
+        for setting in ("journal_mode = WAL", "synchronous = FULL"):
+            self.database.execute(f"PRAGMA {setting}")
+        self.database.execute("CREATE TABLE IF NOT EXISTS tap (payment BLOB, kind TEXT, body BLOB, at INTEGER)")
+
+    def keep(self, payment, kind, *objects):
+        self.database.execute(
+            "INSERT INTO tap VALUES (?, ?, ?, ?)", (payment.id, kind, encoded(list(objects)), milliseconds())
+        )
 
 
 def base64url(data):

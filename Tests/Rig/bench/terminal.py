@@ -1,6 +1,6 @@
 """A payment terminal over bleak, for comparing: it does over the air what Till does, with the same phone.
 
-    terminal.py --adapter hci0 --acquirer URL --login EMAIL:PASSWORD
+    terminal.py --adapter hci0 --acquirer URL --login EMAIL:PASSWORD --journal FILE
 
 It says `ready`, and then for each line `pay MINOR-UNITS` that it reads `paid`, or `failed: why`.
 """
@@ -70,16 +70,23 @@ async def seen(adapter):
         return await asyncio.wait_for(found, PATIENCE)
 
 
-async def pay(shop, adapter, amount):
+async def pay(shop, journal, adapter, amount):
     payment = bpp1.Payment(shop, amount)
+    # Each record is on the disk before what follows from it leaves.
+    journal.keep(payment, "requested", shop.signed_certificate, payment.request)
     client = BleakClient(await seen(adapter), bluez={"adapter": adapter})
     try:
         await client.connect()
         channel = Channel(client)
         await channel.open(shop, payment)
         number, body = await channel.until(bpp1.ACCEPT)
-        await channel.send(bpp1.CLAIM, {0: number, 1: payment.id, 2: payment.claim(body[1], body[2])})
+        payment.take(body[1], body[2])
+        journal.keep(payment, "accepted", payment.accept, payment.passed)
+        claim = payment.claim()
+        journal.keep(payment, "claimed", claim)
+        await channel.send(bpp1.CLAIM, {0: number, 1: payment.id, 2: claim})
         receipt = payment.executed()
+        journal.keep(payment, "receipt", receipt)
         await channel.send(bpp1.RESULT, {1: payment.id, 2: bpp1.COMPLETED, 3: receipt})
         await channel.until(bpp1.ACK)
     finally:
@@ -90,14 +97,15 @@ async def pay(shop, adapter, amount):
 
 async def main():
     parser = argparse.ArgumentParser()
-    for name in ("--adapter", "--acquirer", "--login"):
+    for name in ("--adapter", "--acquirer", "--login", "--journal"):
         parser.add_argument(name, required=True)
     options = parser.parse_args()
     shop = bpp1.Shop(options.acquirer, *options.login.split(":", 1), "bleak-rig")
+    journal = bpp1.Journal(options.journal)
     print("ready", flush=True)
     while line := await asyncio.to_thread(sys.stdin.readline):
         try:
-            await pay(shop, options.adapter, int(line.split()[1]))
+            await pay(shop, journal, options.adapter, int(line.split()[1]))
             print("paid", flush=True)
         except Exception as error:
             print(f"failed: {type(error).__name__} {error}", flush=True)
