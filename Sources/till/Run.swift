@@ -168,6 +168,7 @@ struct Run: AsyncParsableCommand {
         logger.notice("the page is at \(console.address)")
         let director = ScreenDirector(
             desk: desk,
+        await wallets.station.setPageAddress(console.address)
             display: display,
             clock: clock,
             webAddress: console.address,

@@ -90,7 +90,11 @@ final class Counter: Sendable {
         await station.serve(desk)
         let (line, manual) = (line, clock)
         await station.use(
-            ConnectStation.Setup(settings: settings, merchantName: "Coffee Shop") { _ in
+            ConnectStation.Setup(
+                settings: settings,
+                merchantName: "Coffee Shop",
+                pageAddress: "https://till.local:8443"
+            ) { _ in
                 try? ConnectGatewayClient(
                     client: PayClient(
                         baseURL: Line.baseURL,

@@ -111,6 +111,7 @@ final class Wallet: Sendable {
         note("proposal")
         let habits = habits
         guard habits.approves else {
+        note("from \(proposal.proposer.url)")
             try? await client.rejectSession(proposalId: proposal.id, reason: .userRejected)
             return note("rejected")
         }
