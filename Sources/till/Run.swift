@@ -114,7 +114,8 @@ struct Run: AsyncParsableCommand {
             clock: clock,
             logger: logger
         ) { try AcquirerClient(baseURL: $0, transport: transport) }
-        let wallets = try wallets(configuration, journal, desk, transport, clock, logger)
+        let pace = GatewayPace(clock: clock)
+        let wallets = try wallets(configuration, journal, desk, transport, pace, clock, logger)
         let settings = SettingsDesk(
             journal: journal,
             desk: desk,
@@ -122,7 +123,8 @@ struct Run: AsyncParsableCommand {
             clock: clock,
             logger: logger,
             otherRails: { await taps.rail.map { [$0] } ?? [] },
-            wallets: wallets.station
+            wallets: wallets.station,
+            pace: pace
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,
@@ -166,9 +168,9 @@ struct Run: AsyncParsableCommand {
             logger: logger
         )
         logger.notice("the page is at \(console.address)")
+        await wallets.station.setPageAddress(console.address)
         let director = ScreenDirector(
             desk: desk,
-        await wallets.station.setPageAddress(console.address)
             display: display,
             clock: clock,
             webAddress: console.address,
@@ -214,6 +216,7 @@ struct Run: AsyncParsableCommand {
         _ journal: Journal,
         _ desk: ChargeDesk,
         _ transport: HTTPClientTransport,
+        _ pace: GatewayPace,
         _ clock: TerminalClock,
         _ logger: Logger
     ) throws -> ConnectDesk {
@@ -244,6 +247,8 @@ struct Run: AsyncParsableCommand {
                     linkHosts: links,
                     retries: 0
                 ),
+                address: url,
+                pace: pace,
                 mayShow: mayShow(configuration)
             )
         }
