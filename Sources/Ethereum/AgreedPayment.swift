@@ -14,6 +14,24 @@ public struct WalletCall: Sendable, Hashable {
     public init(chain: String, method: String, params: String) {
         (self.chain, self.method, self.params) = (chain, method, params)
     }
+
+    /// What `eth_signTypedData_v4` asks an account to sign; nothing about it is compared yet.
+    /// - Throws: `unreadable`.
+    public func typedData() throws(CallRefusal) -> TypedData {
+        let params = try elements()
+        guard params.count == 2 else { throw .unreadable("not an account and what it signs") }
+        do throws(TypedDataError) {
+            if case .string(let text) = params[1] { return try TypedData(json: text) }
+            return try TypedData(params[1])
+        } catch { throw .unreadable("\(error)") }
+    }
+
+    func elements() throws(CallRefusal) -> [ExactJSON] {
+        let json: ExactJSON
+        do throws(ExactJSON.Failure) { json = try ExactJSON(parsing: params) } catch { throw .unreadable("\(error)") }
+        guard case .array(let elements) = json else { throw .unreadable("the parameters are no list") }
+        return elements
+    }
 }
 
 /// A call that does what the customer agreed to and nothing else.
@@ -94,6 +112,60 @@ public struct AgreedPayment: Sendable, Hashable {
         guard let token = TokenCatalog.all.first(where: { "caip19/" + $0.assetID.lowercased() == name }) else {
             throw .unknownToken(unit)
         }
+        try self.init(token, account: account, value: value, expiresAtSeconds: expiresAtSeconds)
+    }
+
+    /// The same for a token that is not in ``TokenCatalog``. How it is paid with is read from what is to be signed, which must
+    /// be a form that pays with listed tokens too; it is one signature alone, without an approval before it.
+    ///
+    /// ``check(_:nowSeconds:)`` then holds chain, token, payer, amount, receiver and time against the option as ever. By which
+    /// name the token calls itself nobody here knows: one that calls itself otherwise refuses the signature. What the amount
+    /// is worth only the option says.
+    /// - Throws: `unknownToken` for what is no token of a contract; `unreadableOption` where it is a listed one by another
+    ///   spelling; `unrelated`, `unreadable` or `otherPayment` for what pays in no form that is known here.
+    public init(
+        account: String,
+        unit: String,
+        value: String,
+        expiresAtSeconds: Int64,
+        unlistedTokenOf calls: [WalletCall]
+    ) throws(CallRefusal) {
+        let parts = unit.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "caip19", parts[1].hasPrefix("eip155:"), parts[2].hasPrefix("erc20:"),
+            let chainID = UInt64(parts[1].dropFirst(7)), parts[1] == "eip155:\(chainID)",
+            let address = try? EthereumAddress(parsing: String(parts[2].dropFirst(6)))
+        else { throw .unknownToken(unit) }
+        guard TokenCatalog.token(chainID: chainID, address: address) == nil else { throw .unreadableOption("token") }
+        guard let call = calls.first else { throw .nothingToSign }
+        guard calls.count == 1, call.method == "eth_signTypedData_v4" else { throw .unrelated(method: call.method) }
+        let token = KnownToken(
+            chainID: chainID,
+            network: "",
+            symbol: "",
+            name: "",
+            address: address,
+            decimals: 0,
+            method: try Self.method(of: try call.typedData()),
+            evidence: .assumed
+        )
+        try self.init(token, account: account, value: value, expiresAtSeconds: expiresAtSeconds)
+    }
+
+    private static func method(of data: TypedData) throws(CallRefusal) -> TransferMethod {
+        if let order = try? TransferAuthorization(data) {
+            return .erc3009(domainName: order.domain.name, version: order.domain.version)
+        }
+        if (try? PermitTransfer(data)) != nil { return .permit2 }
+        let known = "\(TransferAuthorization.primaryType) or \(PermitTransfer.primaryType)"
+        throw .otherPayment(TransferMismatch(.kind, expected: known, found: data.primaryType))
+    }
+
+    private init(
+        _ token: KnownToken,
+        account: String,
+        value: String,
+        expiresAtSeconds: Int64
+    ) throws(CallRefusal) {
         let prefix = token.chain + ":"
         guard account.hasPrefix(prefix),
             let address = try? EthereumAddress(parsing: String(account.dropFirst(prefix.count)))
@@ -117,25 +189,18 @@ public struct AgreedPayment: Sendable, Hashable {
             guard call.chain == token.chain else { throw .otherNetwork(call.chain) }
             switch call.method {
             case "eth_signTypedData_v4" where index == calls.count - 1:
-                checked.append(.sign(try typedData(try Self.elements(call.params), nowSeconds)))
+                checked.append(.sign(try typedData(of: call, nowSeconds)))
             case "eth_sendTransaction" where index == 0 && calls.count == 2 && token.method == .permit2:
-                checked.append(.approve(transaction: try approval(try Self.elements(call.params))))
+                checked.append(.approve(transaction: try approval(try call.elements())))
             default: throw .unrelated(method: call.method)
             }
         }
         return checked
     }
 
-    private static func elements(_ params: String) throws(CallRefusal) -> [ExactJSON] {
-        let json: ExactJSON
-        do throws(ExactJSON.Failure) { json = try ExactJSON(parsing: params) } catch { throw .unreadable("\(error)") }
-        guard case .array(let elements) = json else { throw .unreadable("the parameters are no list") }
-        return elements
-    }
-
-    private func typedData(_ params: [ExactJSON], _ nowSeconds: Int64) throws(CallRefusal) -> TypedData {
-        guard params.count == 2 else { throw .unreadable("not an account and what it signs") }
-        guard case .string(let address) = params[0], isAccount(address) else { throw .otherAccount }
+    private func typedData(of call: WalletCall, _ nowSeconds: Int64) throws(CallRefusal) -> TypedData {
+        let data = try call.typedData()
+        guard case .string(let address)? = try call.elements().first, isAccount(address) else { throw .otherAccount }
         // An order that has ended is worth nothing to anybody; one that holds too long is.
         let (latestEnd, isBeyond) = expiresAtSeconds.addingReportingOverflow(Self.graceSeconds)
         let expected = ExpectedTransfer(
@@ -147,16 +212,6 @@ public struct AgreedPayment: Sendable, Hashable {
                 latestEnd: isBeyond ? .max : latestEnd
             )
         )
-        let data: TypedData
-        do throws(TypedDataError) {
-            if case .string(let text) = params[1] {
-                data = try TypedData(json: text)
-            } else {
-                data = try TypedData(params[1])
-            }
-        } catch {
-            throw .unreadable("\(error)")
-        }
         do throws(TransferMismatch) { try expected.check(data) } catch { throw .otherPayment(error) }
         return data
     }

@@ -61,6 +61,7 @@ public actor SettingsDesk {
         logger: Logger,
         otherRails: @escaping @Sendable () async -> [any RailDriver] = { [] },
         wallets: ConnectStation? = nil,
+        pace: GatewayPace? = nil,
         connect: @escaping Connect
     ) {
         self.wallets = wallets
@@ -71,7 +72,7 @@ public actor SettingsDesk {
         self.logger = logger
         self.connect = connect
         self.otherRails = otherRails
-        pace = GatewayPace(clock: clock)
+        self.pace = pace ?? GatewayPace(clock: clock)
     }
 
     /// One save at a time: else an earlier one could come into force after a later one.

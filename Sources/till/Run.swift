@@ -118,7 +118,8 @@ struct Run: AsyncParsableCommand {
             clock: clock,
             logger: logger
         ) { try AcquirerClient(baseURL: $0, transport: transport) }
-        let wallets = try wallets(configuration, journal, desk, transport, clock, logger)
+        let pace = GatewayPace(clock: clock)
+        let wallets = try wallets(configuration, journal, desk, transport, pace, clock, logger)
         let settings = SettingsDesk(
             journal: journal,
             desk: desk,
@@ -126,7 +127,8 @@ struct Run: AsyncParsableCommand {
             clock: clock,
             logger: logger,
             otherRails: { await taps.rail.map { [$0] } ?? [] },
-            wallets: wallets.station
+            wallets: wallets.station,
+            pace: pace
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,
@@ -170,6 +172,7 @@ struct Run: AsyncParsableCommand {
             logger: logger
         )
         logger.notice("the page is at \(console.address)")
+        await wallets.station.setPageAddress(console.address)
         let director = ScreenDirector(
             desk: desk,
             display: display,
@@ -220,6 +223,7 @@ struct Run: AsyncParsableCommand {
         _ journal: Journal,
         _ desk: ChargeDesk,
         _ transport: HTTPClientTransport,
+        _ pace: GatewayPace,
         _ clock: TerminalClock,
         _ logger: Logger
     ) throws -> ConnectDesk {
@@ -250,6 +254,8 @@ struct Run: AsyncParsableCommand {
                     linkHosts: links,
                     retries: 0
                 ),
+                address: url,
+                pace: pace,
                 mayShow: mayShow(configuration)
             )
         }

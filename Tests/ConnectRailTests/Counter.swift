@@ -89,8 +89,13 @@ final class Counter: Sendable {
         change(&settings)
         await station.serve(desk)
         let (line, manual) = (line, clock)
+        let pace = GatewayPace(clock: terminalClock)
         await station.use(
-            ConnectStation.Setup(settings: settings, merchantName: "Coffee Shop") { _ in
+            ConnectStation.Setup(
+                settings: settings,
+                merchantName: "Coffee Shop",
+                pageAddress: "https://till.local:8443"
+            ) { _ in
                 try? ConnectGatewayClient(
                     client: PayClient(
                         baseURL: Line.baseURL,
@@ -98,7 +103,9 @@ final class Counter: Sendable {
                         transport: line,
                         clock: TurnedClock(clock: manual),
                         retries: 0
-                    )
+                    ),
+                    address: "https://gateway.example",
+                    pace: pace
                 )
             }
         )
@@ -107,7 +114,6 @@ final class Counter: Sendable {
             credentials: MerchantCredentials(merchantID: "m1", apiKey: Secret("wcp_test")),
             transport: line
         )
-        let pace = GatewayPace(clock: terminalClock)
         func rail(_ rail: Rail) -> ScanRail {
             ScanRail(
                 merchant: merchant,
@@ -250,9 +256,28 @@ struct Line: HTTPTransport {
     final class Faults: Sendable {
         private let lost = Mutex<[String: Int]>([:])
         private let seen = Mutex<[String]>([])
+        private let lies = Mutex<[(path: String, lie: @Sendable (String) -> String)]>([])
+        private let pauses = Mutex<[String: Int]>([:])
 
         /// Answers to lose, of calls whose path ends so; the call itself happens.
         func lose(_ count: Int, of path: String) { lost.withLock { $0[path] = count } }
+        /// Changes what calls are answered whose path ends so.
+        func lie(of path: String, _ lie: @escaping @Sendable (String) -> String) {
+            lies.withLock { $0.append((path, lie)) }
+        }
+        /// The next call whose path has this in it is told to come back after so many seconds; it does not happen.
+        func pause(_ path: String, seconds: Int) { pauses.withLock { $0[path] = seconds } }
+        fileprivate func pauses(_ path: String) -> Int? {
+            pauses.withLock { pauses in
+                guard let key = pauses.keys.first(where: { path.contains($0) }) else { return nil }
+                return pauses.removeValue(forKey: key)
+            }
+        }
+        fileprivate func changed(_ body: [UInt8], of path: String) -> [UInt8] {
+            var text = String(decoding: body, as: UTF8.self)
+            for (_, lie) in lies.withLock({ $0.filter { path.contains($0.path) } }) { text = lie(text) }
+            return Array(text.utf8)
+        }
         fileprivate func loses(_ path: String) -> Bool {
             lost.withLock { lost in
                 guard let key = lost.keys.first(where: { path.contains($0) }), let left = lost[key], left > 0 else {
@@ -270,6 +295,9 @@ struct Line: HTTPTransport {
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let path = String(request.url.dropFirst(Self.baseURL.count))
         faults.note(request.method.rawValue + " " + path)
+        if let seconds = faults.pauses(path) {
+            return HTTPResponse(status: 429, headers: [(name: "Retry-After", value: "\(seconds)")], body: [])
+        }
         let question = GatewayRequest(
             request.method.rawValue,
             path,
@@ -281,7 +309,7 @@ struct Line: HTTPTransport {
         return HTTPResponse(
             status: answer.status,
             headers: answer.headers.map { (name: $0.key, value: $0.value) },
-            body: answer.body
+            body: faults.changed(answer.body, of: path)
         )
     }
 }

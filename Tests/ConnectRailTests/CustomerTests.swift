@@ -1,3 +1,4 @@
+import Ethereum
 import Payments
 import Sandbox
 import Terminal
@@ -101,11 +102,34 @@ struct CustomerTests {
         }
     }
 
-    @Test func aSignatureOfAnotherKeyPaysNothingAndTheChargeStaysOpen() async throws {
+    @Test func aSignatureOfAnotherKeyTakesNoOtherWayBackAndTheChargeStaysOpen() async throws {
+        let counter = try Counter()
+        try await counter.play { relay in
+            let wallet = try await Wallet(relay, clock: counter.clock) { $0.strangersKey = PrivateKey() }
+            let honest = try await Wallet(relay, clock: counter.clock)
+            try await wallet.online {
+                try await honest.online {
+                    try await counter.open(relay) { shift in
+                        let id = try await shift.charge()
+                        let code = try await shift.pairing(of: id)
+                        try await wallet.scan(code)
+                        #expect(try await trouble(shift, id) == "connect_other_signer")
+                        #expect(counter.line.faults.count(of: "/confirm") == 0)
+                        let next = try await shift.pairing(of: id, after: code)
+                        #expect(try await shift.snapshot(id).paymentLink != nil, "others can still pay by the link")
+                        try await honest.scan(next)
+                        try await shift.until(id, is: .succeeded)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aContractsSignatureThatTheGatewayRefusesPaysNothingAndTheChargeStaysOpen() async throws {
         let counter = try Counter()
         try await counter.play { relay in
             let wallet = try await Wallet(relay, clock: counter.clock) {
-                $0.answer = "0x" + String(repeating: "11", count: 64) + "1b"
+                $0.answer = "0x" + String(repeating: "11", count: 96)
             }
             let honest = try await Wallet(relay, clock: counter.clock)
             try await wallet.online {

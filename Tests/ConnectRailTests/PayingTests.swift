@@ -14,6 +14,7 @@ struct PayingTests {
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until(id, is: .succeeded)
+                    #expect(wallet.count("from https://till.local:8443") == 1, "it is told whose terminal asks")
                     let charge = try await shift.charge(id)
                     #expect(charge.attempts.first { $0.id == charge.paidAttempt }?.rail == .connect)
                     #expect(charge.surplusAttempts.isEmpty)

@@ -1,3 +1,4 @@
+import Ethereum
 import Foundation
 import Journal
 import Logging
@@ -8,6 +9,7 @@ import Testing
 import WalletConnect
 
 @testable import Terminal
+@testable import WalletConnectPay
 
 /// What the merchant sets, and what is checked before anything is believed.
 @Suite(.timeLimit(.minutes(5)))
@@ -105,9 +107,27 @@ struct SettingsTests {
         }
     }
 
+    private static let (key, stranger) = (PrivateKey(), PrivateKey())
+
+    private static func data() throws -> TypedData {
+        try PermitTransfer(chainID: 8453, token: .zero, amount: 1, nonce: 1, deadline: 1).typedData()
+    }
+
+    /// Whether a wallet's text is taken as its answer to a call of this method.
+    private func takes(_ answer: String, to method: String) throws -> ConnectRefusal? {
+        let params = ExactJSON.array([.string(Self.key.address.lowercased), .string(try Self.data().json)]).text
+        let call = ConnectOrder.Call(chain: try #require(Blockchain("eip155:8453")), method: method, params: params)
+        let account = try #require(Account("eip155:8453:\(Self.key.address.checksummed)"))
+        do throws(ConnectRefusal) {
+            #expect(try ConnectChecks.result(.response(.string(answer)), of: call, by: account) == answer)
+            return nil
+        } catch { return error }
+    }
+
     @Test(arguments: [
-        ("eth_signTypedData_v4", "0x" + String(repeating: "ab", count: 65), true),
         ("eth_signTypedData_v4", "0x" + String(repeating: "ab", count: 200), true),
+        ("eth_signTypedData_v4", "0x" + String(repeating: "ab", count: 65), false),
+        ("eth_signTypedData_v4", "0x" + String(repeating: "00", count: 65), false),
         ("eth_signTypedData_v4", "0x" + String(repeating: "ab", count: 64), false),
         ("eth_signTypedData_v4", String(repeating: "ab", count: 66), false),
         ("eth_signTypedData_v4", "0x" + String(repeating: "ａ", count: 130), false),
@@ -115,25 +135,77 @@ struct SettingsTests {
         ("eth_sendTransaction", "0x" + String(repeating: "ab", count: 65), false),
     ])
     func onlyWhatHasTheFormOfItCountsAsAnAnswer(method: String, answer: String, isTaken: Bool) throws {
-        let call = ConnectOrder.Call(
-            chain: try #require(Blockchain("eip155:8453")),
-            method: method,
-            params: "[]"
-        )
-        if isTaken {
-            #expect(try ConnectChecks.result(.response(.string(answer)), of: call) == answer)
-        } else {
-            #expect(throws: ConnectRefusal.badAnswer) {
-                try ConnectChecks.result(.response(.string(answer)), of: call)
-            }
-        }
+        #expect(try takes(answer, to: method) == (isTaken ? nil : .badAnswer))
+    }
+
+    @Test func aKeysSignatureMustBeThePayingAccountsOwn() throws {
+        let digest = try Self.data().digest
+        let own = Self.key.sign(digest)
+        #expect(try takes(own.hexadecimal, to: "eth_signTypedData_v4") == nil)
+        let zeroBased = "0x" + own.hexadecimal.dropFirst(2).dropLast(2) + (own.v == 27 ? "00" : "01")
+        #expect(try takes(zeroBased, to: "eth_signTypedData_v4") == nil)
+        let strangers = Self.stranger.sign(digest).hexadecimal
+        #expect(try takes(strangers, to: "eth_signTypedData_v4") == .otherSigner)
+        let older = Self.key.sign(keccak256("another order")).hexadecimal
+        #expect(try takes(older, to: "eth_signTypedData_v4") != nil)
     }
 
     @Test func everythingInTheProposalIsOptionalAndOfTheChosenNetworks() throws {
         let proposal = ConnectChecks(chains: ["eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"]).proposal
         #expect(proposal["eip155"]?.chains?.map(\.absoluteString) == ["eip155:8453"])
-        #expect(proposal["eip155"]?.methods.contains("eth_signTypedData_v4") == true)
-        #expect(proposal.count == 2)
+        #expect(proposal["eip155"]?.methods == ["eth_signTypedData_v4", "eth_sendTransaction"])
+        #expect(proposal.count == 1, "nothing is proposed that nobody here could read")
+    }
+
+    /// What the gateway says of a payment before a wallet is asked.
+    @Test func anAnswerAboutAnotherPaymentThanTheChargesIsRefused() throws {
+        var random = SystemRandomNumberGenerator()
+        let now = WallTime(millisecondsSince1970: 1_789_587_000_000)
+        let terms = ChargeTerms(
+            id: ChargeID(at: now, using: &random),
+            code: ChargeCode(using: &random),
+            amount: Money(minorUnits: 1050, currency: .euro),
+            reference: nil,
+            merchantID: "m1",
+            merchantName: "Coffee Shop",
+            operatorID: "op1",
+            gatewayURL: "https://gateway.example",
+            openedBy: .staff(name: "test"),
+            openedAt: now,
+            timeLimitSeconds: 300
+        )
+        func refusal(
+            payment: String = "pay_1",
+            unit: String = "iso4217/EUR",
+            value: String = "1050",
+            status: PaymentStatus = .requiresAction
+        ) throws -> ConnectRefusal? {
+            let found = PaymentOptions(
+                paymentID: try #require(PaymentID(payment)),
+                info: PaymentInfo(
+                    status: status,
+                    amount: PayAmount(unit: unit, value: value),
+                    expiresAt: terms.deadline.secondsSince1970,
+                    merchant: MerchantInfo(name: "Coffee Shop", iconUrl: nil),
+                    buyer: nil
+                ),
+                options: [],
+                collectData: nil,
+                result: nil
+            )
+            let offer = Offer(paymentID: "pay_1", link: nil, expiresAt: nil)
+            do throws(ConnectRefusal) {
+                try ConnectChecks(chains: []).check(found, of: offer, terms)
+                return nil
+            } catch { return error }
+        }
+        #expect(try refusal() == nil)
+        #expect(try refusal(payment: "pay_2") == .suspicious("another payment"))
+        #expect(try refusal(value: "1051")?.reason.code == "connect_suspicious")
+        #expect(try refusal(unit: "iso4217/USD")?.reason.code == "connect_suspicious")
+        for status: PaymentStatus in [.processing, .succeeded, .failed, .expired, .cancelled, .unrecognised("new")] {
+            #expect(try refusal(status: status) == .over)
+        }
     }
 
     @Test func aPairingIsPrintedNowhere() {

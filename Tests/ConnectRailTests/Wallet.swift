@@ -17,6 +17,8 @@ final class Wallet: Sendable {
         var signs: Bool? = true
         /// Answers with this in place of a signature.
         var answer: String?
+        /// Signs with this in place of its own key.
+        var strangersKey: PrivateKey?
     }
 
     /// What is on the phone while the wallet is closed.
@@ -113,6 +115,7 @@ final class Wallet: Sendable {
 
     private func decide(_ proposal: Session.Proposal) async {
         note("proposal")
+        note("from \(proposal.proposer.url)")
         let habits = habits
         guard habits.approves else {
             try? await client.rejectSession(proposalId: proposal.id, reason: .userRejected)
@@ -158,7 +161,7 @@ final class Wallet: Sendable {
         let data: TypedData? =
             if case .string(let text) = parts[1] { try? TypedData(json: text) } else { try? TypedData(parts[1]) }
         guard let data else { return "0x" }
-        return key.sign(data.digest).hexadecimal
+        return (habits.strangersKey ?? key).sign(data.digest).hexadecimal
     }
 }
 

@@ -17,6 +17,24 @@ struct KeyAndSignatureTests {
         }
     }
 
+    /// Source: EIP-712, Example.js (key: keccak256 of "cow"); EIP-155, example (key: 46 repeated; v 37 stands for 27).
+    @Test(arguments: [
+        (
+            "0xbe609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2",
+            "0x4355c47d63924e8a72e509b65029052eb6c299d53a04e167c5775fd466751c9d07299936d304c153f6443dfa05f40ff007d72911b6f72307f996231605b915621c",
+            "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"
+        ),
+        (
+            "0xdaf5a779ae972f972197303d7b574746c7ef83eadac0f2791ad23db92e4c8e53",
+            "0x28ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa63627667cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d831b",
+            "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+        ),
+    ])
+    func recoversTheSignersOfThePublishedExamples(digest: String, signature: String, account: String) throws {
+        let signature = try EthereumSignature(parsing: signature)
+        #expect(try signature.signer(of: Bytes32(parsing: digest)).checksummed == account)
+    }
+
     @Test func recoversTheSignerAlsoWhereWalletsCountFromZero() throws {
         for row in try Vectors.load("eth-account").elements("typedData") {
             let signature = try EthereumSignature(parsing: try row.string("signature"))

@@ -59,7 +59,8 @@ public actor ConnectDesk {
         await station.use(
             ConnectStation.Setup(
                 settings: settings,
-                merchantName: await station.merchantName ?? "Till"
+                merchantName: await station.merchantName ?? "Till",
+                pageAddress: await station.pageAddress
             ) { url in await make(url, settings.projectID) }
         )
     }

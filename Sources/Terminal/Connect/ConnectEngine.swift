@@ -74,7 +74,7 @@ final class ConnectEngine: Sendable {
                 metadata: AppMetadata(
                     name: setup.merchantName,
                     description: "Payment terminal",
-                    url: "https://walletconnect.com/pay",
+                    url: setup.pageAddress,
                     icons: []
                 ),
                 relay: relay,

@@ -21,6 +21,16 @@ enum ConnectRefusal: Error, Sendable, Equatable {
     case formInWallet
     /// What the gateway wants signed is not this payment.
     case suspicious(String)
+    /// The gateway wants something signed that nobody here can read.
+    case unknownRequest(String)
+    /// The payment has ended, or somebody is paying it.
+    case over
+    /// The gateway gives no usable answer.
+    case silence
+    /// Nobody filled in the form.
+    case formUnfilled
+    /// The signature is another account's.
+    case otherSigner
     /// The wallet answered with an error.
     case walletError(String)
     /// The wallet answered with what is no signature.
@@ -80,6 +90,36 @@ enum ConnectRefusal: Error, Sendable, Equatable {
                 "suspicious",
                 "What the gateway wants signed is not this payment (\(Payments.Reason.clean(what))).",
                 "Sign nothing. Use another way to pay, and call for help."
+            )
+        case .unknownRequest(let what):
+            return reason(
+                "unknown_request",
+                "The wallet was not asked: the gateway wants a signature that the terminal does not know (\(Payments.Reason.clean(what))).",
+                "Use another wallet or another way to pay."
+            )
+        case .over:
+            return reason(
+                "over",
+                "The wallet was not asked: the payment is over, or under way already.",
+                "Wait until the screen says how it ended. Do not pay again."
+            )
+        case .silence:
+            return reason(
+                "gateway_silent",
+                "The gateway does not say at the moment what the wallet can pay with. Nothing was signed.",
+                "Wait, or use another way to pay."
+            )
+        case .formUnfilled:
+            return reason(
+                "form_unfilled",
+                "Nobody filled in the form, so the wallet was let go.",
+                "Scan the new code to go on. What was filled in is kept."
+            )
+        case .otherSigner:
+            return reason(
+                "other_signer",
+                "The wallet signed with another account than the one it connected.",
+                "Choose the account in the wallet, then scan the new code."
             )
         case .walletError(let words):
             return reason("wallet_error", "The wallet answered with an error: \(Payments.Reason.clean(words)).", again)

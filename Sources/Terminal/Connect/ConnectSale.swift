@@ -24,6 +24,9 @@ actor ConnectSale {
     /// An order whose request ended without an answer. One may still come.
     var open: (order: ConnectOrder, results: [String], request: RPCID)?
     private var wake: AsyncStream<Never>.Continuation?
+    /// Since when a wallet waits for the gateway's word, and for its customer's form.
+    var silentFor: Wait?
+    var formFor: Wait?
     private var noted = ""
     /// The relay that this run's invitation lies at.
     private var invitedOver: String?
@@ -278,7 +281,7 @@ actor ConnectSale {
         switch await answer(to: id, order.session, client) {
         case .answered(let response):
             do throws(ConnectRefusal) {
-                let result = try ConnectChecks.result(response.result, of: call)
+                let result = try ConnectChecks.result(response.result, of: call, by: order.account)
                 await station.count { $0.signatures += 1 }
                 try await keepResults(order, results + [result])
             } catch { return try await turnAway(order.session, error) }
@@ -371,9 +374,13 @@ actor ConnectSale {
             case .invited(let pairing, _)? = story?.stage
         else { return false }
         self.open = nil
-        guard let result = try? ConnectChecks.result(response.result, of: open.order.calls[open.results.count]) else {
-            return true
-        }
+        guard
+            let result = try? ConnectChecks.result(
+                response.result,
+                of: open.order.calls[open.results.count],
+                by: open.order.account
+            )
+        else { return true }
         let results = open.results + [result]
         // Its session is gone: nothing more can be asked.
         guard results.count == open.order.calls.count else { return true }

@@ -5,7 +5,7 @@ public struct ConnectSettings: Sendable, Hashable, Codable {
     public var relayURL = Self.usualRelay
     /// The project at WalletConnect, 32 hexadecimal digits; the relay and the gateway know the terminal by it.
     public var projectID = ""
-    /// CAIP-2, in the order of preference. Of the namespaces `eip155` and `solana`.
+    /// CAIP-2, in the order of preference. Of the namespace `eip155`; others are passed over.
     public var chains = Self.usualChains
     /// One code on the screen for both kinds of wallets.
     public var usesOneCode = true

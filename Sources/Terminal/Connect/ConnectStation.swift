@@ -19,16 +19,23 @@ public actor ConnectStation {
         public var settings: ConnectSettings
         /// Who pays is asked by this name; wallets show it.
         public var merchantName: String
+        /// Where the terminal's own page is; wallets show its host beside the name, and some refuse a session without one.
+        public var pageAddress: String
         /// The gateway at an address, as the wallets' side speaks to it; nil where it cannot be used.
         public var gateway: @Sendable (_ url: String) async -> (any ConnectGateway)?
 
         public init(
             settings: ConnectSettings,
             merchantName: String,
+            pageAddress: String = Self.nobodysAddress,
             gateway: @escaping @Sendable (_ url: String) async -> (any ConnectGateway)?
         ) {
             (self.settings, self.merchantName, self.gateway) = (settings, merchantName, gateway)
+            self.pageAddress = pageAddress
         }
+
+        /// Of a terminal whose page is not known: an address, and nobody's. Source: RFC 6761, section 6.4.
+        public static let nobodysAddress = "https://terminal.invalid"
     }
 
     enum Job: Sendable {
@@ -54,6 +61,7 @@ public actor ConnectStation {
     var setup: Setup?
     /// Nil before the set-up.
     private(set) var merchantName: String?
+    private(set) var pageAddress = Setup.nobodysAddress
     private(set) var engine: ConnectEngine?
     private var isRunning = false
     var sales: [Key: ConnectSale] = [:]
@@ -108,6 +116,7 @@ public actor ConnectStation {
         defer { changing.leave() }
         let isSame =
             engine != nil && setup?.settings == self.setup?.settings && setup?.merchantName == self.setup?.merchantName
+            && setup?.pageAddress == self.setup?.pageAddress
         self.setup = setup
         view.usesOneCode = setup?.settings.usesOneCode ?? true
         guard !isSame else { return publish() }
@@ -147,6 +156,14 @@ public actor ConnectStation {
         merchantName = name
         guard var setup else { return }
         setup.merchantName = name
+        await use(setup)
+    }
+
+    /// Takes where the terminal's own page is, which wallets are told. Call before charges are taken.
+    public func setPageAddress(_ address: String) async {
+        pageAddress = address
+        guard var setup else { return }
+        setup.pageAddress = address
         await use(setup)
     }
 
