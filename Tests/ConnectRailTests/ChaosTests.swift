@@ -79,10 +79,10 @@ extension Wallet {
     /// Scans until the relay is there, as a customer does.
     func scan(patiently code: String, _ counter: Counter) async throws {
         try await counter.until("the code is scanned") {
-            do throws(PairingError) {
-                try await self.client.pair(scanned: code)
+            do {
+                try await self.scan(code)
                 return true
-            } catch {
+            } catch let error as PairingError {
                 switch error {
                 case .notConnected, .timedOut: return false
                 case .alreadyPaired: return true  // It was scanned, and approved meanwhile.

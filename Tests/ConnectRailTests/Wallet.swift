@@ -22,7 +22,7 @@ final class Wallet: Sendable {
     /// What is on the phone while the wallet is closed.
     struct Phone: Sendable {
         let key = PrivateKey()
-        let store = MemoryStore()
+        var store: any KeyValueStore = MemoryStore()
         let memory = ShortRelayMemory()
         let identity = RelayIdentity()
     }
@@ -32,6 +32,7 @@ final class Wallet: Sendable {
     private let heard = Mutex<[String]>([])
     let client: SignClient
     private let relay: RelayClient
+    private let time: ManualClock
 
     /// - Parameters:
     ///   - phone: What the wallet remembers, to be the same one after it was closed.
@@ -43,7 +44,7 @@ final class Wallet: Sendable {
         behind: Duration = .zero,
         _ change: (inout Habits) -> Void = { _ in }
     ) async throws {
-        key = phone.key
+        (key, time) = (phone.key, clock)
         var habits = Habits()
         change(&habits)
         stored = Mutex(habits)
@@ -89,7 +90,7 @@ final class Wallet: Sendable {
     func count(_ event: String) -> Int { events.count { $0 == event } }
     private func note(_ event: String) { heard.withLock { $0.append(event) } }
 
-    func scan(_ uri: String) async throws { try await client.pair(scanned: uri) }
+    func scan(_ uri: String) async throws { try await time.passing { try await self.client.pair(scanned: uri) } }
 
     /// Runs it beside `body`.
     func online(_ body: @Sendable @escaping () async throws -> Void) async throws {
@@ -132,11 +133,15 @@ final class Wallet: Sendable {
     private func answer(_ request: Request) async {
         note("request")
         guard let signs = habits.signs else { return }
-        await respond(request, signs: signs)
+        await decide(request, signs: signs)
     }
 
     /// The customer comes back to a request.
-    func respond(_ request: Request, signs: Bool) async {
+    func respond(_ request: Request, signs: Bool) async throws {
+        try await time.passing { await self.decide(request, signs: signs) }
+    }
+
+    private func decide(_ request: Request, signs: Bool) async {
         let result: RPCResult =
             signs ? .response(.string(habits.answer ?? signature(request))) : .error(.userRejectedRequest)
         do {
@@ -153,5 +158,21 @@ final class Wallet: Sendable {
             if case .string(let text) = parts[1] { try? TypedData(json: text) } else { try? TypedData(parts[1]) }
         guard let data else { return "0x" }
         return key.sign(data.digest).hexadecimal
+    }
+}
+
+/// A phone's storage that lets go of no session: what ends one is not heard, as with a phone that is just away.
+struct ClingingStore: KeyValueStore {
+    private let memory = MemoryStore()
+
+    func values(prefix: String) async throws(StorageFailure) -> [String: StoredValue] {
+        try await memory.values(prefix: prefix)
+    }
+
+    func apply(_ changes: [StorageChange]) async throws(StorageFailure) {
+        for case .remove(let name) in changes where name.hasPrefix("wc2/session/") {
+            throw StorageFailure(reason: "it clings to its sessions")
+        }
+        try await memory.apply(changes)
     }
 }

@@ -55,7 +55,8 @@ public actor ConnectStation {
     /// Nil before the set-up.
     private(set) var merchantName: String?
     private(set) var engine: ConnectEngine?
-    private var isRunning = false
+    /// The one that works now: it writes until it has ended, also after another one was made.
+    private var running: ConnectEngine?
     var sales: [Key: ConnectSale] = [:]
     /// Charges by the session of a sale that is over: a late answer is news of them.
     var former: [Topic: ChargeID] = [:]
@@ -114,7 +115,7 @@ public actor ConnectStation {
         if let engine {
             self.engine = nil
             engine.stop()
-            if isRunning { await engine.ended() }
+            if running === engine { await engine.ended() }
         }
         guard let setup, setup.settings.isEnabled else {
             view.light = .off
@@ -240,9 +241,9 @@ public actor ConnectStation {
     private func run(_ engine: ConnectEngine) async {
         // One that was replaced before it began never begins.
         guard engine === self.engine else { return }
-        isRunning = true
+        running = engine
         await engine.run(for: self)
-        isRunning = false
+        if running === engine { running = nil }
     }
 
     private func end(_ topic: Topic, _ reason: JSONRPCError) async {
