@@ -151,16 +151,6 @@ public actor ConnectStation {
         await use(setup)
     }
 
-    /// Whether something of it is open, so that the rail is needed although it is switched off.
-    public var hasOpenPayments: Bool {
-        get async {
-            if !sales.isEmpty { return true }
-            // What cannot be read may be open.
-            guard let stored = try? await store.values(prefix: ConnectStory.prefix) else { return true }
-            return !stored.isEmpty
-        }
-    }
-
     public var isEnabled: Bool { setup?.settings.isEnabled == true }
 
     /// Why no payment is begun; nil where one can be, now or once there is a connection.
