@@ -111,7 +111,11 @@ public actor ConnectStation {
             engine != nil && setup?.settings == self.setup?.settings && setup?.merchantName == self.setup?.merchantName
         self.setup = setup
         view.usesOneCode = setup?.settings.usesOneCode ?? true
-        guard !isSame else { return publish() }
+        guard !isSame else {
+            // What the relay refused may have been mended where it is: whoever saves wants it tried.
+            await engine?.relay.restart()
+            return publish()
+        }
         if let engine {
             self.engine = nil
             engine.stop()
