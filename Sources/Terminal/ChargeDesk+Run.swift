@@ -166,7 +166,7 @@ extension ChargeDesk {
     /// The rail of an attempt. Without one, because the settings have changed, the question stays open.
     private func way(to key: JobKey, of charge: Charge) -> (any RailDriver, AttemptLink)? {
         guard let id = key.attempt, let attempt = charge.attempt(id) else { return nil }
-        guard let driver = drivers[attempt.rail] else {
+        guard let driver = drivers[attempt.rail] ?? followers[attempt.rail] else {
             logger.warning(
                 "no way to ask about a payment: the rail is switched off",
                 metadata: ["charge": "\(charge.id)"]

@@ -14,6 +14,8 @@ public actor ChargeDesk {
 
     var settings: MerchantSettings?
     var drivers: [Rail: any RailDriver] = [:]
+    /// Rails that are switched off: they begin nothing, and what they began is followed to its end.
+    var followers: [Rail: any RailDriver] = [:]
     /// Charges with an attempt that the authority has not ended, and the one whose result is on the screen.
     var charges: [ChargeID: Charge] = [:]
     var updated: [ChargeID: WallTime] = [:]
@@ -184,10 +186,18 @@ public actor ChargeDesk {
     // MARK: - What the rest of the terminal tells it
 
     /// Takes what the merchant set. Charges under way keep what they were opened with.
-    /// - Parameter keepsLight: The gateway is the same as before, and so is what is known of it.
-    public func use(_ settings: MerchantSettings?, drivers: [any RailDriver], keepsLight: Bool = false) {
+    /// - Parameters:
+    ///   - followers: Rails that are switched off. No charge is offered on them; payments that they began are asked about.
+    ///   - keepsLight: The gateway is the same as before, and so is what is known of it.
+    public func use(
+        _ settings: MerchantSettings?,
+        drivers: [any RailDriver],
+        followers: [any RailDriver] = [],
+        keepsLight: Bool = false
+    ) {
         self.settings = settings
         self.drivers = Dictionary(drivers.map { ($0.rail, $0) }) { first, _ in first }
+        self.followers = Dictionary(followers.map { ($0.rail, $0) }) { first, _ in first }
         if !keepsLight { gateway = .unknown }
         publish()
     }

@@ -259,28 +259,33 @@ public actor SettingsDesk {
         self.merchant = merchant
         let scan = rail(.scan, merchant, settings)
         self.scan = scan
-        await desk.use(settings, drivers: [scan] + rails(beside: merchant, settings))
+        let others = await rails(beside: merchant, settings)
+        await desk.use(settings, drivers: [scan] + others.offered, followers: others.followed)
     }
 
     /// Puts the other rails into force as they are now.
     public func railsChanged() async {
         guard let scan, let merchant, let current else { return }
         let others = await rails(beside: merchant, current.settings)
-        await desk.use(current.settings, drivers: [scan] + others, keepsLight: true)
+        await desk.use(
+            current.settings,
+            drivers: [scan] + others.offered,
+            followers: others.followed,
+            keepsLight: true
+        )
     }
 
-    private func rails(beside merchant: MerchantClient, _ settings: MerchantSettings) async -> [any RailDriver] {
-        var rails = await otherRails()
-        if let wallets {
-            await wallets.setMerchantName(settings.merchantName)
-            let isEnabled = await wallets.isEnabled
-            // Also while it is switched off: what is open is followed.
-            let isNeeded = if isEnabled { true } else { await wallets.hasOpenPayments }
-            if isNeeded {
-                rails.append(ConnectRail(station: wallets, payment: rail(.connect, merchant, settings)))
-            }
-        }
-        return rails
+    /// The rails beside Scan: those that charges are offered on, and those that only follow what they began.
+    private func rails(
+        beside merchant: MerchantClient,
+        _ settings: MerchantSettings
+    ) async -> (offered: [any RailDriver], followed: [any RailDriver]) {
+        let rails = await otherRails()
+        guard let wallets else { return (rails, []) }
+        await wallets.setMerchantName(settings.merchantName)
+        let connect = ConnectRail(station: wallets, payment: rail(.connect, merchant, settings))
+        // A payment that nobody knows the end of may be asked about for a day after its sale is over.
+        return await wallets.isEnabled ? (rails + [connect], []) : (rails, [connect])
     }
 
     private func rail(_ rail: Rail, _ merchant: MerchantClient, _ settings: MerchantSettings) -> ScanRail {

@@ -34,7 +34,9 @@ final class Entrance: Sendable {
             automaticErrorHandling: false,
             shouldUpgrade: { channel, head in
                 let promise = channel.eventLoop.makePromise(of: WebSocketServer.Answer?.self)
-                events.yield(.wish(Desk.question(head, channel), promise))
+                if case .terminated = events.yield(.wish(Desk.question(head, channel), promise)) {
+                    promise.succeed(.stopping)
+                }
                 return promise.futureResult.map { refusal in
                     bound.value.refusal = refusal
                     return refusal == nil ? HTTPHeaders() : nil
@@ -52,6 +54,11 @@ final class Entrance: Sendable {
         )
         try channel.pipeline.syncOperations.addHandler(desk)
     }
+}
+
+extension WebSocketServer.Answer {
+    /// For who comes while the server ends: nobody decides any more, and a promise must be kept.
+    fileprivate static let stopping = Self(503, "Stopping\n")
 }
 
 /// Answers one plain request, or the wish for a WebSocket that was refused; then the connection is closed.
@@ -102,7 +109,9 @@ private final class Desk: ChannelInboundHandler, RemovableChannelHandler {
         let promise = context.eventLoop.makePromise(of: WebSocketServer.Answer.self)
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         promise.futureResult.whenSuccess { answer in bound.value.0.answer(answer, bound.value.1) }
-        events.yield(.question(Self.question(head, context.channel, body: body), promise))
+        if case .terminated = events.yield(.question(Self.question(head, context.channel, body: body), promise)) {
+            promise.succeed(.stopping)
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -46,12 +46,36 @@ final class Counter: Sendable {
     }
 
     /// Runs gateway and relay while `body` does.
-    func play(_ body: @escaping @Sendable (LiveRelay) async throws -> Void) async throws {
+    func play(
+        faults: [RelayFault] = [],
+        _ body: @escaping @Sendable (LiveRelay) async throws -> Void
+    ) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { [gateway] in try await gateway.run() }
             defer { group.cancelAll() }
-            try await LiveRelay.running(clock: wall) { relay in try await body(relay) }
+            try await LiveRelay.running(clock: wall, faults: faults) { relay in try await body(relay) }
         }
+    }
+
+    static var logger: Logger {
+        var logger = Logger(label: "connect")
+        logger.logLevel = ProcessInfo.processInfo.environment["CONNECT_LOG"] == nil ? .critical : .trace
+        return logger
+    }
+
+    /// The gateway as the terminal asks it for wallets.
+    static func wallets(_ line: Line, _ clock: ManualClock, _ pace: GatewayPace) -> (any ConnectGateway)? {
+        try? ConnectGatewayClient(
+            client: PayClient(
+                baseURL: Line.baseURL,
+                credentials: .app(id: "till", clientID: "till"),
+                transport: line,
+                clock: TurnedClock(clock: clock),
+                retries: 0
+            ),
+            address: "https://gateway.example",
+            pace: pace
+        )
     }
 
     /// Opens the journal, runs desk and station while `body` does, and closes everything: as often as one likes.
@@ -65,8 +89,7 @@ final class Counter: Sendable {
     ) async throws {
         let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
         let journal = try Journal.open(directory: folder, deviceKey: key)
-        var logger = Logger(label: "connect")
-        logger.logLevel = ProcessInfo.processInfo.environment["CONNECT_LOG"] == nil ? .critical : .trace
+        let logger = Self.logger
         let terminalClock = clock.terminalClock
         let desk = ChargeDesk(
             archive: FusedArchive(journal: journal, fuse: fuse),
@@ -95,19 +118,7 @@ final class Counter: Sendable {
                 settings: settings,
                 merchantName: "Coffee Shop",
                 pageAddress: "https://till.local:8443"
-            ) { _ in
-                try? ConnectGatewayClient(
-                    client: PayClient(
-                        baseURL: Line.baseURL,
-                        credentials: .app(id: "till", clientID: "till"),
-                        transport: line,
-                        clock: TurnedClock(clock: manual),
-                        retries: 0
-                    ),
-                    address: "https://gateway.example",
-                    pace: pace
-                )
-            }
+            ) { _ in Self.wallets(line, manual, pace) }
         )
         let merchant = try MerchantClient(
             baseURL: Line.baseURL,
@@ -241,6 +252,7 @@ extension Counter {
         throw Shift.TooLong(description: "not within \(limit): \(what)")
     }
 
+    /// Lets a duration pass.
     func passes(_ duration: Duration) async throws {
         let end = clock.now + duration
         try await until("time has passed", within: duration + .seconds(1)) { self.clock.now >= end }
@@ -258,6 +270,8 @@ struct Line: HTTPTransport {
         private let seen = Mutex<[String]>([])
         private let lies = Mutex<[(path: String, lie: @Sendable (String) -> String)]>([])
         private let pauses = Mutex<[String: Int]>([:])
+        private let stopped = Mutex<Set<String>>([])
+        private let hooks = Mutex<[String: @Sendable () async -> Void]>([:])
 
         /// Answers to lose, of calls whose path ends so; the call itself happens.
         func lose(_ count: Int, of path: String) { lost.withLock { $0[path] = count } }
@@ -288,6 +302,19 @@ struct Line: HTTPTransport {
             }
         }
         fileprivate func note(_ path: String) { seen.withLock { $0.append(path) } }
+        /// Calls with this in their path do not arrive, until they are let through again.
+        func stop(_ path: String) { stopped.withLock { _ = $0.insert(path) } }
+        func letThrough(_ path: String) { stopped.withLock { _ = $0.remove(path) } }
+        fileprivate func stops(_ path: String) -> Bool { stopped.withLock { $0.contains { path.contains($0) } } }
+
+        /// Does something before each call with this in its path arrives.
+        func before(_ path: String, _ body: @escaping @Sendable () async -> Void) { hooks.withLock { $0[path] = body } }
+        fileprivate func prepare(_ path: String) async {
+            for hook in hooks.withLock({ hooks in hooks.filter { path.contains($0.key) }.map(\.value) }) {
+                await hook()
+            }
+        }
+
         var calls: [String] { seen.withLock { $0 } }
         func count(of path: String) -> Int { seen.withLock { $0.count { $0.contains(path) } } }
     }
@@ -298,6 +325,8 @@ struct Line: HTTPTransport {
         if let seconds = faults.pauses(path) {
             return HTTPResponse(status: 429, headers: [(name: "Retry-After", value: "\(seconds)")], body: [])
         }
+        await faults.prepare(path)
+        if faults.stops(path) { throw .noAnswer(after: request.timeout) }
         let question = GatewayRequest(
             request.method.rawValue,
             path,
@@ -323,10 +352,12 @@ struct LiveRelay: Sendable {
         clock: SandboxClock,
         port: UInt16? = nil,
         state: String? = nil,
+        faults: [RelayFault] = [],
         _ body: @Sendable @escaping (LiveRelay) async throws -> Void
     ) async throws {
         var configuration = RelayConfiguration()
         configuration.listen.threads = 1
+        configuration.faults = faults
         if let port { configuration.listen.port = port }
         let relay: Relay
         if let state {
@@ -345,4 +376,21 @@ struct LiveRelay: Sendable {
 
 extension ConnectStatus.Light {
     var isTrouble: Bool { if case .hindered = self { true } else { false } }
+}
+
+extension ManualClock {
+    /// Lets time pass while `body` works: what waits for the clock there, such as for the next try to connect, would wait
+    /// for ever for who waits for `body`.
+    func passing<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while true {
+                    try await Task.sleep(for: .microseconds(500))
+                    self.advance(by: .milliseconds(5))
+                }
+            }
+            defer { group.cancelAll() }
+            return try await body()
+        }
+    }
 }

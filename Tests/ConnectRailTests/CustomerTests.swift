@@ -7,7 +7,7 @@ import WalletConnect
 import WalletConnectPay
 
 /// What customers and their wallets do, and what the terminal shows them then.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct CustomerTests {
     /// The reason on the screen, once there is one.
     private func trouble(_ shift: Shift, _ id: ChargeID) async throws -> String {

@@ -3,7 +3,7 @@ import Terminal
 import Testing
 
 /// A wallet that knows nothing of payment links pays at the terminal.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct PayingTests {
     @Test func aWalletPairsSignsAndPays() async throws {
         let counter = try Counter()

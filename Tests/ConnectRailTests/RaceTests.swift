@@ -7,7 +7,7 @@ import WalletConnect
 import WalletConnectPay
 
 /// Two ways to pay one charge, staff who change their mind, and answers that come too late.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct RaceTests {
     /// Pays by the link, as wallets do that know payment links.
     private func pay(_ link: String, _ counter: Counter) async throws {
@@ -91,7 +91,7 @@ struct RaceTests {
                     let request = try #require(await wallet.client.getPendingRequests().first)
                     _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
                     // At the same moment the customer signs.
-                    await wallet.respond(request, signs: true)
+                    try await wallet.respond(request, signs: true)
                     try await shift.until("it is over") { try await shift.charge(id).state.isFinal }
                     #expect(try await shift.charge(id).state == .cancelled)
                     try await shift.until("the session is over") { wallet.count("end") == 1 }
@@ -117,7 +117,7 @@ struct RaceTests {
                         return now != nil && now != code
                     }
                     #expect(try await shift.snapshot(id).connect?.trouble?.code == "connect_unanswered")
-                    await wallet.respond(request, signs: true)
+                    try await wallet.respond(request, signs: true)
                     try await shift.until(id, is: .succeeded)
                     #expect(try await shift.charge(id).surplusAttempts.isEmpty)
                     #expect(await shift.station.status.counts.lateAnswers == 1)

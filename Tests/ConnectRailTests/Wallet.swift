@@ -24,7 +24,7 @@ final class Wallet: Sendable {
     /// What is on the phone while the wallet is closed.
     struct Phone: Sendable {
         let key = PrivateKey()
-        let store = MemoryStore()
+        var store: any KeyValueStore = MemoryStore()
         let memory = ShortRelayMemory()
         let identity = RelayIdentity()
     }
@@ -34,7 +34,7 @@ final class Wallet: Sendable {
     private let heard = Mutex<[String]>([])
     let client: SignClient
     private let relay: RelayClient
-    private let clock: ManualClock
+    private let time: ManualClock
 
     /// - Parameters:
     ///   - phone: What the wallet remembers, to be the same one after it was closed.
@@ -46,8 +46,7 @@ final class Wallet: Sendable {
         behind: Duration = .zero,
         _ change: (inout Habits) -> Void = { _ in }
     ) async throws {
-        key = phone.key
-        self.clock = clock
+        (key, time) = (phone.key, clock)
         var habits = Habits()
         change(&habits)
         stored = Mutex(habits)
@@ -93,9 +92,7 @@ final class Wallet: Sendable {
     func count(_ event: String) -> Int { events.count { $0 == event } }
     private func note(_ event: String) { heard.withLock { $0.append(event) } }
 
-    func scan(_ uri: String) async throws {
-        try await clock.passing { try await self.client.pair(scanned: uri) }
-    }
+    func scan(_ uri: String) async throws { try await time.passing { try await self.client.pair(scanned: uri) } }
 
     /// Runs it beside `body`.
     func online(_ body: @Sendable @escaping () async throws -> Void) async throws {
@@ -139,15 +136,19 @@ final class Wallet: Sendable {
     private func answer(_ request: Request) async {
         note("request")
         guard let signs = habits.signs else { return }
-        await respond(request, signs: signs)
+        await decide(request, signs: signs)
     }
 
     /// The customer comes back to a request.
-    func respond(_ request: Request, signs: Bool) async {
+    func respond(_ request: Request, signs: Bool) async throws {
+        try await time.passing { await self.decide(request, signs: signs) }
+    }
+
+    private func decide(_ request: Request, signs: Bool) async {
         let result: RPCResult =
             signs ? .response(.string(habits.answer ?? signature(request))) : .error(.userRejectedRequest)
         do {
-            try await clock.passing {
+            try await time.passing {
                 try await self.client.respond(topic: request.topic, requestId: request.id, response: result)
             }
             note(signs ? "signed" : "rejected")
@@ -165,20 +166,18 @@ final class Wallet: Sendable {
     }
 }
 
-extension ManualClock {
-    /// Time passes while `body` runs: whoever waits for the relay may have to connect again first, after a pause.
-    func passing(_ body: @Sendable @escaping () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                while !Task.isCancelled {
-                    // Disk, sockets and other threads take real time; the clock stands still meanwhile.
-                    try await Task.sleep(for: .microseconds(500))
-                    self.advance(by: .milliseconds(2))
-                }
-            }
-            defer { group.cancelAll() }
-            try await group.next()
+/// A phone's storage that lets go of no session: what ends one is not heard, as with a phone that is just away.
+struct ClingingStore: KeyValueStore {
+    private let memory = MemoryStore()
+
+    func values(prefix: String) async throws(StorageFailure) -> [String: StoredValue] {
+        try await memory.values(prefix: prefix)
+    }
+
+    func apply(_ changes: [StorageChange]) async throws(StorageFailure) {
+        for case .remove(let name) in changes where name.hasPrefix("wc2/session/") {
+            throw StorageFailure(reason: "it clings to its sessions")
         }
+        try await memory.apply(changes)
     }
 }

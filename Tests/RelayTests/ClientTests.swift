@@ -391,16 +391,19 @@ struct ClientTests {
         }
     }
 
-    @Test func `A refused key stops it until someone asks to try again`() async throws {
+    @Test func `A refused key is tried again only when someone asks, or after five minutes`() async throws {
         let scripted = try ScriptedClient()
-        scripted.sockets.failures.put(.rejected(status: 401))
+        for _ in 0..<2 { scripted.sockets.failures.put(.rejected(status: 401)) }
         try await scripted.running {
             try await until { await scripted.client.status.link.isStopped }
-            await scripted.hand.advance(.seconds(600), step: .seconds(60))
+            await scripted.hand.advance(.seconds(140), step: .seconds(20))
             #expect(scripted.sockets.requests.count == 1)
             await scripted.client.restart()
+            try await until { scripted.sockets.requests.count == 2 }
+            try await until { await scripted.client.status.link.isStopped }
+            await scripted.hand.advance(.seconds(300), step: .seconds(20))
             _ = try await scripted.sockets.ready()
-            #expect(scripted.sockets.requests.count == 2)
+            #expect(scripted.sockets.requests.count == 3)
         }
     }
 

@@ -63,7 +63,8 @@ public actor ConnectStation {
     private(set) var merchantName: String?
     private(set) var pageAddress = Setup.nobodysAddress
     private(set) var engine: ConnectEngine?
-    private var isRunning = false
+    /// The one that works now: it writes until it has ended, also after another one was made.
+    private var running: ConnectEngine?
     var sales: [Key: ConnectSale] = [:]
     /// Charges by the session of a sale that is over: a late answer is news of them.
     var former: [Topic: ChargeID] = [:]
@@ -119,11 +120,15 @@ public actor ConnectStation {
             && setup?.pageAddress == self.setup?.pageAddress
         self.setup = setup
         view.usesOneCode = setup?.settings.usesOneCode ?? true
-        guard !isSame else { return publish() }
+        guard !isSame else {
+            // What the relay refused may have been mended where it is: whoever saves wants it tried.
+            await engine?.relay.restart()
+            return publish()
+        }
         if let engine {
             self.engine = nil
             engine.stop()
-            if isRunning { await engine.ended() }
+            if running === engine { await engine.ended() }
         }
         guard let setup, setup.settings.isEnabled else {
             view.light = .off
@@ -165,16 +170,6 @@ public actor ConnectStation {
         guard var setup else { return }
         setup.pageAddress = address
         await use(setup)
-    }
-
-    /// Whether something of it is open, so that the rail is needed although it is switched off.
-    public var hasOpenPayments: Bool {
-        get async {
-            if !sales.isEmpty { return true }
-            // What cannot be read may be open.
-            guard let stored = try? await store.values(prefix: ConnectStory.prefix) else { return true }
-            return !stored.isEmpty
-        }
     }
 
     public var isEnabled: Bool { setup?.settings.isEnabled == true }
@@ -257,9 +252,9 @@ public actor ConnectStation {
     private func run(_ engine: ConnectEngine) async {
         // One that was replaced before it began never begins.
         guard engine === self.engine else { return }
-        isRunning = true
+        running = engine
         await engine.run(for: self)
-        isRunning = false
+        if running === engine { running = nil }
     }
 
     private func end(_ topic: Topic, _ reason: JSONRPCError) async {

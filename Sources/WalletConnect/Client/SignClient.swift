@@ -28,7 +28,7 @@ public actor SignClient {
     private var secondsSinceStart = 0
     private var secondsSinceRetry = 0
     private var isBusy = false
-    private var queue: [CheckedContinuation<Void, Never>] = []
+    private(set) var queue: [CheckedContinuation<Void, Never>] = []
 
     struct CallKey: Hashable, Sendable {
         let topic: Topic
@@ -237,8 +237,8 @@ public actor SignClient {
     func transact<Value, Rule: Error>(
         _ change: (inout SignEngine) throws(Rule) -> Value
     ) async throws(Refusal<Rule>) -> (Value, job: UInt64) {
-        guard phase != .stopped else { throw .stopped }
-        while isBusy { await withCheckedContinuation { queue.append($0) } }
+        // Once it has stopped nobody is woken any more: whoever waits goes then, busy or not.
+        while isBusy, phase != .stopped { await withCheckedContinuation { queue.append($0) } }
         guard phase != .stopped else { throw .stopped }
         isBusy = true
         defer {

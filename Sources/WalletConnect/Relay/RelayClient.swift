@@ -118,8 +118,8 @@ public actor RelayClient: RelayPort {
             // Whoever is sent away again and again must not come running.
             failures = lasted >= .seconds(10) ? 0 : failures + 1
             let pause = pause(after: trouble, failures: failures)
-            show(pause.map { .waiting(trouble, retryIn: $0) } ?? .stopped(trouble))
-            await wait(pause)
+            show(trouble.next == .stop ? .stopped(trouble) : .waiting(trouble, retryIn: pause))
+            await wait(pause, untilClockIsSet: trouble.next == .stop)
         }
         show(.idle)
         incoming.finish()
@@ -128,7 +128,7 @@ public actor RelayClient: RelayPort {
         watchers = [:]
     }
 
-    /// Tries at once: the network is back, or someone corrected what the relay refused.
+    /// Tries at once, where it waits: the network is back, or someone corrected what the relay refused.
     public func restart() { wake?.yield() }
 
     /// How it stands.
@@ -193,11 +193,10 @@ public actor RelayClient: RelayPort {
         )
     }
 
-    /// Nil: not until someone asks for it.
-    private func pause(after trouble: RelayTrouble, failures: Int) -> Duration? {
+    private func pause(after trouble: RelayTrouble, failures: Int) -> Duration {
         let longest: Duration
         switch trouble.next {
-        case .stop: return nil
+        case .stop: longest = settings.refusedPause
         case .retryAtOnce where failures == 0: return .zero
         case .backOff: longest = settings.longPause
         case .retryAtOnce, .retry:
@@ -208,13 +207,15 @@ public actor RelayClient: RelayPort {
         return longest / 2 + longest / 2 * (Double(clock.random() >> 11) / Double(1 << 53))
     }
 
-    private func wait(_ pause: Duration?) async {
+    /// - Parameter untilClockIsSet: Whether to end also when somebody sets the wall clock: a relay refuses who is off.
+    private func wait(_ pause: Duration, untilClockIsSet: Bool) async {
         if pause == .zero { return }
         let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.wake = wake
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in wakes { return } }
-            if let pause { group.addTask { [clock] in try? await clock.sleep(pause) } }
+            group.addTask { [clock] in try? await clock.sleep(pause) }
+            if untilClockIsSet { group.addTask { [clock] in await clock.waitUntilSet() } }
             await group.next()
             group.cancelAll()
         }
@@ -263,7 +264,7 @@ extension RelayClientSettings {
         guard let first = rest.first, first != "/", isPlain, !rest.contains(where: { "?#@".contains($0) }) else {
             return .url
         }
-        let times = [deadline, heartbeat, silence] + pauses + [longPause]
+        let times = [deadline, heartbeat, silence] + pauses + [longPause, refusedPause]
         let limits = [frameLimitBytes, outstandingLimit, unstoredLimit, unstoredLimitBytes, subscriptionLimit]
         return times.allSatisfy { $0 > .zero } && limits.allSatisfy { $0 > 0 } ? nil : .limit
     }

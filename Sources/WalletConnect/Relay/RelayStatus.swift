@@ -6,7 +6,8 @@ public enum RelayLink: Sendable, Equatable {
     /// Open, and every subscription is made.
     case connected
     case waiting(RelayTrouble, retryIn: Duration)
-    /// Refused for good: nothing is tried until ``RelayClient/restart()``.
+    /// Refused: someone has to change something. Tried again all the same after ``RelayClientSettings/refusedPause``, when
+    /// the wall clock is set, and by ``RelayClient/restart()``: relays refuse by mistake, too.
     case stopped(RelayTrouble)
 }
 
@@ -61,6 +62,8 @@ public struct RelayClientSettings: Sendable {
     public var pauses: [Duration] = [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(5)]
     /// The pause when the relay asks for one.
     public var longPause = Duration.seconds(30)
+    /// The longest pause where the relay refuses the key, the project or the address.
+    public var refusedPause = Duration.seconds(300)
     /// The longest message that is sent or taken, in bytes of its frame.
     public var frameLimitBytes = 1_310_720
     /// Requests without an answer at a time; further ones wait for their turn.
@@ -93,6 +96,16 @@ public struct RelayClock: Sendable {
         random: @escaping @Sendable () -> UInt64
     ) {
         (self.elapsed, self.wallMilliseconds, self.sleep, self.random) = (elapsed, wallMilliseconds, sleep, random)
+    }
+
+    /// Returns once somebody has set the wall clock by more than a minute, or when the task is cancelled.
+    func waitUntilSet() async {
+        func offset() -> Int64 {
+            let time = elapsed().components
+            return wallMilliseconds() - time.seconds * 1000 - time.attoseconds / 1_000_000_000_000_000
+        }
+        let start = offset()
+        while abs(offset() - start) < 60_000 { do { try await sleep(.seconds(10)) } catch { return } }
     }
 
     /// The machine's own.

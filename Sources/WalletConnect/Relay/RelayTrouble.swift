@@ -8,9 +8,9 @@ public enum RelayTrouble: Sendable, Equatable {
     case blocked(String)
     /// No answer in time, or no sign of life for too long.
     case silent
-    /// The relay does not accept this key or this project. Waiting does not help.
+    /// The relay does not accept this key or this project, or the clock is wrong. Waiting helps seldom.
     case credentials(String)
-    /// What we send, or where, is wrong. Waiting does not help.
+    /// What we send, or where, is wrong. Waiting helps seldom.
     case misuse(String)
     /// It asks to be left alone for a while.
     case busy(String)
@@ -24,7 +24,7 @@ public enum RelayTrouble: Sendable, Equatable {
         case retryAtOnce, retry
         /// Retry after a longer pause.
         case backOff
-        /// Say so, and do nothing until someone has changed something.
+        /// Say so: someone has to change something. Retry only now and then.
         case stop
     }
 
