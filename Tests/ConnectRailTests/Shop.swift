@@ -54,8 +54,8 @@ extension Counter {
             gateways: GatewayPolicy(allowsLoopbackHTTP: true),
             clock: time,
             logger: logger,
-            pace: pace,
-            wallets: station
+            wallets: station,
+            pace: pace
         ) { settings, key in
             try MerchantClient(
                 baseURL: Line.baseURL,
