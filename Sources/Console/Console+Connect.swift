@@ -67,6 +67,8 @@ extension Console {
                 )
             )
         }
+        // With a form open there is no code for wallets: the one that has it is let go.
+        if choice == .pairing { await wallets?.station.endForm(of: id) }
         return try await charge { () throws(ChargeRefusal) in
             try await desk.turnCode(of: id, toPairing: choice == .pairing)
         }
@@ -90,11 +92,14 @@ extension JSON {
     /// The wallet that pays a charge, for staff. Never its pairing: that is a key.
     static func connect(_ snapshot: ChargeSnapshot) -> JSON {
         guard snapshot.isPayable || snapshot.charge.isClaimed, let connect = snapshot.connect else { return .null }
-        let canTurn = snapshot.codeChoice != .both && snapshot.paymentLink != nil && snapshot.pairingURI != nil
+        let hasBoth = snapshot.codeChoice != .both && snapshot.paymentLink != nil && snapshot.pairingURI != nil
+        // With a form open the code is never a pairing; turned to one, the wallet is let go.
+        let hasForm = snapshot.isPayable && connect.step == .form
+        let choice = hasForm ? .payment : snapshot.codeChoice
         return .object([
             "step": .string(connect.step.rawValue), "wallet": .optional(connect.wallet),
-            "trouble": .reason(connect.trouble), "canTurnCode": .bool(canTurn),
-            "code": .string(snapshot.codeChoice.rawValue),
+            "trouble": .reason(connect.trouble), "canTurnCode": .bool(hasBoth || hasForm),
+            "code": .string(choice.rawValue),
         ])
     }
 }

@@ -155,6 +155,28 @@ struct GatewayTests {
         }
     }
 
+    @Test func staffNeedNotWaitForAForm() async throws {
+        let counter = try Counter { $0.collectsData = true }
+        try await counter.play { relay in
+            let wallet = try await Wallet(relay, clock: counter.clock)
+            try await wallet.online {
+                try await counter.open(relay) { shift in
+                    let id = try await shift.charge()
+                    let code = try await shift.pairing(of: id)
+                    await shift.station.endForm(of: id)
+                    #expect(try await shift.snapshot(id).pairingURI == code, "there is none yet")
+                    try await wallet.scan(code)
+                    try await shift.until("the form is shown") {
+                        try await shift.snapshot(id).connect?.formURL != nil
+                    }
+                    await shift.station.endForm(of: id)
+                    #expect(try await trouble(shift, id, within: .seconds(10)) == "connect_form_unfilled")
+                    _ = try await shift.pairing(of: id, after: code)
+                }
+            }
+        }
+    }
+
     @Test func aPauseThatTheGatewayAsksAWalletsQuestionForIsKeptByAll() async throws {
         let counter = try Counter()
         counter.line.faults.pause("/options", seconds: 25)

@@ -61,6 +61,47 @@ struct TerminalJSONTests {
         #expect(said().contains(#""confirmedBy":"\#(authority)""#))
     }
 
+    /// With a wallet's form open the screen has no code for other wallets; staff can bring it back.
+    @Test(arguments: [ChargeSnapshot.CodeChoice.payment, .pairing, .both], [true, false])
+    func staffCanTurnBackFromAForm(choice: ChargeSnapshot.CodeChoice, hasLink: Bool) throws {
+        var generator = SystemRandomNumberGenerator()
+        let terms = ChargeTerms(
+            id: try #require(ChargeID("01941f29-7c00-7000-8000-000000000001")),
+            code: ChargeCode(using: &generator),
+            amount: Money(minorUnits: 1250, currency: .euro),
+            reference: nil,
+            merchantID: "m1",
+            merchantName: "Kiosk",
+            operatorID: "op1",
+            gatewayURL: "https://gateway.test",
+            openedBy: .staff(name: "Ada"),
+            openedAt: WallTime(millisecondsSince1970: 1_790_000_000_000),
+            timeLimitSeconds: 120
+        )
+        func offer(_ name: String) -> Offer {
+            Offer(paymentID: name, link: "https://pay.example/?pid=\(name)", expiresAt: nil)
+        }
+        var events: [Charge.Event] = [
+            .attemptStarted(attempt: 1, rail: .connect), .offered(attempt: 1, offer: offer("pay_1")),
+        ]
+        if hasLink {
+            events += [.attemptStarted(attempt: 2, rail: .scan), .offered(attempt: 2, offer: offer("pay_2"))]
+        }
+        var view = ConnectView()
+        (view.step, view.formURL) = (.form, "https://pay.example/collect/")
+        let snapshot = ChargeSnapshot(
+            charge: Charge(terms: terms, replaying: events),
+            updatedAt: terms.openedAt,
+            secondsLeft: nil,
+            deadline: nil,
+            format: .english,
+            connect: view,
+            codeChoice: choice
+        )
+        let said = JSON.connect(snapshot).text
+        #expect(said.contains(#""canTurnCode":true"#) && said.contains(#""code":"payment""#), "\(said)")
+    }
+
     /// Whoever may charge may also say that they have seen it.
     @Test func sayingThatItWasSeenIsAChange() throws {
         let route = try Route("POST", "/api/v1/charges/01941f29-7c00-7000-8000-000000000001/seen", query: [:])

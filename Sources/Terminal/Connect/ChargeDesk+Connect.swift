@@ -19,3 +19,10 @@ extension ChargeDesk {
         return try snapshot(of: id)
     }
 }
+
+extension ConnectStation {
+    /// Lets go of a wallet whose customer has a form to fill in, so that the next one can come. Without effect otherwise.
+    public func endForm(of charge: ChargeID) async {
+        for (key, sale) in sales where key.charge == charge { await sale.endForm() }
+    }
+}

@@ -50,6 +50,12 @@ extension ConnectSale {
         return .zero
     }
 
+    /// Staff do not wait for a form any longer.
+    func endForm() {
+        guard let formFor else { return }
+        self.formFor = Wait(session: formFor.session, since: clock.elapsed() - Self.formLimit)
+    }
+
     /// How long this session has waited for it; from now on where it did not before.
     private func waited(_ session: Topic, _ wait: inout Wait?) -> Duration {
         let now = clock.elapsed()
