@@ -104,9 +104,7 @@ final class ConnectEngine: Sendable {
                     parts.addTask { try? await self.client.run() }  // Throws for a second call only.
                     parts.addTask { for await status in await self.relay.statuses() { await station.note(status) } }
                     parts.addTask {
-                        for await response in self.client.streams.sessionResponses where response.timing != .inTime {
-                            await station.late(response)
-                        }
+                        for await response in self.client.streams.sessionResponses { await station.hear(response) }
                     }
                 }
             }

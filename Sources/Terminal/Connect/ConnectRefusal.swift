@@ -27,6 +27,8 @@ enum ConnectRefusal: Error, Sendable, Equatable {
     case badAnswer
     /// The wallet ended the session.
     case left
+    /// The terminal connects by another relay now.
+    case relayChanged
     /// The gateway said no.
     case gateway(String)
 
@@ -85,6 +87,8 @@ enum ConnectRefusal: Error, Sendable, Equatable {
             return reason("wallet_error", "The wallet answered with an error: \(Payments.Reason.clean(words)).", again)
         case .badAnswer: return reason("bad_answer", "The wallet’s answer is no signature.", "Use another wallet.")
         case .left: return reason("left", "The wallet has disconnected.", again)
+        case .relayChanged:
+            return reason("relay_changed", "The terminal connects by another relay now.", "Scan the new code.")
         case .gateway(let words):
             return reason("gateway", "The gateway does not take it: \(Payments.Reason.clean(words)).", again)
         }

@@ -20,6 +20,8 @@ extension ConnectSale {
         else { return .milliseconds(200) }  // The payment is being made.
         do throws(ConnectRefusal) {
             guard let order = try await order(session, link, gateway) else { return Self.formPause }
+            // Another wallet's late answer comes first: with this order it would be worth nothing.
+            guard late.isEmpty else { return .zero }
             try await keepOrder(order)
         } catch {
             if case .gateway(let words) = error, words.isEmpty { return Self.pause }
