@@ -3,8 +3,9 @@ import Sandbox
 import Synchronization
 import Terminal
 import Testing
+import WalletConnect
 
-/// The relay refuses the terminal, or is another one all of a sudden.
+/// The relay refuses the terminal, is away, or is another one all of a sudden.
 @Suite(.timeLimit(.minutes(10)))
 struct RelayTroubleTests {
     private static let refusal = RelayFault(.connect, .refuse(401), times: 1)
@@ -48,6 +49,40 @@ struct RelayTroubleTests {
                 try await expectRefused(shift)
                 counter.clock.setWall(by: .seconds(86_400))
                 try await untilReady(shift, within: .seconds(30))
+            }
+        }
+    }
+
+    @Test func aCodeOnTheScreenSaysWhenTheRelayIsAwayAndForgetsItAfterwards() async throws {
+        let counter = try Counter()
+        let state = counter.folder + "/relay"
+        let port = Mutex<UInt16>(0)
+        try await withThrowingTaskGroup { group in
+            group.addTask { [gateway = counter.gateway] in try await gateway.run() }
+            defer { group.cancelAll() }
+            try await LiveRelay.running(clock: counter.wall, state: state) { relay in
+                port.withLock { $0 = relay.port }
+            }
+            let relay = LiveRelay(port: port.withLock { $0 })
+            try await counter.open(relay) { shift in
+                let id = try await shift.charge()
+                let code = Mutex<String?>(nil)
+                try await LiveRelay.running(clock: counter.wall, port: relay.port, state: state) { _ in
+                    let uri = try await shift.pairing(of: id)
+                    code.withLock { $0 = uri }
+                    #expect(try await shift.snapshot(id).connect?.trouble == nil)
+                }
+                try await shift.until("the charge says so") {
+                    try await shift.snapshot(id).connect?.trouble?.code == "relay_unreachable"
+                }
+                let shown = try await shift.snapshot(id)
+                #expect(shown.pairingURI == code.withLock { $0 })
+                #expect(shown.connect?.trouble?.action.isEmpty == false)
+                try await LiveRelay.running(clock: counter.wall, port: relay.port, state: state) { _ in
+                    try await shift.until("it is forgotten") {
+                        try await shift.snapshot(id).connect?.trouble == nil
+                    }
+                }
             }
         }
     }

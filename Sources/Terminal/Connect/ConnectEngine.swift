@@ -106,6 +106,11 @@ final class ConnectEngine: Sendable {
                     parts.addTask {
                         for await response in self.client.streams.sessionResponses { await station.hear(response) }
                     }
+                    parts.addTask {
+                        for await pairing in self.client.streams.lateApprovals {
+                            await station.approvedTooLate(pairing)
+                        }
+                    }
                 }
             }
             group.addTask { for await _ in self.stopping.stream {} }

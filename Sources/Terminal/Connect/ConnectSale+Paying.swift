@@ -8,6 +8,7 @@ extension ConnectSale {
     func pay(_ order: ConnectOrder, _ results: [String]) async throws(StorageFailure) -> Duration? {
         guard let payment = PaymentID(order.payment) else { return try await turnAway(order.session, .badAnswer) }
         (view.step, view.pairing, view.formURL, view.wallet) = (.paying, nil, nil, order.wallet)
+        view.trouble = nil
         await show()
         isPaying = true
         switch await attempt.claim(tipMinorUnits: 0) {

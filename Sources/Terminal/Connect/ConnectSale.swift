@@ -213,6 +213,13 @@ actor ConnectSale {
         return .zero
     }
 
+    /// A wallet has come by a code of this charge that was taken already, or is over. It hears so from the library.
+    func approvedTooLate(_ pairing: Topic) async {
+        guard invitations.contains(pairing), !isStopped, !isPaying else { return }
+        view.trouble = ConnectRefusal.alreadyPaired(hasNewCode: view.step == .invited).reason
+        await show()
+    }
+
     func show() async { await station.show(view, of: attempt.terms.id) }
 
     /// Says it once: it is tried again every few seconds.
@@ -231,8 +238,6 @@ actor ConnectSale {
         let uri: WalletConnectURI
         do throws(SignError) { uri = try await client.connect(namespaces: await station.checks().proposal) } catch {
             if Task.isCancelled { return .zero }
-            let light = await station.status.light
-            if case .hindered(let reason) = light { view.trouble = reason }
             view.pairing = nil
             await show()
             note("connect_invite", "no proposal could be placed: \(error)")

@@ -64,6 +64,8 @@ public actor ConnectStation {
     /// Answers that no sale has taken: one that is made later may know them.
     private(set) var unclaimed: [SessionResponse] = []
     var view = ConnectStatus()
+    /// What each sale shows, without what the relay adds to it.
+    private var shown: [ChargeID: ConnectView] = [:]
     private var askAbout: (@Sendable (ChargeID) async -> Void)?
     private var find: (@Sendable (ChargeID) async -> Charge?)?
     let jobs = AsyncStream<Job>.makeStream()
@@ -223,8 +225,8 @@ public actor ConnectStation {
     func checks() -> ConnectChecks { ConnectChecks(chains: setup?.settings.chains ?? []) }
 
     func show(_ shown: ConnectView?, of charge: ChargeID) {
-        guard view.charges[charge] != shown else { return }
-        view.charges[charge] = shown
+        guard self.shown[charge] != shown else { return }
+        self.shown[charge] = shown
         publish()
     }
 
@@ -342,6 +344,10 @@ public actor ConnectStation {
     /// Asks the gateway about a charge whose sale is over.
     func ask(about charge: ChargeID) { jobs.continuation.yield(.ask(charge)) }
 
+    func approvedTooLate(_ pairing: Topic) async {
+        for sale in sales.values { await sale.approvedTooLate(pairing) }
+    }
+
     func count(_ change: (inout ConnectStatus.Counts) -> Void) {
         change(&view.counts)
         publish()
@@ -357,6 +363,9 @@ public actor ConnectStation {
             switch status.link {
             case .connected: .ready
             case .idle, .connecting: view.light.isHindered ? view.light : .connecting
+            // As a matter of routine: it is back before anybody has read what is said of it.
+            case .waiting(let trouble, _) where trouble.next == .retryAtOnce:
+                view.light.isHindered ? view.light : .connecting
             case .waiting(let trouble, _), .stopped(let trouble): .hindered(trouble.reasonForStaff)
             }
         publish()
@@ -383,7 +392,18 @@ public actor ConnectStation {
 
     private func leave(_ viewer: Int) { viewers[viewer] = nil }
 
-    private func publish() { for viewer in viewers.values { viewer.yield(view) } }
+    private func publish() {
+        view.charges = shown.mapValues { withRelay($0) }
+        for viewer in viewers.values { viewer.yield(view) }
+    }
+
+    /// While the relay is away nobody hears who scans: the code stays for when it is back, and says so.
+    private func withRelay(_ shown: ConnectView) -> ConnectView {
+        guard case .hindered(let reason) = view.light, shown.step == .invited else { return shown }
+        var shown = shown
+        shown.trouble = reason
+        return shown
+    }
 }
 
 extension ConnectStatus.Light {
