@@ -269,7 +269,7 @@ public actor ConnectStation {
         for topic in [topic] + related { await disconnect(topic, reason, engine) }
     }
 
-    private func disconnect(_ topic: Topic, _ reason: JSONRPCError, _ engine: ConnectEngine) async {
+    func disconnect(_ topic: Topic, _ reason: JSONRPCError, _ engine: ConnectEngine) async {
         do throws(SignError) { try await engine.client.disconnect(topic: topic, reason: reason) } catch {
             switch error {
             case .unknown, .sessionExpired: break  // The wallet was first.
@@ -340,6 +340,9 @@ public actor ConnectStation {
         logger.notice("a wallet answered after the terminal had gone on", metadata: ["charge": "\(charge)"])
         ask(about: charge)
     }
+
+    /// Of wallets that are forgotten no answer can come any more.
+    func forgetAnswers() { (former, formerOrder, unclaimed) = ([:], [], []) }
 
     /// Asks the gateway about a charge whose sale is over.
     func ask(about charge: ChargeID) { jobs.continuation.yield(.ask(charge)) }
