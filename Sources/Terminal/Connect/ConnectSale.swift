@@ -97,7 +97,9 @@ actor ConnectSale {
             await station.end(topic, of: attempt.terms.id, .userDisconnected)
         }
         // What was signed at the last moment is not confirmed any more, and may be worth something all the same.
-        if !answered.isEmpty || !late.isEmpty { await station.ask(about: attempt.terms.id) }
+        if !answered.isEmpty || !late.isEmpty, await attempt.charge()?.paidAttempt == nil {
+            await station.ask(about: attempt.terms.id)
+        }
         // What stays is removed when the attempt is next asked about.
         try? await station.store.apply([.remove(name: name)])
     }
