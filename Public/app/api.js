@@ -131,6 +131,9 @@ export async function connect() { return await request("GET", "/connect"); }
 
 export async function saveConnect(body) { return await change("PUT", "/connect", { body }); }
 
+/** Forgets all pairings, sessions and keys of wallets; those that are connected hear it first. */
+export async function forgetConnect() { return await change("POST", "/connect/forget"); }
+
 /** Turns the screen's code to wallets that pair (`pairing`), or back to payment links (`payment`). */
 export async function turnCode(id, code) { return await change("POST", `/charges/${encodeURIComponent(id)}/code`, { body: { code } }); }
 

@@ -52,6 +52,17 @@ extension Console {
         return try await connectResponse()
     }
 
+    /// Lets the terminal forget its wallets.
+    func forgetConnect(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        guard let wallets else { throw .notFound }
+        do throws(ConnectForgetError) { try await wallets.forgetEverything() } catch {
+            await entrance.audit("connect.forget", "refused", "", by: Self.staff, from: request.peerAddress)
+            throw Problem(error == .inUse ? 409 : 503, error.reason)
+        }
+        await entrance.audit("connect.forget", "ok", "", by: Self.staff, from: request.peerAddress)
+        return try await connectResponse()
+    }
+
     /// Turns the screen's code from one kind of wallets to the other.
     func turnCode(_ id: ChargeID, _ request: WebRequest) async throws(Problem) -> WebResponse {
         var fields = try Form(request.body)

@@ -66,6 +66,9 @@ extension Console {
         case .saveTaps: return try await saveTaps(request)
         case .connect: return try await connectResponse()
         case .saveConnect: return try await saveConnect(request)
+        case .forgetConnect:
+            try requireEmptyForm(request)
+            return try await forgetConnect(request)
         case .turnCode(let id): return try await turnCode(id, request)
         case .calibration, .calibrate, .keepCalibration, .stopCalibration:
             return try await calibration(pass.route, request)

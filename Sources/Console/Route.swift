@@ -14,7 +14,7 @@ enum Route: Sendable, Equatable {
     case taps, saveTaps, takeBack(ChargeID)
     case customers, saveCustomers
     case tokens, makeToken, revokeToken(String)
-    case connect, saveConnect, turnCode(ChargeID)
+    case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
@@ -38,6 +38,8 @@ enum Route: Sendable, Equatable {
         case ("tokens", 2): self = try Self.only(method, ["DELETE": .revokeToken(parts[1])])
         case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
         case ("connect", 1): self = try Self.only(method, ["GET": .connect, "PUT": .saveConnect])
+        case ("connect", 2) where parts[1] == "forget":
+            self = try Self.only(method, ["POST": .forgetConnect])
         case ("taps", 2) where parts[1] == "calibration":
             self = try Self.only(
                 method,
@@ -71,7 +73,8 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .claim, .signIn, .startReset, .finishReset: []  // Open; each looks after itself.
         case .signOut: Set(Role.allCases)
-        case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect: [.owner]
+        case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect:
+            [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
@@ -97,7 +100,7 @@ enum Route: Sendable, Equatable {
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
-            .turnCode:
+            .forgetConnect, .turnCode:
             true
         case .calibrate, .keepCalibration, .stopCalibration: true
         }

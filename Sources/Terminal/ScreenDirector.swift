@@ -299,9 +299,8 @@ extension ConnectView {
     fileprivate var note: Scene.ChargeView.Note? {
         switch step {
         case .form: .form
-        case .choosing where trouble == nil: .walletAsks(wallet ?? "")
-        case .asked, .paying: .walletAsks(wallet ?? "")
-        case .invited, .choosing: trouble.map { .wallet("\($0.message) \($0.action)") }
+        case .choosing where trouble == nil, .asked where trouble == nil, .paying: .walletAsks(wallet ?? "")
+        case .invited, .choosing, .asked: trouble.map { .wallet("\($0.message) \($0.action)") }
         }
     }
 }

@@ -162,6 +162,41 @@ def test_a_customer_who_says_no_is_told_and_the_next_code_is_another(page, shop,
     new_charge(page)
 
 
+def forget(page, answer: str) -> None:
+    page.goto("/#/connect")
+    page.get_by_role("button", name="Forget all wallets").click()
+    dialog = page.get_by_role("dialog", name="Forget all wallets?")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("button", name=answer).click()
+    expect(dialog).to_be_hidden()
+
+
+def test_all_wallets_are_forgotten_only_after_a_question_and_never_under_a_charge(page, shop, relay, eyes):
+    open_charge(page, "9.00")
+    code_on_screen(shop, r"wc:")
+    forget(page, "Forget them")
+    expect(page.get_by_text("A charge can still be paid by a wallet")).to_be_visible()
+    eyes.look(page, "wallets-in-use")
+    page.goto("/#/")
+    cancel_charge(page)
+    new_charge(page)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/forget") else None)
+    forget(page, "Keep them")
+    assert asked == []
+    forget(page, "Forget them")
+    expect(page.get_by_text("Forgotten. New wallets can connect as before.")).to_be_visible()
+    assert small_targets(page) == []
+    eyes.look(page, "wallets-forgotten")
+    expect(page.locator(".phones-status")).to_contain_text("Wallets can connect.")
+    open_charge(page, "9.50")
+    wallet = pair(shop, relay, code_on_screen(shop, r"wc:"))
+    expect(panel(page, "succeeded")).to_be_visible()
+    said = wallet.stdout.read()
+    assert wallet.wait(timeout=30) == 0, said
+    new_charge(page)
+
+
 def test_with_two_codes_staff_turn_the_screen(page, shop, eyes):
     page.goto("/#/connect")
     field(page, "oneCode").uncheck()

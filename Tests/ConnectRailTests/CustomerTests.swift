@@ -191,6 +191,33 @@ struct CustomerTests {
         }
     }
 
+    @Test func aSecondWalletOnOneCodeHearsThatItIsTakenAndSoDoesItsCustomer() async throws {
+        let counter = try Counter()
+        try await counter.play { relay in
+            let anna = try await Wallet(relay, clock: counter.clock) { $0.signs = nil }
+            let ben = try await Wallet(relay, clock: counter.clock)
+            try await anna.online {
+                try await ben.online {
+                    try await counter.open(relay) { shift in
+                        let id = try await shift.charge()
+                        let code = try await shift.pairing(of: id)
+                        try await anna.scan(code)
+                        try await shift.until("Anna is asked") { anna.count("request") == 1 }
+                        try await ben.scan(code)
+                        try await shift.until("Ben hears that he has no session") { ben.count("end") == 1 }
+                        #expect(try await trouble(shift, id) == "connect_already_paired")
+                        let shown = try await shift.snapshot(id).connect
+                        #expect(shown?.step == .asked)
+                        #expect(shown?.trouble?.action.contains("another way") == true)
+                        let request = try #require(await anna.client.getPendingRequests().first)
+                        try await anna.respond(request, signs: true)
+                        try await shift.until(id, is: .succeeded)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func aFormLeavesTheCodeToOthersAndThePaymentThenGoesOnByItself() async throws {
         let counter = try Counter { $0.collectsData = true }
         try await counter.play { relay in

@@ -23,7 +23,7 @@ final class Wallet: Sendable {
 
     /// What is on the phone while the wallet is closed.
     struct Phone: Sendable {
-        let key = PrivateKey()
+        var key = PrivateKey()
         var store: any KeyValueStore = MemoryStore()
         let memory = ShortRelayMemory()
         let identity = RelayIdentity()
@@ -168,7 +168,9 @@ final class Wallet: Sendable {
 
 /// A phone's storage that lets go of no session: what ends one is not heard, as with a phone that is just away.
 struct ClingingStore: KeyValueStore {
-    private let memory = MemoryStore()
+    private let memory: MemoryStore
+
+    init(_ memory: MemoryStore = MemoryStore()) { self.memory = memory }
 
     func values(prefix: String) async throws(StorageFailure) -> [String: StoredValue] {
         try await memory.values(prefix: prefix)

@@ -54,6 +54,8 @@ struct WalletsTests {
     @Test func addressesAreForTheOwnerAndTheCodeForWhoeverCharges() throws {
         #expect(try Route("GET", "/api/v1/connect", query: [:]).roles == [.owner])
         #expect(try Route("PUT", "/api/v1/connect", query: [:]).roles == [.owner])
+        let forget = try Route("POST", "/api/v1/connect/forget", query: [:])
+        #expect(forget.roles == [.owner] && forget.changesState)
         let id = "01990000-0000-7000-8000-000000000000"
         let turn = try Route("POST", "/api/v1/charges/\(id)/code", query: [:])
         #expect(turn.roles == [.owner, .manager, .cashier])
@@ -67,6 +69,7 @@ struct WalletsTests {
             let stranger = page.another()
             #expect(try await stranger.send("GET", "connect", "") == 401)
             #expect(try await stranger.send("PUT", "connect", #"{"enabled":true}"#) == 401)
+            #expect(try await stranger.send("POST", "connect/forget", "") == 401)
         }
     }
 
@@ -88,6 +91,18 @@ struct WalletsTests {
             #expect(await page.desk.snapshot.gateway == .ready)
             // Made from the settings before these.
             #expect(try await page.send("PUT", "connect", form) == 409)
+        }
+    }
+
+    @Test func walletsAreForgottenWithoutAFormAndTheSettingsStay() async throws {
+        try await withConsole { page in
+            try await claim(page)
+            let form = #"{"enabled":true,"projectID":"\#(Self.project)","version":0}"#
+            #expect(try await page.send("PUT", "connect", form) == 200)
+            #expect(try await page.send("POST", "connect/forget", #"{"all":true}"#) == 422)
+            let answer = try await page.ask("POST", "connect/forget", "")
+            #expect(answer.status == 200)
+            #expect(try Page.said(answer)["enabled"] as? Bool == true)
         }
     }
 

@@ -75,13 +75,13 @@ struct ExpiryTests {
         }
     }
 
-    @Test func anApprovalWithoutASettlementFailsAfterAWhile() throws {
+    @Test func anApprovalWithoutASettlementFailsAfterAMinute() throws {
         var peers = Peers()
         let (_, proposal) = try peers.propose()
         _ = try peers.act(dapp: false) { try $0.approve(proposal.id, Example.grant(), sessionProperties: nil) }
         peers.post.removeFirst()  // The settlement is lost for good.
         peers.deliver()
-        peers.pass(seconds: 359)
+        peers.pass(seconds: 59)
         #expect(!peers.takeEvents().contains { if case .proposalFailed = $0 { true } else { false } })
         peers.pass(seconds: 1)
         #expect(

@@ -38,7 +38,7 @@ struct SignEngineTests {
         #expect(theirs.acknowledged && ours.acknowledged && theirs.isController && !ours.isController)
         #expect(ours.peer.name == "Wallet" && theirs.peer.name == "Terminal")
         #expect(peers.sent.map(\.publication.tag) == [1100, 1102, 1101, 1103])
-        #expect(peers.dapp.book.offers.isEmpty && peers.wallet.book.proposals.isEmpty)
+        #expect(peers.dapp.book.offers.values.allSatisfy { $0.phase == .over } && peers.wallet.book.proposals.isEmpty)
         let pairing = try #require(peers.dapp.book.pairings.values.first)
         #expect(pairing.active && pairing.expiry == 1_800_000_000 + 2_592_000)
         #expect(peers.wallet.book.pairings[pairing.topic]?.active == true)
@@ -334,7 +334,8 @@ struct SignEngineTests {
         #expect(peers.sent.last?.publication.tag == 1000)
         peers.deliver()
         #expect(peers.takeEvents().contains(.pairingDeleted(pairing, .userDisconnected)))
-        #expect(peers.wallet.book.pairings.isEmpty && peers.dapp.book.pairings.isEmpty)
+        // Kept here for a wallet that comes late by the same code.
+        #expect(peers.wallet.book.pairings.isEmpty && peers.dapp.book.pairings.values.allSatisfy(\.isOver))
     }
 
     @Test func whatIsKeptReadsBackTheSame() throws {

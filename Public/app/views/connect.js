@@ -1,6 +1,7 @@
 // Payments from wallets that pair with the terminal: on or off, the relay between them, and which code the screen shows.
 
 import * as api from "../api.js";
+import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, checkField, notice, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
@@ -37,6 +38,26 @@ function standing(place, saved) {
 
 /** The page. */
 export function connectView() { return settingsPage("connect", { read: api.connect, build }); }
+
+/** A button for what cannot be taken back. */
+function forgetting() {
+  const said = h("div", { class: "trouble", role: "alert" });
+  const button = busyButton({ label: t("connect.forget"), busyLabel: t("connect.forgettingNow"), className: "button wide", type: "button" });
+  button.element.addEventListener("click", async () => {
+    const yes = await ask({ title: t("connect.forgetTitle"), text: t("connect.forgetText"), yes: t("connect.forgetYes"), no: t("connect.forgetNo"), isGrave: true });
+    if (!yes) return;
+    await button.during(async () => {
+      refill(said);
+      try {
+        await api.forgetConnect();
+        refill(said, notice("good", t("connect.forgotten")));
+      } catch (error) {
+        if (error.status !== 401) refill(said, notice("bad", error.message, error.action));
+      }
+    });
+  });
+  return h("fieldset", { class: "card" }, h("legend", {}, t("connect.forgetting")), h("p", { class: "quiet" }, t("connect.forgettingHelp")), said, button.element);
+}
 
 function build(place, saved, onSaved) {
   const fields = makeFields(saved);
@@ -87,6 +108,7 @@ function build(place, saved, onSaved) {
     h("fieldset", { class: "card" }, fields.enabled.element),
     rest,
     h("div", { class: "settings-end" }, trouble, save.element),
+    forgetting(),
   );
   sift();
   standing(status, saved);

@@ -14,9 +14,9 @@ public actor ConnectDesk {
     /// The gateway at an address as a wallet's side speaks to it, under the project; nil where it cannot be used.
     public typealias MakeGateway = @Sendable (_ url: String, _ projectID: String) async -> (any ConnectGateway)?
 
-    private let journal: Journal
+    let journal: Journal
     public nonisolated let station: ConnectStation
-    private let desk: ChargeDesk
+    let desk: ChargeDesk
     private let clock: TerminalClock
     private let allowsPlain: Bool
     private let makeGateway: MakeGateway

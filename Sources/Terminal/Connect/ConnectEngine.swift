@@ -104,8 +104,11 @@ final class ConnectEngine: Sendable {
                     parts.addTask { try? await self.client.run() }  // Throws for a second call only.
                     parts.addTask { for await status in await self.relay.statuses() { await station.note(status) } }
                     parts.addTask {
-                        for await response in self.client.streams.sessionResponses where response.timing != .inTime {
-                            await station.late(response)
+                        for await response in self.client.streams.sessionResponses { await station.hear(response) }
+                    }
+                    parts.addTask {
+                        for await pairing in self.client.streams.lateApprovals {
+                            await station.approvedTooLate(pairing)
                         }
                     }
                 }

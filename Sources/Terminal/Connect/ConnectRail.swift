@@ -18,7 +18,7 @@ public struct ConnectRail: RailDriver {
     public func pursue(_ attempt: AttemptLink) async {
         while !Task.isCancelled, let now = await attempt.current(), now.isOpen {
             guard now.phase == .idle else {
-                if await station.isEnabled { _ = await station.begin(attempt) }
+                if await station.goesOn(attempt) { _ = await station.begin(attempt) }
                 await payment.pursue(attempt)
                 break
             }

@@ -37,6 +37,10 @@ enum ConnectRefusal: Error, Sendable, Equatable {
     case badAnswer
     /// The wallet ended the session.
     case left
+    /// The terminal connects by another relay now.
+    case relayChanged
+    /// The code was another wallet's already, which may still pay; or there is a new code by now.
+    case alreadyPaired(hasNewCode: Bool)
     /// The gateway said no.
     case gateway(String)
 
@@ -125,6 +129,14 @@ enum ConnectRefusal: Error, Sendable, Equatable {
             return reason("wallet_error", "The wallet answered with an error: \(Payments.Reason.clean(words)).", again)
         case .badAnswer: return reason("bad_answer", "The wallet’s answer is no signature.", "Use another wallet.")
         case .left: return reason("left", "The wallet has disconnected.", again)
+        case .alreadyPaired(let hasNewCode):
+            return reason(
+                "already_paired",
+                "This code has been used by another wallet already.",
+                hasNewCode ? "Scan the new code." : "Let that wallet pay, or use another way to pay."
+            )
+        case .relayChanged:
+            return reason("relay_changed", "The terminal connects by another relay now.", "Scan the new code.")
         case .gateway(let words):
             return reason("gateway", "The gateway does not take it: \(Payments.Reason.clean(words)).", again)
         }

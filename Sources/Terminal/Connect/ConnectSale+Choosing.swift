@@ -46,6 +46,8 @@ extension ConnectSale {
             }
             return Self.formPause
         }
+        // Another wallet's late answer comes first: with this order it would be worth nothing.
+        guard late.isEmpty else { return .zero }
         try await keepOrder(order)
         return .zero
     }

@@ -14,29 +14,42 @@ actor ConnectSale {
     let clock: TerminalClock
     let logger: Logger
     private(set) var story: ConnectStory?
-    private var isLoaded = false
+    var isLoaded = false
     var view = ConnectView()
-    private var isStopped = false
+    var isStopped = false
     /// From the claim's question on: what it answers decides, and not who asks to stop.
-    private var isPaying = false
+    var isPaying = false
     private let stopping = AsyncStream<Never>.makeStream()
     private var inviters: [AsyncStream<Never>.Continuation] = []
     /// An order whose request ended without an answer. One may still come.
-    var open: (order: ConnectOrder, results: [String], request: RPCID)?
-    private var wake: AsyncStream<Never>.Continuation?
+    var open: ConnectOpenRequest?
+    var wake: AsyncStream<Never>.Continuation?
     /// Since when a wallet waits for the gateway's word, and for its customer's form.
     var silentFor: Wait?
     var formFor: Wait?
     private var noted = ""
-    /// The relay that this run's invitation lies at.
-    private var invitedOver: String?
+    /// The relay that the work goes over.
+    private var relay: String?
     /// Requests that this run has sent or found open.
     private var sent: Set<String> = []
+    /// Those whose answer was taken.
+    var answered: Set<String> = []
+    /// The session that nobody waits for any more, although its order is still the story.
+    var givenUp: Topic?
+    /// Answers that came late. What they are worth is decided between two steps, by nobody else.
+    var late: [SessionResponse] = []
+    /// Pairings that were on the screen in this run.
+    private var invitations: Set<Topic> = []
+    /// The gateway has the signatures: what is left is its word.
+    var isConfirmed = false
+    private var isOver = false
 
     /// Between tries while relay, gateway or storage do not answer.
     static let pause = Duration.seconds(2)
     /// While a form is being filled in.
     static let formPause = Duration.seconds(3)
+    /// Between looks at a payment that the gateway works on. Whoever follows it hears of its end at once.
+    static let confirmedPause = Duration.seconds(30)
     /// Source: WalletConnect specifications, clients/sign/rpc-methods: the least that a request may live.
     private static let requestSeconds: Int64 = 300
 
@@ -54,6 +67,7 @@ actor ConnectSale {
             await group.next()
             group.cancelAll()
         }
+        isOver = true
         for inviter in inviters { inviter.finish() }
         inviters = []
         guard isStopped || !Task.isCancelled else { return }
@@ -71,7 +85,7 @@ actor ConnectSale {
     /// Ends once a first proposal lies in the mailbox, or the sale is over.
     func inviting() -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
-        if view.pairing != nil || view.step != .invited || isStopped {
+        if view.pairing != nil || view.step != .invited || isStopped || isOver {
             continuation.finish()
         } else {
             inviters.append(continuation)
@@ -81,8 +95,14 @@ actor ConnectSale {
 
     private func cleanUp() async {
         let name = ConnectStory.name(attempt.terms.id, attempt.id)
-        if let story { await station.end(story.topic, of: story.charge, .userDisconnected) }
-        if let open { await station.end(open.order.session, of: attempt.terms.id, .userDisconnected) }
+        // Of a wallet that has left its pairing is there still.
+        for topic in invitations.union(story?.topics ?? []) {
+            await station.end(topic, of: attempt.terms.id, .userDisconnected)
+        }
+        // What was signed at the last moment is not confirmed any more, and may be worth something all the same.
+        if !answered.isEmpty || !late.isEmpty, await attempt.charge()?.paidAttempt == nil {
+            await station.ask(about: attempt.terms.id)
+        }
         // What stays is removed when the attempt is next asked about.
         try? await station.store.apply([.remove(name: name)])
     }
@@ -104,51 +124,89 @@ actor ConnectSale {
 
     /// One step. How long to wait before the next; nil where there is nothing left to do.
     private func step() async throws(StorageFailure) -> Duration? {
+        // Needs no relay: what is signed is the gateway's business.
+        if case .signed(let order, let results)? = story?.stage { return try await pay(order, results) }
+        if let response = late.first {
+            try await take(response)
+            late.removeFirst()
+            return .zero
+        }
         if await station.engine == nil, view.pairing != nil {
             // Switched off: nobody would hear who scans.
             view.pairing = nil
             await show()
         }
         guard let engine = await station.currentEngine() else { return nil }
+        let isElsewhere = story?.relay.map { $0 != engine.url } ?? false
+        relay = engine.url
         switch story?.stage {
-        case .invited(let pairing, _) where invitedOver.map { $0 != engine.url } == true:
-            // The settings name another relay, where nobody finds this invitation.
-            invitedOver = nil
-            return try await turnAway(pairing, .expired)
-        case nil:
-            invitedOver = engine.url
-            return try await invite(engine.client)
+        // The settings name another relay, where nobody finds what was begun.
+        case .invited(let pairing, _) where isElsewhere: return try await turnAway(pairing, .relayChanged)
+        case .asking(let order, _, _) where isElsewhere: return try await turnAway(order.session, .relayChanged)
+        case nil, .uninvited: return try await invite(engine.client)
         case .invited(let pairing, let uri): return try await awaitWallet(pairing, uri, engine.client)
         case .asking(let order, let results, let request):
             return try await ask(order, results, request, engine.client)
-        case .signed(let order, let results): return try await pay(order, results)
+        case .signed: return .zero  // As above.
         }
     }
 
     // MARK: - The store
 
-    private func load() async throws(StorageFailure) {
+    func load() async throws(StorageFailure) {
         let name = ConnectStory.name(attempt.terms.id, attempt.id)
-        if let stored = try await station.store.values(prefix: name)[name] { story = ConnectStory(stored) }
+        let stored = try await station.store.values(prefix: name)[name]
+        guard !isLoaded else { return }
+        if let stored { story = ConnectStory(stored) }
+        open = story?.open
         isLoaded = true
+        // What came before this sale was there.
+        for response in await station.unclaimed { note(late: response) }
     }
 
     func keep(_ stage: ConnectStory.Stage) async throws(StorageFailure) {
-        let next = ConnectStory(charge: attempt.terms.id, attempt: attempt.id, stage: stage)
+        let waits =
+            switch stage {
+            case .uninvited, .invited: true
+            case .asking, .signed: false
+            }
+        let next = ConnectStory(
+            charge: attempt.terms.id,
+            attempt: attempt.id,
+            stage: stage,
+            open: waits ? open : nil,
+            relay: relay ?? story?.relay
+        )
         try await station.store.apply([.set(name: next.name, value: try next.stored())])
         story = next
     }
 
     /// Lets go of a wallet and tells why; the next one is invited.
+    /// - Parameter rest: A request of the wallet whose answer may still come.
     func turnAway(
         _ topic: Topic,
         _ refusal: ConnectRefusal,
-        endsSession: Bool = true
+        endsSession: Bool = true,
+        rest: ConnectOpenRequest? = nil
     ) async throws(StorageFailure) -> Duration {
-        let name = ConnectStory.name(attempt.terms.id, attempt.id)
-        try await station.store.apply([.remove(name: name)])
-        story = nil
+        let earlier = open
+        if let rest { open = rest }
+        do throws(StorageFailure) {
+            if open == nil {
+                let name = ConnectStory.name(attempt.terms.id, attempt.id)
+                try await station.store.apply([.remove(name: name)])
+                story = nil
+            } else {
+                try await keep(.uninvited)
+            }
+        } catch {
+            open = earlier
+            throw error
+        }
         if endsSession { await station.end(topic, of: attempt.terms.id, refusal.word) }
+        if rest != nil, let earlier, earlier.order.session != topic {
+            await station.end(earlier.order.session, of: attempt.terms.id, .userDisconnected)
+        }
         await station.count { $0.refusals += 1 }
         logger.info(
             "a wallet does not pay",
@@ -158,6 +216,13 @@ actor ConnectSale {
         view.trouble = refusal.reason
         await show()
         return .zero
+    }
+
+    /// A wallet has come by a code of this charge that was taken already, or is over. It hears so from the library.
+    func approvedTooLate(_ pairing: Topic) async {
+        guard invitations.contains(pairing), !isStopped, !isPaying else { return }
+        view.trouble = ConnectRefusal.alreadyPaired(hasNewCode: view.step == .invited).reason
+        await show()
     }
 
     func show() async { await station.show(view, of: attempt.terms.id) }
@@ -178,14 +243,13 @@ actor ConnectSale {
         let uri: WalletConnectURI
         do throws(SignError) { uri = try await client.connect(namespaces: await station.checks().proposal) } catch {
             if Task.isCancelled { return .zero }
-            let light = await station.status.light
-            if case .hindered(let reason) = light { view.trouble = reason }
             view.pairing = nil
             await show()
             note("connect_invite", "no proposal could be placed: \(error)")
             return Self.pause
         }
         try await keep(.invited(pairing: uri.topic, uri: uri.absoluteString))
+        invitations.insert(uri.topic)
         await station.count { $0.pairings += 1 }
         return .zero
     }
@@ -208,14 +272,16 @@ actor ConnectSale {
         guard let known = await client.getPairings().first(where: { $0.topic == pairing }) else {
             return try await turnAway(pairing, .expired)
         }
+        invitations.insert(pairing)
         view.pairing = uri
         view.step = .invited
         await show()
         for inviter in inviters { inviter.finish() }
         inviters = []
         let left = Duration.milliseconds(known.expiry * 1000 - clock.wallTime().millisecondsSince1970)
-        let late = AsyncStream<Never>.makeStream()
-        wake = late.continuation
+        let woken = AsyncStream<Never>.makeStream()
+        wake = woken.continuation
+        guard late.isEmpty else { return .zero }
         let meeting = await withTaskGroup(of: Meeting.self) { group in
             group.addTask {
                 do throws(ProposalFailure) { return .met(try await client.session(pairing: pairing)) } catch {
@@ -227,7 +293,7 @@ actor ConnectSale {
                 return .over
             }
             group.addTask {
-                for await _ in late.stream {}
+                for await _ in woken.stream {}
                 return .over
             }
             let first = await group.next() ?? .over
@@ -240,8 +306,8 @@ actor ConnectSale {
         case .met(let session): return try await meet(session, client)
         case .failed(let failure): return try await turnAway(pairing, ConnectRefusal(failure))
         case .over:
-            // Of a late answer the story has changed; otherwise it is looked at again.
-            return story?.topic == pairing && left > .zero ? .milliseconds(200) : .zero
+            // A late answer is taken at once; otherwise it is looked at again.
+            return late.isEmpty && left > .zero ? .milliseconds(200) : .zero
         }
     }
 
@@ -278,19 +344,26 @@ actor ConnectSale {
             }
         }
         if request != id.text { try await keep(.asking(order, results: results, request: id.text)) }
-        switch await answer(to: id, order.session, client) {
+        var answer = await self.answer(to: id, order.session, client)
+        if case .unanswered = answer { givenUp = order.session }
+        if case .left = answer { givenUp = order.session }
+        // It may have come with what ended the wait: a wallet signs and leaves.
+        if givenUp == order.session, let response = await client.answer(to: id, topic: order.session) {
+            answer = .answered(response)
+        }
+        let rest = ConnectOpenRequest(order: order, results: results, request: id.text)
+        switch answer {
         case .answered(let response):
+            answered.insert(id.text)
             do throws(ConnectRefusal) {
                 let result = try ConnectChecks.result(response.result, of: call, by: order.account)
                 await station.count { $0.signatures += 1 }
                 try await keepResults(order, results + [result])
             } catch { return try await turnAway(order.session, error) }
             return .zero
-        case .unanswered:
-            // Its session stays for a late answer, which is used while the charge waits.
-            open = (order, results, id)
-            return try await turnAway(order.session, .unanswered, endsSession: false)
-        case .left: return try await turnAway(order.session, .left)
+        // Their answer is used while the charge waits, should it still come. The silent one's session stays for it.
+        case .unanswered: return try await turnAway(order.session, .unanswered, endsSession: false, rest: rest)
+        case .left: return try await turnAway(order.session, .left, rest: rest)
         case .stopped: return Task.isCancelled ? nil : Self.pause
         }
     }
@@ -320,16 +393,22 @@ actor ConnectSale {
         _ client: SignClient
     ) async throws(SignError) -> RPCID {
         let open = await client.openRequests(topic: order.session)
+        // Answered while the terminal was off, and heard before anybody here asked.
+        let there = await client.answers(topic: order.session).filter { !answered.contains($0.id.text) }
         if let request, let id = RPCID(request),
             sent.contains(request) || open.contains(where: { $0.id.text == request })
+                || there.contains(where: { $0.id.text == request })
         {
             sent.insert(request)
             return id
         }
         // Sent, and the power failed before it was written here.
-        if request == nil, let found = open.last, found.method == call.method, !sent.contains(found.id.text) {
-            sent.insert(found.id.text)
-            return found.id
+        let found =
+            open.last { $0.method == call.method && !sent.contains($0.id.text) }?.id
+            ?? there.last { $0.method == call.method && !sent.contains($0.id.text) }?.id
+        if request == nil, let found {
+            sent.insert(found.text)
+            return found
         }
         let params: ExactJSON
         do throws(ExactJSON.Failure) { params = try ExactJSON(parsing: call.params) } catch {
@@ -350,7 +429,16 @@ actor ConnectSale {
 
     private func answer(to id: RPCID, _ session: Topic, _ client: SignClient) async -> Answer {
         let ends = client.streams.sessionDeletes
+        let expiry = await client.openRequests(topic: session).first { $0.id == id }?.expiry
         return await withTaskGroup(of: Answer.self) { group in
+            if let expiry {
+                // One that was over before the terminal's start is not announced again.
+                let left = Duration.milliseconds(expiry * 1000 - clock.wallTime().millisecondsSince1970)
+                group.addTask { [clock] in
+                    do { try await clock.sleep(max(.zero, left) + .seconds(2)) } catch { return .stopped }
+                    return .unanswered
+                }
+            }
             group.addTask {
                 do throws(SignError) { return .answered(try await client.response(to: id, topic: session)) } catch {
                     return Task.isCancelled || error == .stopped ? .stopped : .unanswered
@@ -366,74 +454,5 @@ actor ConnectSale {
             group.cancelAll()
             return first
         }
-    }
-
-    /// Takes an answer that came after its request's end, where this charge still waits for somebody to pay.
-    func takesLate(_ response: SessionResponse) async -> Bool {
-        guard let open, response.topic == open.order.session, response.id == open.request, !isStopped, !isPaying,
-            case .invited(let pairing, _)? = story?.stage
-        else { return false }
-        self.open = nil
-        guard
-            let result = try? ConnectChecks.result(
-                response.result,
-                of: open.order.calls[open.results.count],
-                by: open.order.account
-            )
-        else { return true }
-        let results = open.results + [result]
-        // Its session is gone: nothing more can be asked.
-        guard results.count == open.order.calls.count else { return true }
-        do throws(StorageFailure) { try await keep(.signed(open.order, results: results)) } catch { return false }
-        logger.notice("a late signature is used", metadata: ["charge": "\(attempt.terms.id)"])
-        await station.end(pairing, of: attempt.terms.id, .userDisconnected)
-        wake?.finish()
-        return true
-    }
-
-    // MARK: - Paying
-
-    /// Everything is signed: the claim first, and only then the confirmation.
-    private func pay(_ order: ConnectOrder, _ results: [String]) async throws(StorageFailure) -> Duration? {
-        guard let payment = PaymentID(order.payment) else { return try await turnAway(order.session, .badAnswer) }
-        (view.step, view.pairing, view.formURL, view.wallet) = (.paying, nil, nil, order.wallet)
-        await show()
-        isPaying = true
-        switch await attempt.claim(tipMinorUnits: 0) {
-        case .granted: break
-        case .refused(.unrecorded): return Self.pause
-        case .refused(.beaten), .refused(.over):
-            isPaying = false
-            // The customer pays another way, or nobody waits any more: nothing is confirmed.
-            isStopped = true
-            return nil
-        }
-        guard let gateway = await station.gateway(at: attempt.terms.gatewayURL) else { return Self.pause }
-        do throws(PayError) {
-            _ = try await gateway.confirm(payment: payment, option: order.option, results: results)
-            // Its end is the gateway's word to whoever follows the payment.
-            return await standing()
-        } catch {
-            switch error {
-            case .refused(let refusal):
-                // An earlier try may have arrived: nothing moved for certain only where the payment still waits.
-                guard (try? await gateway.status(of: payment))?.status == .requiresAction else {
-                    return await standing()
-                }
-                await attempt.record(.claimDropped(attempt: attempt.id))
-                isPaying = false
-                return try await turnAway(order.session, .gateway(refusal.code))
-            case .cancelled: return nil
-            default:
-                note("connect_confirm", "the confirmation got no usable answer: \(error)")
-                return await standing()
-            }
-        }
-    }
-
-    /// A pause before the confirmation is repeated; nil where the payment's end is known.
-    private func standing() async -> Duration? {
-        guard let now = await attempt.current(), now.isOpen else { return nil }
-        return Self.pause
     }
 }

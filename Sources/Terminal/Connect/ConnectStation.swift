@@ -69,7 +69,11 @@ public actor ConnectStation {
     /// Charges by the session of a sale that is over: a late answer is news of them.
     var former: [Topic: ChargeID] = [:]
     private var formerOrder: [Topic] = []
+    /// Answers that no sale has taken: one that is made later may know them.
+    private(set) var unclaimed: [SessionResponse] = []
     var view = ConnectStatus()
+    /// What each sale shows, without what the relay adds to it.
+    private var shown: [ChargeID: ConnectView] = [:]
     private var askAbout: (@Sendable (ChargeID) async -> Void)?
     private var find: (@Sendable (ChargeID) async -> Charge?)?
     let jobs = AsyncStream<Job>.makeStream()
@@ -192,6 +196,14 @@ public actor ConnectStation {
         return sale
     }
 
+    /// Whether a sale is to be made for an attempt that has begun: for wallets that may still come, or for what is stored.
+    func goesOn(_ attempt: AttemptLink) async -> Bool {
+        if isEnabled { return true }
+        let name = ConnectStory.name(attempt.terms.id, attempt.id)
+        // What cannot be read may be a signature that has won.
+        return (try? await store.values(prefix: name)).map { $0[name] != nil } ?? true
+    }
+
     func sale(of attempt: AttemptLink) -> ConnectSale? {
         sales[Key(charge: attempt.terms.id, attempt: attempt.id)]
     }
@@ -210,15 +222,19 @@ public actor ConnectStation {
     private func forget(_ attempt: AttemptLink) async {
         let name = ConnectStory.name(attempt.terms.id, attempt.id)
         guard let stored = try? await store.values(prefix: name)[name] else { return }
-        if let story = ConnectStory(stored) { end(story.topic, of: story.charge, .userDisconnected) }
+        for topic in ConnectStory(stored)?.topics ?? [] { end(topic, of: attempt.terms.id, .userDisconnected) }
         try? await store.apply([.remove(name: name)])  // Tried again when it is next asked about.
     }
 
     /// Tells a wallet that it is over, once the relay can be reached.
     func end(_ topic: Topic, of charge: ChargeID, _ reason: JSONRPCError) {
+        remember(topic, of: charge)
+        jobs.continuation.yield(.end(topic, reason))
+    }
+
+    private func remember(_ topic: Topic, of charge: ChargeID) {
         if former.updateValue(charge, forKey: topic) == nil { formerOrder.append(topic) }
         if formerOrder.count > 256 { former[formerOrder.removeFirst()] = nil }
-        jobs.continuation.yield(.end(topic, reason))
     }
 
     func gateway(at url: String) async -> (any ConnectGateway)? { await setup?.gateway(url) }
@@ -226,8 +242,8 @@ public actor ConnectStation {
     func checks() -> ConnectChecks { ConnectChecks(chains: setup?.settings.chains ?? []) }
 
     func show(_ shown: ConnectView?, of charge: ChargeID) {
-        guard view.charges[charge] != shown else { return }
-        view.charges[charge] = shown
+        guard self.shown[charge] != shown else { return }
+        self.shown[charge] = shown
         publish()
     }
 
@@ -259,13 +275,18 @@ public actor ConnectStation {
 
     private func end(_ topic: Topic, _ reason: JSONRPCError) async {
         guard let engine = await currentEngine() else { return }
-        // Its pairing has done its work too.
-        let pairing = await engine.client.getSessions().first { $0.topic == topic }?.pairingTopic
-        await disconnect(topic, reason, engine)
-        if let pairing { await disconnect(pairing, reason, engine) }
+        for request in await engine.client.openRequests(topic: topic) {
+            // Where it cannot be stored its answer counts as one in time, and is heard all the same.
+            try? await engine.client.stopWaiting(for: request.id, topic: topic)
+        }
+        // The pairing of a session has done its work too, and with a pairing everybody goes who came by it.
+        let related = await engine.client.getSessions().compactMap { session in
+            session.topic == topic ? session.pairingTopic : session.pairingTopic == topic ? session.topic : nil
+        }
+        for topic in [topic] + related { await disconnect(topic, reason, engine) }
     }
 
-    private func disconnect(_ topic: Topic, _ reason: JSONRPCError, _ engine: ConnectEngine) async {
+    func disconnect(_ topic: Topic, _ reason: JSONRPCError, _ engine: ConnectEngine) async {
         do throws(SignError) { try await engine.client.disconnect(topic: topic, reason: reason) } catch {
             switch error {
             case .unknown, .sessionExpired: break  // The wallet was first.
@@ -299,7 +320,7 @@ public actor ConnectStation {
         var known: Set<Topic> = []
         for (name, value) in stored {
             if let story = ConnectStory(value), await !isOver(story) {
-                known.insert(story.topic)
+                known.formUnion(story.topics)
             } else {
                 try? await store.apply([.remove(name: name)])  // Tried again at the next start.
             }
@@ -318,16 +339,33 @@ public actor ConnectStation {
         return charge.attempt(story.attempt)?.isOpen != true
     }
 
-    /// An answer that nobody waited for. Where its charge still stands it is used; else the gateway says what it is worth.
-    func late(_ response: SessionResponse) async {
-        view.counts.lateAnswers += 1
+    /// Hears every answer. One that nobody waits for is used where its charge still stands; else the gateway says what it is
+    /// worth.
+    func hear(_ response: SessionResponse) async {
         for sale in sales.values {
-            if await sale.takesLate(response) { return publish() }
+            switch await sale.hear(response) {
+            case .awaited: return
+            case .late: return count { $0.lateAnswers += 1 }
+            case .over: remember(response.topic, of: sale.attempt.terms.id)
+            case .unknown: continue
+            }
         }
-        guard case .response = response.result, let charge = former[response.topic] else { return publish() }
+        // The sale that it belongs to may only be about to go on, after a start.
+        unclaimed = (unclaimed + [response]).suffix(64)
+        count { $0.lateAnswers += 1 }
+        guard case .response = response.result, let charge = former[response.topic] else { return }
         logger.notice("a wallet answered after the terminal had gone on", metadata: ["charge": "\(charge)"])
-        jobs.continuation.yield(.ask(charge))
-        publish()
+        ask(about: charge)
+    }
+
+    /// Of wallets that are forgotten no answer can come any more.
+    func forgetAnswers() { (former, formerOrder, unclaimed) = ([:], [], []) }
+
+    /// Asks the gateway about a charge whose sale is over.
+    func ask(about charge: ChargeID) { jobs.continuation.yield(.ask(charge)) }
+
+    func approvedTooLate(_ pairing: Topic) async {
+        for sale in sales.values { await sale.approvedTooLate(pairing) }
     }
 
     func count(_ change: (inout ConnectStatus.Counts) -> Void) {
@@ -345,6 +383,9 @@ public actor ConnectStation {
             switch status.link {
             case .connected: .ready
             case .idle, .connecting: view.light.isHindered ? view.light : .connecting
+            // As a matter of routine: it is back before anybody has read what is said of it.
+            case .waiting(let trouble, _) where trouble.next == .retryAtOnce:
+                view.light.isHindered ? view.light : .connecting
             case .waiting(let trouble, _), .stopped(let trouble): .hindered(trouble.reasonForStaff)
             }
         publish()
@@ -371,7 +412,18 @@ public actor ConnectStation {
 
     private func leave(_ viewer: Int) { viewers[viewer] = nil }
 
-    private func publish() { for viewer in viewers.values { viewer.yield(view) } }
+    private func publish() {
+        view.charges = shown.mapValues { withRelay($0) }
+        for viewer in viewers.values { viewer.yield(view) }
+    }
+
+    /// While the relay is away nobody hears who scans: the code stays for when it is back, and says so.
+    private func withRelay(_ shown: ConnectView) -> ConnectView {
+        guard case .hindered(let reason) = view.light, shown.step == .invited else { return shown }
+        var shown = shown
+        shown.trouble = reason
+        return shown
+    }
 }
 
 extension ConnectStatus.Light {

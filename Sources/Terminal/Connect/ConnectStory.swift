@@ -5,6 +5,8 @@ import WalletConnect
 /// How far a wallet's payment has come, as the store keeps it. Written before what follows from it leaves the terminal.
 struct ConnectStory: Sendable, Equatable, Codable {
     enum Stage: Sendable, Equatable, Codable {
+        /// No code yet, after a wallet that has not answered.
+        case uninvited
         /// A proposal lies in the mailbox. `uri` is a key.
         case invited(pairing: Topic, uri: String)
         /// What the wallet has to sign, and what of it is there. `request` is with the wallet.
@@ -16,6 +18,10 @@ struct ConnectStory: Sendable, Equatable, Codable {
     let charge: ChargeID
     let attempt: Attempt.ID
     var stage: Stage
+    /// Of an earlier wallet: its answer may still come.
+    var open: ConnectOpenRequest?
+    /// The relay that it goes over; nil in what older versions wrote.
+    var relay: String?
 
     static let prefix = "connect/"
 
@@ -23,16 +29,25 @@ struct ConnectStory: Sendable, Equatable, Codable {
 
     var name: String { Self.name(charge, attempt) }
 
-    /// The session or pairing that it goes on with.
-    var topic: Topic {
+    /// The sessions and the pairing that it goes on with.
+    var topics: [Topic] {
+        let open = open.map { [$0.order.session] } ?? []
         switch stage {
-        case .invited(let pairing, _): pairing
-        case .asking(let order, _, _), .signed(let order, _): order.session
+        case .uninvited: return open
+        case .invited(let pairing, _): return open + [pairing]
+        case .asking(let order, _, _), .signed(let order, _): return open + [order.session]
         }
     }
 
-    init(charge: ChargeID, attempt: Attempt.ID, stage: Stage) {
+    init(
+        charge: ChargeID,
+        attempt: Attempt.ID,
+        stage: Stage,
+        open: ConnectOpenRequest? = nil,
+        relay: String? = nil
+    ) {
         (self.charge, self.attempt, self.stage) = (charge, attempt, stage)
+        (self.open, self.relay) = (open, relay)
     }
 
     /// Nil for what no version of this program has written.
@@ -45,6 +60,18 @@ struct ConnectStory: Sendable, Equatable, Codable {
         do { return StoredValue(Array(try JSONEncoder().encode(self))) } catch {
             throw StorageFailure(reason: "a wallet's payment cannot be written: \(error)")
         }
+    }
+}
+
+/// A request that ended without an answer.
+struct ConnectOpenRequest: Sendable, Equatable, Codable {
+    let order: ConnectOrder
+    /// What was there before it.
+    let results: [String]
+    let request: String
+
+    func isAnswered(by response: SessionResponse) -> Bool {
+        response.topic == order.session && response.id.text == request
     }
 }
 

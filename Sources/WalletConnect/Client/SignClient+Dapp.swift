@@ -97,6 +97,17 @@ extension SignClient {
         return response
     }
 
+    /// The answer to a request of ours where it has come since the start; nil where it has not. Does not wait.
+    public func answer(to id: RPCID, topic: Topic) -> SessionResponse? {
+        answers.known(CallKey(topic: topic, id: id)) ?? nil
+    }
+
+    /// The answers within a session that have come since the start, oldest first. Of all sessions together the newest 64
+    /// are kept.
+    public func answers(topic: Topic) -> [SessionResponse] {
+        answers.known().filter { $0.key.topic == topic }.compactMap(\.value)
+    }
+
     /// From now on an answer to this request is a late one.
     public func stopWaiting(for id: RPCID, topic: Topic) async throws(SignError) {
         _ = try await signed { engine throws(SignError) in engine.stopWaiting(id, on: topic) }

@@ -283,6 +283,7 @@ public actor SignClient {
         case .proposalFailed(let failure):
             proposalOutcomes.resolve(failure.pairingTopic, .failure(failure))
             streams.rejection.send(failure)
+        case .approvedTooLate(let pairing): streams.lateApproval.send(pairing)
         case .sessionUpdated(let topic, let namespaces): streams.update.send((topic, namespaces))
         case .sessionExtended(let topic, let expiry): streams.extend.send((topic, expiry))
         case .sessionEvent(let topic, let event, let chain): streams.event.send((event, topic, chain))

@@ -17,6 +17,7 @@ public struct SignStreams: Sendable {
     let event = Multicast<(event: Session.Event, topic: Topic, chainId: Blockchain)>()
     let response = Multicast<SessionResponse>()
     let rejection = Multicast<ProposalFailure>()
+    let lateApproval = Multicast<Topic>()
     let pong = Multicast<Topic>()
     let authRequest = Multicast<AuthenticationRequest>()
     let authResponse = Multicast<AuthenticationResponse>()
@@ -56,6 +57,9 @@ public struct SignStreams: Sendable {
     public var sessionResponses: AsyncStream<SessionResponse> { response.stream }
     /// Proposals of ours that came to nothing.
     public var sessionRejections: AsyncStream<ProposalFailure> { rejection.stream }
+    /// Pairings of ours that a wallet approved too late: the proposal was over, or another wallet had taken it. The wallet
+    /// was told so; tell its customer.
+    public var lateApprovals: AsyncStream<Topic> { lateApproval.stream }
     /// Sessions and pairings whose peer answered a ping.
     public var pingResponses: AsyncStream<Topic> { pong.stream }
     /// One-click authentications to show.
@@ -69,7 +73,8 @@ public struct SignStreams: Sendable {
         pairingState.finish(); pairingExpiration.finish(); pairingDelete.finish(); proposal.finish()
         proposalExpiration.finish(); proposals.finish(); request.finish(); requestExpiration.finish()
         connection.finish(); sessionList.finish(); settle.finish(); delete.finish(); update.finish(); extend.finish()
-        event.finish(); response.finish(); rejection.finish(); pong.finish(); authRequest.finish()
+        event.finish(); response.finish(); rejection.finish(); lateApproval.finish(); pong.finish();
+        authRequest.finish()
         authResponse.finish(); log.finish()
     }
 }

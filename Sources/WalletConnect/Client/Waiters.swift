@@ -42,6 +42,14 @@ final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
+    /// The value, where it has come and is still kept.
+    func known(_ key: Key) -> Value? { state.withLock { $0.known[key] } }
+
+    /// All that are kept, oldest first.
+    func known() -> [(key: Key, value: Value)] {
+        state.withLock { state in state.order.compactMap { key in state.known[key].map { (key, $0) } } }
+    }
+
     func resolve(_ key: Key, _ value: Value) {
         let waiting = state.withLock { state in
             if state.known.updateValue(value, forKey: key) == nil {

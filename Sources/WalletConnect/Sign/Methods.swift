@@ -83,6 +83,8 @@ enum Lifetime {
     static let longestRequest: Int64 = 604_800
     static let ping: Int64 = 30
     static let authentication: Int64 = 3600
+    /// How long after an approval its session must have come. Wallets send both at once.
+    static let settlement: Int64 = 60
     /// How long the key of a proposal that is over is kept, to end the session of a wallet that approved too late.
     static let lateApproval: Int64 = 300
     /// How long after a request's end its answer is still recognised.

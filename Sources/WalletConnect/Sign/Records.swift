@@ -88,6 +88,8 @@ struct OfferRecord: StoredRecord, Equatable {
     var responder: PublicKey?
     var sessionTopic: Topic?
     var sessionKey: StoredSecret?
+    /// Until when the session must have come of the approval; nil in what older versions wrote.
+    var settleBy: Int64?
     /// True where it was sent within a link; nil in what older versions wrote.
     var isByLink: Bool?
 

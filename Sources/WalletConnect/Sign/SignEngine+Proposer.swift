@@ -122,7 +122,7 @@ extension SignEngine {
             emit(.proposalFailed(ProposalFailure(pairingTopic: offer.pairingTopic, cause: .rejected(error))))
             remove(offer)
         case .response(let result):
-            guard offer.phase != .settling, offer.requestID == response.id else { return }
+            guard offer.requestID == response.id else { return }
             guard let responder = result.value(named: "responderPublicKey")?.string.flatMap(PublicKey.init),
                 let key = offer.key.sharedSecret(with: responder)
             else {
@@ -137,18 +137,35 @@ extension SignEngine {
                 )
                 return remove(offer)
             }
-            guard offer.phase == .open else {
-                log("\(offer.pairingTopic): a wallet approved too late")
-                deleteGhost(key.topic, StoredSecret(key))
-                return remove(offer)
-            }
+            guard offer.phase == .open else { return receiveLateApproval(offer, responder, key) }
             var settling = offer
             (settling.phase, settling.responder) = (.settling, responder)
+            settling.settleBy = now + Lifetime.settlement
             (settling.sessionTopic, settling.sessionKey) = (key.topic, StoredSecret(key))
             book.put(settling)
             act(.subscribe(key.topic))
             receiveEarly(on: key.topic)
         }
+    }
+
+    /// A wallet approves what is over, or what another one has taken: it is told that there is no session.
+    private mutating func receiveLateApproval(_ offer: OfferRecord, _ responder: PublicKey, _ key: SymmetricSecret) {
+        // The one that has taken it says so again.
+        guard offer.responder != responder, book.outbox.count < Self.outboxLimit else { return }
+        log("\(offer.pairingTopic): a wallet approved too late")
+        deleteGhost(key.topic, StoredSecret(key))
+        emit(.approvedTooLate(offer.pairingTopic))
+        // Of what was taken the key stays: further wallets may come by the same code.
+        if offer.responder == nil { remove(offer) }
+    }
+
+    /// Marks an offer as taken. Its key stays for a while: another wallet that approves it must be told to forget it.
+    private mutating func close(_ offer: OfferRecord) {
+        if offer.authenticate != nil { act(.unsubscribe(offer.key.publicKey.answerTopic)) }
+        var offer = offer
+        offer.phase = .over
+        (offer.authenticate, offer.sessionTopic, offer.sessionKey) = (nil, nil, nil)
+        book.put(offer)
     }
 
     mutating func remove(_ offer: OfferRecord) {
@@ -174,7 +191,7 @@ extension SignEngine {
             let session = try settled(request, offer, topic: topic, key: key, responder: responder)
             answer(request.id, .response(.bool(true)), to: .sessionSettle, on: topic, key: key)
             book.put(session)
-            remove(offer)
+            close(offer)
             emit(.sessionSettled(session.value))
         } catch {
             answer(request.id, .error(error), to: .sessionSettle, on: topic, key: key)

@@ -25,7 +25,7 @@ extension SignEngine {
         for offer in book.offers.values {
             switch offer.phase {
             case .open where offer.expiry <= now: end(offer, .expired)
-            case .settling where offer.expiry + 60 <= now:
+            case .settling where (offer.settleBy ?? offer.expiry + Lifetime.settlement) <= now:
                 end(offer, .unusable(reason: "the wallet approved and never settled"))
             case .over where offer.expiry + Lifetime.lateApproval <= now: remove(offer)
             default: break

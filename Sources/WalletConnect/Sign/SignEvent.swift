@@ -9,6 +9,8 @@ enum SignEvent: Sendable, Equatable {
     case sessionSettled(Session)
     case settlementAcknowledged(Topic)
     case proposalFailed(ProposalFailure)
+    /// A wallet approved a proposal of this pairing that was over, or that another one has taken.
+    case approvedTooLate(Topic)
     case sessionUpdated(Topic, [String: SessionNamespace])
     case sessionExtended(Topic, expiry: Int64)
     case sessionEvent(Topic, Session.Event, Blockchain)
