@@ -309,7 +309,7 @@ let package = Package(
             name: "TapRailTests",
             dependencies: [
                 "Acquirer", "Ethereum", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox", "Screen",
-                "WalletConnectPay", logging,
+                "WalletConnectPay", logging, .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),

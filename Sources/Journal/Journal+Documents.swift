@@ -33,21 +33,37 @@ extension Journal {
         by actor: Actor,
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange {
+        try await setDocument(name, bytes, expecting: expectation, with: secret, and: nil, by: actor, at: time)
+    }
+
+    /// Stores a document where its version is the expected one, and what changes together with it: all of it or nothing.
+    /// - Parameter other: Another document, whatever stands there.
+    /// - Returns: The new version, or what stands there instead. Of several changes that expect the same version, one wins.
+    public func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        with secret: SecretChange? = nil,
+        and other: (name: String, bytes: [UInt8])?,
+        by actor: Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange {
         let secret = try secret.map { change throws(JournalError) in try SecretRow(change, key, by: actor, at: time) }
         return try await writing { db in
             let current = try DocumentRow.fetch(db, name)?.stored
             if case .version(let version) = expectation, version != current?.version {
                 return .conflict(current: current)
             }
-            let stored = StoredDocument(
-                bytes: bytes,
-                version: (current?.version ?? 0) + 1,
-                changedAt: time,
-                changedBy: actor
-            )
-            try DocumentRow(name: name, stored: stored).store(db)
+            func store(_ name: String, _ bytes: [UInt8], over current: StoredDocument?) throws -> Int {
+                let version = (current?.version ?? 0) + 1
+                let stored = StoredDocument(bytes: bytes, version: version, changedAt: time, changedBy: actor)
+                try DocumentRow(name: name, stored: stored).store(db)
+                return version
+            }
+            let version = try store(name, bytes, over: current)
+            if let other { _ = try store(other.name, other.bytes, over: DocumentRow.fetch(db, other.name)?.stored) }
             try secret?.store(db)
-            return .stored(version: stored.version)
+            return .stored(version: version)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Acquirer
 import Foundation
+import GRDB
 import Journal
 import Logging
 import Payments
@@ -414,6 +415,41 @@ struct TapDeskTests {
             _ = try await taps.save(form, replacing: 2, by: .staff(name: "test"))
             let changed = await shift.station.status.tagURI
             #expect(changed != nil && changed != first.withLock { $0 })
+        }
+    }
+
+    @Test func aTagThatCannotBeKeptIsSaidAndTheOldOneHoldsWithTheOldSettings() async throws {
+        let parts = try parts()
+        var form = Self.form
+        form.mode = "tagged"
+        let tagged = form
+        try await open(parts) { shift, taps in
+            _ = try await taps.save(tagged, replacing: 0, by: .staff(name: "test"))
+            try await shift.until("the tag is there") { await shift.station.status.tagURI != nil }
+            let before = await shift.station.status.tagURI
+            let file = try DatabaseQueue(path: parts.stall.folder + "/journal.sqlite")
+            try await file.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TRIGGER refuse BEFORE INSERT ON document WHEN NEW.name = 'tap-tag'
+                            BEGIN SELECT RAISE(ABORT, 'the disk says no'); END
+                        """
+                )
+            }
+            var form = TapForm()
+            form.renewsTag = true
+            form.openThreshold = -70
+            let change = form
+            await #expect(throws: SettingsError.self) {
+                _ = try await taps.save(change, replacing: 1, by: .staff(name: "test"))
+            }
+            #expect(await shift.station.status.tagURI == before)
+            #expect(await taps.current?.version == 1)
+            #expect(try await shift.journal.document("tap")?.version == 1)
+            try await file.write { db in try db.execute(sql: "DROP TRIGGER refuse") }
+            let stored = try await taps.save(change, replacing: 1, by: .staff(name: "test"))
+            #expect(stored.settings.thresholds.open == -70)
+            #expect(await shift.station.status.tagURI != before)
         }
     }
 

@@ -184,16 +184,18 @@ public actor TapDesk {
             // A password goes with its acquirer: one that stayed would be sent to the next address.
             let isElsewhere = settings.acquirerURL != current?.settings.acquirerURL && current?.hasPassword == true
             let typed = form.acquirerPassword.flatMap { $0.isEmpty ? nil : Array($0.utf8) }
+            // With the settings or not at all: a tag that could not be kept would leave half of the form in force.
+            let tag = form.renewsTag == true ? Self.freshTag() : nil
             let change = try await journal.setDocument(
                 Self.document,
                 bytes,
-                expecting: version == 0 ? nil : version,
+                expecting: .version(version == 0 ? nil : version),
                 with: typed != nil || isElsewhere ? SecretChange(name: Self.passwordName, bytes: typed) : nil,
+                and: tag.map { (Self.tagDocument, Self.tagBytes($0)) },
                 by: actor,
                 at: clock.wallTime()
             )
             if case .stored = change {
-                if form.renewsTag == true { try await keepTag(Self.freshTag()) }
                 try await load()
                 wake?.yield()
                 if let current { return current }
@@ -429,16 +431,17 @@ public actor TapDesk {
 
     /// Stickers and displays carry it: it outlives every restart.
     private func keepTag(_ id: [UInt8]) async throws(JournalError) {
-        let body = CBOR.map([1: .bytes(id)]).encoded
         _ = try await journal.setDocument(
             Self.tagDocument,
-            body,
+            Self.tagBytes(id),
             expecting: .any,
             by: .terminal,
             at: clock.wallTime()
         )
         tagID = id
     }
+
+    private static func tagBytes(_ id: [UInt8]) -> [UInt8] { CBOR.map([1: .bytes(id)]).encoded }
 
     private func keptTag() async throws(JournalError) -> [UInt8]? {
         guard let stored = try await journal.document(Self.tagDocument) else { return nil }
