@@ -73,6 +73,41 @@ struct UploadTests {
         #expect(await stall.bank.executions == 4)
     }
 
+    @Test func afterALongOutageTheFirstWordOfTheAcquirerWakesTheUpload() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            let charges = try await promises(1, stall, shift)
+            // The pauses have grown by then to ten minutes.
+            let start = stall.clock.now
+            try await shift.until("it is out for long", within: .seconds(4000), by: .seconds(1)) {
+                stall.clock.now >= start + .seconds(2400)
+            }
+            await stall.bank.change { $0.reachesTerminal = true }
+            await shift.station.note(online: true)
+            try await shift.until(charges[0], is: .succeeded, within: .seconds(10))
+            #expect(await stall.bank.uploads.count == 1)
+        }
+    }
+
+    /// What has just been told is not told again because of its own answer.
+    @Test func anAcquirerThatComesAndGoesIsNotToldMoreOftenThanEveryFiveSeconds() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            let charges = try await promises(1, stall, shift)
+            let payment = try await shift.payment(charges[0])
+            await stall.bank.change {
+                $0.stunning = [payment]
+                $0.reachesTerminal = true
+            }
+            for _ in 0..<100 {
+                await shift.station.note(online: false)
+                await shift.station.note(online: true)
+                try await shift.passes(.milliseconds(100))
+            }
+            #expect((1...3).contains(await stall.bank.uploads.count))
+        }
+    }
+
     @Test func aPaymentAtWhichTheAcquirerFallsSilentHoldsBackNoOther() async throws {
         let stall = try stall()
         try await stall.run { shift in

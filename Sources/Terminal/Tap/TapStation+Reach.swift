@@ -29,7 +29,7 @@ extension TapStation {
     func note(_ word: TapKeysWord) async {
         switch word {
         case .keys: await note(online: true)
-        case .refused: (isReachable, heardAt) = (true, clock.elapsed())
+        case .refused: (isReachable, heardAt) = (true, clock.elapsed())  // Wakes no upload: it would be refused too.
         case .silent: await note(online: false)
         }
     }
@@ -40,8 +40,11 @@ extension TapStation {
     /// Takes whether the acquirer answered. Every exchange says so: a terminal that believes an old word claims what
     /// nobody can execute.
     public func note(online isOnline: Bool) async {
+        let isBack = isOnline && !isReachable
         (isReachable, heardAt) = (isOnline, clock.elapsed())
         guard isOnline else { return }
+        // What was taken offline need not sit out a pause that grew while nobody answered.
+        if isBack { uploadWake?.yield() }
         lastOnline = clock.wallTime()
         book?.lastOnlineMilliseconds = Int(clock.wallTime().millisecondsSince1970)
     }

@@ -69,24 +69,52 @@ extension TapStation {
         }
     }
 
-    /// Tells the acquirer of everything that was taken offline, again after longer and longer pauses.
+    /// Tells the acquirer of everything that was taken offline, again after longer and longer pauses, and soon after it is
+    /// there again.
     func synchronise() async {
         await queueChanged()
-        var pause = Duration.seconds(5)
+        var pause = Self.shortestUploadPause
         while !Task.isCancelled {
             let changes = changesFromNow()
             if waiting == 0 || setup == nil {
                 for await _ in changes where waiting > 0 && setup != nil { break }
-                pause = .seconds(5)
+                pause = Self.shortestUploadPause
                 if Task.isCancelled { return }
             }
             let before = waiting
             await synchroniseOnce()
-            if waiting < before { pause = .seconds(5) }
+            if waiting < before { pause = Self.shortestUploadPause }
             guard waiting > 0 else { continue }
-            do { try await clock.sleep(pause) } catch { return }
-            pause = min(pause * 2, .seconds(600))
+            guard let isWoken = await waitToUpload(pause) else { return }
+            pause = isWoken ? Self.shortestUploadPause : min(pause * 2, .seconds(600))
         }
+    }
+
+    /// Between two uploads, also where the acquirer comes and goes.
+    private static let shortestUploadPause = Duration.seconds(5)
+
+    /// Waits before the next upload.
+    /// - Returns: Whether the acquirer came back before the pause was over; nil where the terminal stops.
+    private func waitToUpload(_ pause: Duration) async -> Bool? {
+        // New for each wait, so that the answers to the upload itself wake nobody.
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        uploadWake = continuation
+        defer { uploadWake = nil }
+        do {
+            try await clock.sleep(Self.shortestUploadPause)
+            return try await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    try await self.clock.sleep(pause - Self.shortestUploadPause)
+                    return false
+                }
+                group.addTask {
+                    for await _ in stream { return true }
+                    throw CancellationError()
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? false
+            }
+        } catch { return nil }
     }
 
     /// Tells of every payment once, in uploads of a few. What another acquirer is owed stays until that one is set again.

@@ -71,6 +71,8 @@ public actor TapStation {
     var isReachable = false
     var heardAt: Duration?
     let probing = Turnstile()
+    /// Ends the pause between two uploads; nil while there is none.
+    var uploadWake: AsyncStream<Void>.Continuation?
     /// Whether the machine's clock was set by somebody who knows the time.
     let isMachineClockSet: @Sendable () -> Bool
     /// Where the wall clock stood when the acquirer checked it last.
