@@ -48,13 +48,26 @@ struct WalletTests {
         let inner: TapWalletClient
         let desk: DeskLine
         var host: String { inner.host }
-        func options(link: String, accounts: [String]) async -> TapWalletAnswer<TapWalletOptions> {
-            await inner.options(link: link, accounts: accounts)
+        func options(
+            link: String,
+            accounts: [String],
+            for phone: TapWalletPhone
+        ) async -> TapWalletAnswer<TapWalletOptions> {
+            await inner.options(link: link, accounts: accounts, for: phone)
         }
-        func actions(gatewayPayment: String, optionID: String) async -> TapWalletAnswer<[TapWalletAction]> {
-            await inner.actions(gatewayPayment: gatewayPayment, optionID: optionID)
+        func actions(
+            gatewayPayment: String,
+            optionID: String,
+            for phone: TapWalletPhone
+        ) async -> TapWalletAnswer<[TapWalletAction]> {
+            await inner.actions(gatewayPayment: gatewayPayment, optionID: optionID, for: phone)
         }
-        func confirm(gatewayPayment: String, optionID: String, signatures: [String]) async -> TapWalletOutcome {
+        func confirm(
+            gatewayPayment: String,
+            optionID: String,
+            signatures: [String],
+            for phone: TapWalletPhone
+        ) async -> TapWalletOutcome {
             desk.isSigned.withLock { $0 = true }
             return .unclear("silence")
         }
@@ -218,6 +231,51 @@ struct WalletTests {
                 let charge = try await shift.snapshot(id)
                 #expect(charge.surplusAttempts.isEmpty)
             }
+        }
+    }
+
+    @Test func twoPhonesAreEachAskedToSignForAnOptionOfTheirOwn() async throws {
+        let stall = try Stall()
+        try await play(stall, formBase: nil) { shift, gateway in
+            let id = try await shift.charge()
+            try await shift.until("the code is there") {
+                let attempts = try await shift.snapshot(id).attempts
+                return attempts.contains { $0.offer?.link != nil } && attempts.allSatisfy { $0.offer != nil }
+            }
+            let offer = try #require(
+                try await shift.snapshot(id).attempts.lazy.compactMap(\.offer).first { $0.link != nil }
+            )
+            let link = try #require(offer.link)
+            let client = try PayClient(
+                baseURL: Line.baseURL,
+                credentials: .app(id: "till", clientID: "till"),
+                transport: Line(gateway: gateway),
+                clock: TurnedClock(clock: stall.clock),
+                retries: 0
+            )
+            let wallet = TapWalletClient(client: client, host: "gateway.example") { 0 }
+            let payment = try await shift.payment(id)
+            var asked: [(phone: TapWalletPhone, address: String, option: String)] = []
+            for number in 1...2 {
+                let phone = TapWalletPhone(payment: payment, link: LinkID(rawValue: number))
+                let address = PrivateKey().address.checksummed
+                let answer = await wallet.options(link: link, accounts: ["eip155:8453:\(address)"], for: phone)
+                guard case .answer(let found) = answer else { return _ = Issue.record("\(answer)") }
+                asked.append((phone, address, try #require(found.options.first).id))
+            }
+            for (phone, address, option) in asked {
+                let answer = await wallet.actions(gatewayPayment: offer.paymentID, optionID: option, for: phone)
+                guard case .answer(let actions) = answer else { return _ = Issue.record("\(answer)") }
+                #expect(actions.first?.parameters.lowercased().contains(address.lowercased()) == true)
+            }
+            // Neither can have the other's option confirmed.
+            let outcome = await wallet.confirm(
+                gatewayPayment: offer.paymentID,
+                optionID: asked[0].option,
+                signatures: ["0x00"],
+                for: asked[1].phone
+            )
+            #expect(outcome == .failed("option_not_found"))
         }
     }
 

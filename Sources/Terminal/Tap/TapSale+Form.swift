@@ -38,7 +38,7 @@ extension TapSale {
                 break
             }
             guard let shown = await paymentLink else { break }
-            switch await gateway.options(link: shown, accounts: accounts) {
+            switch await gateway.options(link: shown, accounts: accounts, for: phone(link)) {
             case .answer(let found):
                 let isAsked = found.options.contains { $0.id == form.optionID && $0.collectDataURL != nil }
                 if isAsked { continue }

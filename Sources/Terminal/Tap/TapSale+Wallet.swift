@@ -58,14 +58,14 @@ extension TapSale {
         switch step {
         case .options(let accounts):
             guard let shown = await paymentLink else { return await refuse(link, .declined, "payment_not_found") }
-            switch await gateway.options(link: shown, accounts: accounts) {
+            switch await gateway.options(link: shown, accounts: accounts, for: phone(link)) {
             case .answer(let found):
                 await answer(link, [.options(name.payment, found.options, expiresAtSeconds: found.expiresAtSeconds)])
             case .refused(let code): await refuse(link, .declined, code)
             case .unreachable(let why): await refuse(link, .backendUnreachable, why)
             }
         case .actions(let payment, let option):
-            switch await gateway.actions(gatewayPayment: payment, optionID: option) {
+            switch await gateway.actions(gatewayPayment: payment, optionID: option, for: phone(link)) {
             case .answer(let actions) where (1...16).contains(actions.count):
                 await answer(
                     link,
@@ -89,12 +89,20 @@ extension TapSale {
             }
         case .confirm(let payment, let option, let signatures):
             await end(
-                await gateway.confirm(gatewayPayment: payment, optionID: option, signatures: signatures),
+                await gateway.confirm(
+                    gatewayPayment: payment,
+                    optionID: option,
+                    signatures: signatures,
+                    for: phone(link)
+                ),
                 for: link
             )
         case .follow, .form: break  // Above.
         }
     }
+
+    /// How the gateway's client tells this phone from others.
+    func phone(_ link: LinkID) -> TapWalletPhone { TapWalletPhone(payment: name.payment, link: link) }
 
     enum WalletStep: Sendable {
         case options([String])

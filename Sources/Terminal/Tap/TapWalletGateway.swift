@@ -6,11 +6,33 @@ public protocol TapWalletGateway: Sendable {
     /// The gateway's host, as requests name it.
     var host: String { get }
     /// What the accounts can pay the link's payment with, and until when.
-    func options(link: String, accounts: [String]) async -> TapWalletAnswer<TapWalletOptions>
-    /// What the account has to sign for one of the options that were named last.
-    func actions(gatewayPayment: String, optionID: String) async -> TapWalletAnswer<[TapWalletAction]>
-    /// Hands the signatures over and waits for the end.
-    func confirm(gatewayPayment: String, optionID: String, signatures: [String]) async -> TapWalletOutcome
+    /// - Parameter phone: Whose accounts they are: several phones may be asked for one payment, each with options of its own.
+    func options(
+        link: String,
+        accounts: [String],
+        for phone: TapWalletPhone
+    ) async -> TapWalletAnswer<TapWalletOptions>
+    /// What the account has to sign for one of the options that were named to this phone last.
+    func actions(
+        gatewayPayment: String,
+        optionID: String,
+        for phone: TapWalletPhone
+    ) async -> TapWalletAnswer<[TapWalletAction]>
+    /// Hands the phone's signatures over and waits for the end.
+    func confirm(
+        gatewayPayment: String,
+        optionID: String,
+        signatures: [String],
+        for phone: TapWalletPhone
+    ) async -> TapWalletOutcome
+}
+
+/// One phone that is asked for one payment over BLE.
+public struct TapWalletPhone: Sendable, Hashable {
+    let payment: TapProtocol.PaymentID
+    let link: LinkID
+
+    public init(payment: TapProtocol.PaymentID, link: LinkID) { (self.payment, self.link) = (payment, link) }
 }
 
 public struct TapWalletOptions: Sendable, Equatable {
@@ -55,8 +77,10 @@ public actor TapWalletClient: TapWalletGateway {
     private let client: PayClient
     private let mayShow: @Sendable (String) -> Bool
     private let nowSeconds: @Sendable () -> Int
-    /// What was offered last, by payment.
-    private var offered: [String: PaymentOptions] = [:]
+    /// What was offered to each phone last, oldest first.
+    private var offers: [(phone: TapWalletPhone, options: PaymentOptions)] = []
+    /// More phones than terminals link at once, over several payments.
+    private static let maximumOffers = 32
 
     /// - Parameter mayShow: Whether the terminal's screen may send a customer to a form at this address. An option with
     ///   another one is not offered.
@@ -69,11 +93,21 @@ public actor TapWalletClient: TapWalletGateway {
         (self.client, self.host, self.mayShow, self.nowSeconds) = (client, host, mayShow, nowSeconds)
     }
 
-    public func options(link: String, accounts: [String]) async -> TapWalletAnswer<TapWalletOptions> {
+    /// What this phone was offered for the payment; nil where it was something else or nothing.
+    private func offered(_ payment: String, to phone: TapWalletPhone) -> PaymentOptions? {
+        offers.last { $0.phone == phone && $0.options.paymentID.rawValue == payment }?.options
+    }
+
+    public func options(
+        link: String,
+        accounts: [String],
+        for phone: TapWalletPhone
+    ) async -> TapWalletAnswer<TapWalletOptions> {
         do throws(PayError) {
             let found = try await client.options(link: link, accounts: accounts)
-            if offered.count > 16 { offered = [:] }
-            offered[found.paymentID.rawValue] = found
+            offers.removeAll { $0.phone == phone }
+            offers.append((phone, found))
+            offers.removeFirst(max(0, offers.count - Self.maximumOffers))
             let ends = found.options.compactMap(\.expiresAt).min() ?? found.info?.expiresAt
             let options = found.options.prefix(16).compactMap { option -> WalletOption? in
                 guard let display = option.amount.display, let decimals = display.decimals else { return nil }
@@ -96,10 +130,14 @@ public actor TapWalletClient: TapWalletGateway {
         } catch { return Self.answer(error) }
     }
 
-    public func actions(gatewayPayment: String, optionID: String) async -> TapWalletAnswer<[TapWalletAction]> {
-        guard let known = offered[gatewayPayment], let option = known.options.first(where: { $0.id == optionID }) else {
-            return .refused("option_not_found")
-        }
+    public func actions(
+        gatewayPayment: String,
+        optionID: String,
+        for phone: TapWalletPhone
+    ) async -> TapWalletAnswer<[TapWalletAction]> {
+        guard let known = offered(gatewayPayment, to: phone),
+            let option = known.options.first(where: { $0.id == optionID })
+        else { return .refused("option_not_found") }
         do throws(PayError) {
             return .answer(
                 try await client.requiredActions(paymentID: known.paymentID, option: option).map {
@@ -109,8 +147,14 @@ public actor TapWalletClient: TapWalletGateway {
         } catch { return Self.answer(error) }
     }
 
-    public func confirm(gatewayPayment: String, optionID: String, signatures: [String]) async -> TapWalletOutcome {
-        guard let known = offered[gatewayPayment] else { return .failed("payment_not_found") }
+    public func confirm(
+        gatewayPayment: String,
+        optionID: String,
+        signatures: [String],
+        for phone: TapWalletPhone
+    ) async -> TapWalletOutcome {
+        guard let known = offered(gatewayPayment, to: phone) else { return .failed("payment_not_found") }
+        guard known.options.contains(where: { $0.id == optionID }) else { return .failed("option_not_found") }
         do throws(PayError) {
             let report = try await client.confirm(
                 paymentID: known.paymentID,
