@@ -164,6 +164,23 @@ extension Journal {
         try migrator.migrate(pool)
     }
 
+    /// The latest wall time that a charge, an entry or a document bears, by whatever clock it was written; nil where nothing
+    /// is kept yet.
+    public func newestTime() async throws(JournalError) -> WallTime? {
+        try await reading { db in
+            // Of the whole history by its index; of the rest the newest entries say enough.
+            let sql = """
+                SELECT max(at) FROM (
+                    SELECT max(opened_ms) AS at FROM charge
+                    UNION ALL SELECT max(wall_ms) FROM (SELECT wall_ms FROM event ORDER BY seq DESC LIMIT 1000)
+                    UNION ALL SELECT max(wall_ms) FROM (SELECT wall_ms FROM tap ORDER BY seq DESC LIMIT 1000)
+                    UNION ALL SELECT max(changed_ms) FROM document
+                )
+                """
+            return try Int64.fetchOne(db, sql: sql).map(WallTime.init(millisecondsSince1970:))
+        }
+    }
+
     /// Makes the tables of current states anew from the entries. For tools; the start does it by itself where it must.
     public func rebuildProjections() async throws(JournalError) { try await writing(Projection.rebuild) }
 

@@ -1,21 +1,43 @@
 import CClock
 import Foundation
+import Payments
 
 /// Whether the machine's clock was set by somebody who knows the time.
 enum MachineClock {
-    /// True where the kernel hears the time from outside, or took it from a clock with a battery when it started.
+    /// True where the kernel hears the time from outside, or took it from a clock with a battery when it started and that
+    /// clock is later than everything that has certainly happened.
     ///
-    /// Changes while the program runs: a terminal that has just started may not know the time yet.
+    /// A clock whose battery is empty begins again years ago, and vouchers that ended long since would be in time by it. One
+    /// that runs on but is late by minutes passes: the profile forgives ten. What has happened is taken as it was when the
+    /// program started: what is written later bears this clock's own time. Changes while the program runs: a terminal that
+    /// has just started may not know the time yet.
     /// - Parameters:
     ///   - kernel: What the kernel says of its clock.
     ///   - clocks: Where the kernel shows its clocks with a battery.
-    /// Source: adjtimex(2), `TIME_ERROR`; Linux, Documentation/ABI/testing/sysfs-class-rtc, `hctosys`.
-    static func isSet(kernel: () -> Int32 = kernelState, clocks: String = "/sys/class/rtc") -> Bool {
+    ///   - now: By the machine's clock.
+    ///   - earliest: The newest of what has certainly happened: the program was built, the journal was written.
+    /// Source: adjtimex(2), `TIME_ERROR`; Linux, Documentation/ABI/testing/sysfs-class-rtc, `hctosys`; BPP/1, sections 7.4
+    /// and 16.
+    static func isSet(
+        kernel: () -> Int32 = kernelState,
+        clocks: String = "/sys/class/rtc",
+        now: WallTime,
+        notBefore earliest: WallTime
+    ) -> Bool {
         if (0..<TIME_ERROR).contains(kernel()) { return true }
+        guard now >= earliest else { return false }
         return (0..<4).contains { number in
             let word = FileManager.default.contents(atPath: "\(clocks)/rtc\(number)/hctosys")
             return word?.first == UInt8(ascii: "1")
         }
+    }
+
+    /// When this program was built or installed, whichever is later: its file's time. Nil where that cannot be read.
+    static func builtAt(_ file: String = "/proc/self/exe") -> WallTime? {
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: file)) ?? file
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        guard let date = attributes?[.modificationDate] as? Date, date.timeIntervalSince1970 > 0 else { return nil }
+        return WallTime(millisecondsSince1970: Int64(date.timeIntervalSince1970 * 1000))
     }
 
     /// Asks only; changes nothing.

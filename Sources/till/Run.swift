@@ -99,12 +99,15 @@ struct Run: AsyncParsableCommand {
             BluetoothCentral(adapter: configuration.bluetoothAdapter, valueLimit: 510),
             clock: clock
         )
+        let known = [MachineClock.builtAt(), try await journal.newestTime()].compactMap(\.self).max()
         let station = TapStation(
             radio: radio,
             journal: journal,
             clock: clock,
             logger: logger,
-            isClockSet: { MachineClock.isSet() }
+            isClockSet: {
+                MachineClock.isSet(now: clock.wallTime(), notBefore: known ?? WallTime(millisecondsSince1970: 0))
+            }
         )
         let taps = TapDesk(
             journal: journal,

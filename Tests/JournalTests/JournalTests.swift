@@ -24,6 +24,45 @@ struct JournalTests {
         #expect(Set(events.map(\.hash)).count == 6)
     }
 
+    @Test func itsNewestTimeStaysTheNewestAlsoWhereTheClockGoesBack() async throws {
+        #expect(try await journal.newestTime() == nil)
+        try await journal.play(Charge.Event.paid)
+        let newest = WallTime.example.advanced(by: .seconds(5))
+        #expect(try await journal.newestTime() == newest)
+        for time in [WallTime(millisecondsSince1970: 1000), newest.advanced(by: .seconds(60))] {
+            _ = try await journal.setDocument("d", [1], expecting: .any, by: .terminal, at: time)
+            #expect(try await journal.newestTime() == max(newest, time))
+        }
+    }
+
+    @Test func twoDocumentsThatChangeTogetherChangeBothOrNeither() async throws {
+        let time = WallTime.example
+        func change(expecting version: Int?) async throws -> DocumentChange {
+            try await journal.setDocument(
+                "one",
+                [1],
+                expecting: .version(version),
+                and: ("other", [2]),
+                by: .terminal,
+                at: time
+            )
+        }
+        #expect(try await change(expecting: nil) == .stored(version: 1))
+        #expect(try await journal.document("other")?.bytes == [2])
+        guard case .conflict = try await change(expecting: 7) else { return _ = Issue.record("no conflict") }
+        #expect(try await journal.document("other")?.version == 1)
+        try await journal.pool.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER refuse BEFORE INSERT ON document WHEN NEW.name = 'other'
+                        BEGIN SELECT RAISE(ABORT, 'no'); END
+                    """
+            )
+        }
+        await #expect(throws: JournalError.self) { _ = try await change(expecting: 1) }
+        #expect(try await journal.document("one")?.version == 1)
+    }
+
     @Test func chargesSurviveAReopen() async throws {
         let charge = try await journal.play(Charge.Event.paid)
         let open = try await journal.play([.attemptStarted(attempt: 1, rail: .scan), .sending(attempt: 1)])

@@ -1,16 +1,24 @@
 import Foundation
+import Payments
 import Testing
 
 @testable import till
 
 /// Whether the terminal knows the time.
 struct MachineClockTests {
-    private func isSet(kernel: Int32, battery: String?) throws -> Bool {
+    private static let built = WallTime(millisecondsSince1970: 1_764_000_000_000)
+
+    private func isSet(kernel: Int32, battery: String?, late: Duration = .seconds(1)) throws -> Bool {
         let folder = NSTemporaryDirectory() + "/clocks-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/rtc0", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try battery.map { try Data($0.utf8).write(to: URL(filePath: folder + "/rtc0/hctosys")) }
-        return MachineClock.isSet(kernel: { kernel }, clocks: folder)
+        return MachineClock.isSet(
+            kernel: { kernel },
+            clocks: folder,
+            now: Self.built.advanced(by: late),
+            notBefore: Self.built
+        )
     }
 
     /// Source: adjtimex(2): 0 to 4 is a clock that is kept in step, 5 one that is not, -1 an error.
@@ -21,6 +29,25 @@ struct MachineClockTests {
         #expect(try !isSet(kernel: -1, battery: nil))
         #expect(try isSet(kernel: 5, battery: "1\n"))
         #expect(try !isSet(kernel: 5, battery: "0\n"))
+    }
+
+    /// Its battery was empty: it begins again in the past, where vouchers that have ended would still hold.
+    @Test func aClockWithABatteryThatIsBehindWhatHasHappenedIsNotTrustedUntilTheTimeIsHeard() throws {
+        #expect(try !isSet(kernel: 5, battery: "1\n", late: .seconds(-1)))
+        #expect(try !isSet(kernel: 5, battery: "1\n", late: .seconds(-800_000_000)))
+        #expect(try isSet(kernel: 5, battery: "1\n", late: .zero))
+        #expect(try isSet(kernel: 0, battery: "1\n", late: .seconds(-1)))
+    }
+
+    @Test func theProgramKnowsWhenItWasBuilt() throws {
+        let file = NSTemporaryDirectory() + "/built-\(UUID().uuidString)"
+        try Data().write(to: URL(filePath: file))
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let made = Date(timeIntervalSince1970: 1_700_000_000)
+        try FileManager.default.setAttributes([.modificationDate: made], ofItemAtPath: file)
+        #expect(MachineClock.builtAt(file) == WallTime(millisecondsSince1970: 1_700_000_000_000))
+        #expect(MachineClock.builtAt(file + ".none") == nil)
+        #expect(try #require(MachineClock.builtAt()) > WallTime(millisecondsSince1970: 1_700_000_000_000))
     }
 
     @Test func theKernelAnswers() {
