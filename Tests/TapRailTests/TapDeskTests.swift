@@ -70,6 +70,10 @@ struct SandboxPhoneAcquirer: PhoneAcquirer {
 struct TapDeskTests {
     final class Network: Sendable {
         private let state = Mutex((isUp: true, asked: 0))
+        /// What answers in the acquirer's place, from the first hand-in on.
+        let flood = Mutex<FloodingAcquirer.Flood?>(nil)
+        /// When something was asked of it, on the terminal's clock.
+        let floodedAt = Mutex<[Duration]>([])
         var isUp: Bool {
             get { state.withLock { $0.isUp } }
             set { state.withLock { $0.isUp = newValue } }
@@ -127,7 +131,11 @@ struct TapDeskTests {
             isClockSet: { false }
         )
         let network = parts.network
-        let transport = InProcessAcquirer(parts.acquirer) { network.carries() }
+        let transport = FloodingAcquirer(
+            inner: InProcessAcquirer(parts.acquirer) { network.carries() },
+            network: network,
+            clock: clock
+        )
         let taps = TapDesk(
             journal: journal,
             desk: desk,
@@ -184,7 +192,7 @@ struct TapDeskTests {
     }
 
     @discardableResult
-    private static func phone(_ parts: Parts) async throws -> TapPhone {
+    static func phone(_ parts: Parts) async throws -> TapPhone {
         var client = try InProcessAcquirer(parts.acquirer).client()
         client.session = try await client.logIn(
             identifier: "customer@example.com",

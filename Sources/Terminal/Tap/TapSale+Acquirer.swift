@@ -15,7 +15,9 @@ extension TapSale {
             tries += 1
             guard isSettling(number) else { return }
             if let next = delays.popFirst() { delay = next } else { delay = min(delay * 2, .seconds(60)) }
-            do { try await clock.sleep(pause.map { max($0, .milliseconds(200)) } ?? delay) } catch { return }
+            // The acquirer may ask to be asked soon. One that never has an answer is not asked so often for ever.
+            let shortest = tries > 30 ? min(.seconds(2) * (tries - 30), .seconds(60)) : .milliseconds(200)
+            do { try await clock.sleep(pause.map { max($0, shortest) } ?? delay) } catch { return }
         }
     }
 
