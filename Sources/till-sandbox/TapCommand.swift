@@ -58,6 +58,9 @@ struct WalletTapCommand: AsyncParsableCommand {
     @Option(help: "The WalletConnect Pay gateway's API, to ask what became of a payment that the wallet signed.")
     var gateway: String?
 
+    @Flag(help: "The wallet pays the terminal's payment link itself, over --gateway, where the terminal offers one.")
+    var payLink = false
+
     @Flag(help: "No network, once the phone has its keys and passes.")
     var offline = false
 
@@ -121,6 +124,7 @@ struct WalletTapCommand: AsyncParsableCommand {
                 try phoneConfiguration(),
                 acquirer: try phoneAcquirer(transport),
                 gateway: try phoneGateway(transport),
+                linkWallet: try linkWallet(transport),
                 storage: try state.map { path throws(StateFileError) in try PhoneStateFile(path) },
                 onDeath: { _ in kill(getpid(), SIGKILL) },
                 log: Self.log(timed: times)
@@ -269,7 +273,10 @@ extension WalletTapCommand {
         if let tip { user.tip = try Self.tip(tip) }
         user.instruments = instrument
         user.prefersVoucher = spendVoucher
-        user.means = walletKey == nil ? .instruments : .wallet
+        guard !payLink || walletKey != nil && gateway != nil && acquirer != nil else {
+            throw ValidationError("--pay-link needs --wallet-key, --gateway, and --acquirer for the phone's passes")
+        }
+        user.means = payLink ? .link : walletKey == nil ? .instruments : .wallet
         return user
     }
 
@@ -332,15 +339,23 @@ extension WalletTapCommand {
     }
 
     private func phoneGateway(_ transport: HTTPClientTransport) throws -> (any PhoneGateway)? {
+        try payClient(transport).map { GatewayOfPhone($0) }
+    }
+
+    private func linkWallet(_ transport: HTTPClientTransport) throws -> LinkWallet? {
+        guard payLink, let walletKey, let client = try payClient(transport) else { return nil }
+        let clock = SandboxClock.system
+        return LinkWallet(key: try Self.privateKey(inFile: walletKey), client: client, now: clock.now)
+    }
+
+    private func payClient(_ transport: HTTPClientTransport) throws -> PayClient? {
         guard let gateway else { return nil }
         do throws(PayError) {
-            return GatewayOfPhone(
-                try PayClient(
-                    baseURL: gateway,
-                    appID: "till-sandbox",
-                    clientID: "till-sandbox-phone",
-                    transport: transport
-                )
+            return try PayClient(
+                baseURL: gateway,
+                appID: "till-sandbox",
+                clientID: "till-sandbox-phone",
+                transport: transport
             )
         } catch {
             throw ValidationError("--gateway: '\(gateway)' is no gateway address")

@@ -122,6 +122,31 @@ struct AcceptanceCheckTests {
         #expect(code(try refusal({ $0.createdAtMilliseconds = end + 1 }), .a7) == .expired)
     }
 
+    @Test func aLinkIsPaidAsItStandsAndOnline() throws {
+        var payload = shop.request.payload
+        payload.rails = [
+            .instrument, .paymentLink("https://pay.example/1"),
+            .walletOverTap(gatewayHost: "pay.example", gatewayPaymentID: "pay_1"),
+        ]
+        let request = try Signed(signing: payload, with: shop.terminalSigner)
+        func refusal(_ change: (inout PaymentAcceptance) -> Void) throws -> AcceptanceRefusal? {
+            try self.refusal(
+                { accept in
+                    (accept.requestHash, accept.railType, accept.flags) = (request.hash, 2, .phoneOnline)
+                    (accept.tip, accept.total) = (0, accept.amount)
+                    change(&accept)
+                },
+                rules: { $0.request = request }
+            )
+        }
+        #expect(try refusal { _ in } == nil)
+        #expect(code(try refusal { ($0.tip, $0.total) = (1, $0.amount + 1) }, .a6) == .tipRefused)
+        // Nobody pays the link for a phone that has no network.
+        #expect(code(try refusal { $0.flags = [] }, .a8) == .vouchersNotTaken)
+        // A wallet that signs over BLE agrees by its signatures; an acquirer could not execute such an accept.
+        #expect(code(try refusal { $0.railType = 3 }, .a7) == .instrumentRefused)
+    }
+
     @Test func a8TakesAVoucherWhereNobodyIsOnline() throws {
         #expect(
             code(try refusal({ $0.flags = [] }, rules: { $0.isTerminalOnline = false }), .a8) == .vouchersNotTaken

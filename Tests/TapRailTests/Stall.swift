@@ -136,6 +136,7 @@ final class Stall: Sendable {
         tag: TerminalTag? = nil,
         voucher: Int? = nil,
         wallet: PrivateKey? = nil,
+        linkWallet: LinkWallet? = nil,
         acquirer: (any PhoneAcquirer)? = nil,
         clockIsOffBy offset: Duration = .zero
     ) throws -> TapPhone {
@@ -151,7 +152,13 @@ final class Stall: Sendable {
         let record: @Sendable (PhoneEvent) -> Void = { [weak self] event in
             self?.events.withLock { $0[name, default: []].append(event) }
         }
-        let phone = try TapPhone(configuration, acquirer: acquirer ?? bank, clock: wall(offBy: offset), log: record)
+        let phone = try TapPhone(
+            configuration,
+            acquirer: acquirer ?? bank,
+            linkWallet: linkWallet,
+            clock: wall(offBy: offset),
+            log: record
+        )
         air.add(name, phone, rssi: rssi)
         arrivals.continuation.yield((name, phone))
         return phone

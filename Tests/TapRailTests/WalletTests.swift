@@ -87,7 +87,7 @@ struct WalletTests {
         func ask(_ attempt: AttemptLink) async { await inner.ask(attempt) }
     }
 
-    private typealias Opening = @Sendable (@escaping @Sendable (Shift) async throws -> Void) async throws -> Void
+    typealias Opening = @Sendable (@escaping @Sendable (Shift) async throws -> Void) async throws -> Void
 
     func play(
         _ stall: Stall,
@@ -112,7 +112,7 @@ struct WalletTests {
     /// - Parameters:
     ///   - formBase: Where the gateway's form is, which it asks everybody to fill in; nil where it asks for nothing.
     ///   - body: Opens the terminal with gateway and wallets, as often as it likes.
-    private func playing(
+    func playing(
         _ stall: Stall,
         swallowing desk: DeskLine?,
         formBase: String? = nil,

@@ -184,7 +184,7 @@ extension PaymentDossier {
         .members([
             "certificate": .string(hex(certificate.encoded)), "request": .string(hex(request.encoded)),
             "attempts": .array(attempts.map(\.json)), "receipt": .text(receipt.map { hex($0.encoded) }),
-            "transaction": .text(transactionID),
+            "transaction": .text(transactionID), "linkSigned": .bool(isLinkSigned),
         ])
     }
 
@@ -198,6 +198,7 @@ extension PaymentDossier {
         self.attempts = attempts.compactMap(\.self)
         receipt = PhoneMemory.object(json["receipt"])
         transactionID = json["transaction"]?.stringValue
+        isLinkSigned = json["linkSigned"] == .bool(true)
     }
 }
 

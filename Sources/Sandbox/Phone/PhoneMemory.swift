@@ -60,11 +60,24 @@ struct PaymentDossier: Sendable {
     var attempts: [Attempt] = []
     var receipt: Signed<PaymentReceipt>?
     var transactionID: String?
+    /// A signature for the link may have left this phone: from then on only the gateway says whether it was paid.
+    var isLinkSigned = false
 
     var paymentID: PaymentID { request.payload.paymentID }
 
     var isWallet: Bool {
         if case .wallet? = attempts.last?.means { true } else { false }
+    }
+
+    /// The link that this phone has agreed to pay; nil where it pays in another way.
+    var agreedLink: String? {
+        guard case .instrument(let accept, _)? = attempts.last?.means, accept.payload.railType == 2 else { return nil }
+        return offeredLink
+    }
+
+    var offeredLink: String? {
+        for case .paymentLink(let link) in request.payload.offeredRails { return link }
+        return nil
     }
 
     var accepts: [Signed<PaymentAcceptance>] {
@@ -73,7 +86,8 @@ struct PaymentDossier: Sendable {
 
     /// What the gateway executes; nil before there is a claim for the last agreement, and where a wallet pays.
     var bundle: PaymentBundle? {
-        guard let last = attempts.last, let claim = last.claim, case .instrument(let accept, let pass) = last.means
+        guard let last = attempts.last, let claim = last.claim, case .instrument(let accept, let pass) = last.means,
+            accept.payload.railType == 1
         else { return nil }
         return PaymentBundle(certificate: certificate, request: request, pass: pass, accept: accept, claim: claim)
     }

@@ -22,6 +22,8 @@ public struct PhoneUser: Sendable, Equatable {
         case instruments
         /// The wallet's account signs, where the terminal offers it; the first instrument else.
         case wallet
+        /// The wallet pays the terminal's payment link itself, where that is offered; the first instrument else.
+        case link
     }
 
     public var answer: Answer

@@ -99,6 +99,7 @@ extension TapPhone {
         var capabilities: TapCapabilities = [.tipScreen, .wantsReceipts]
         if usableVoucher(offer.currency, offer.exponent) != nil { capabilities.insert(.voucher) }
         if configuration.wallet != nil { capabilities.insert(.walletAccounts) }
+        if linkWallet != nil { capabilities.insert(.paymentLinks) }
         let notice = ReceivedNotice(
             paymentID: offer.paymentID,
             state: state,

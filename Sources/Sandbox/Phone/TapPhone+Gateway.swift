@@ -34,6 +34,8 @@ extension TapPhone {
         }
         if dossier.isWallet {
             await askAboutWallet(dossier)
+        } else if let link = dossier.agreedLink {
+            await payLink(link, dossier)
         } else if let acquirer {
             do throws(PhoneAcquirerError) {
                 await apply(try await answer(about: dossier, acquirer), to: id)
@@ -41,7 +43,9 @@ extension TapPhone {
                 if !isDead { log(.gateway(error.description)) }
             }
         }
-        guard !isDead, isOnline, needsAnswer(id), acquirer != nil || dossier.isWallet && gateway != nil else {
+        guard !isDead, isOnline, needsAnswer(id),
+            acquirer != nil || dossier.isWallet && gateway != nil || dossier.agreedLink != nil && linkWallet != nil
+        else {
             asked.remove(id)
             return
         }

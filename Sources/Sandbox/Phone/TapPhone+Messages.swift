@@ -218,6 +218,11 @@ extension TapPhone {
             verdict = .reported
             memory.dossiers[id]?.transactionID = transaction
             log(.reported(status, transaction: transaction))
+        } else if dossier.agreedLink != nil, status == .completed || !dossier.isLinkSigned {
+            // Without a signature nobody can have taken anything. With one only the gateway says that nothing was paid.
+            verdict = .reported
+            if let transaction { memory.dossiers[id]?.transactionID = transaction }
+            log(.reported(status, transaction: transaction))
         }
         feed(.result(id, status, verdict), from: source)
     }

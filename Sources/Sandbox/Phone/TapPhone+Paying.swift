@@ -60,6 +60,7 @@ extension TapPhone {
         if configuration.user.means == .wallet || dossier.isWallet, startWallet(dossier) { return }
         // What the account has signed may still be taken: another way to pay would be a second payment.
         guard !dossier.isWallet else { return feed(.userCancelled(.policy)) }
+        if configuration.user.means == .link, startLink(dossier) { return }
         payWithInstrument(dossier)
     }
 
@@ -149,18 +150,20 @@ extension TapPhone {
         return attempt
     }
 
-    private func sign(
+    func sign(
         _ dossier: PaymentDossier,
         tip: Int,
         with pass: Signed<PaymentPass>,
         instrument: String,
-        spend: VoucherSpend?
+        spend: VoucherSpend?,
+        railType: Int = 1
     ) throws(StateFileError) -> PaymentDossier.Attempt? {
         let payload = PaymentAcceptance(
             accepting: dossier.request,
             tip: tip,
             instrumentID: instrument,
             createdAtMilliseconds: now,
+            railType: railType,
             flags: isOnline ? [.phoneOnline, .userVerified] : .userVerified,
             nonce: Self.randomBytes(16),
             spend: spend
@@ -179,7 +182,7 @@ extension TapPhone {
     private var hasPass: Bool { memory.passes.contains(where: isUsable) }
 
     /// A pass is shown to one terminal in its life.
-    private func takePass() -> Signed<PaymentPass>? {
+    func takePass() -> Signed<PaymentPass>? {
         memory.passes.removeAll { $0.payload.notAfterSeconds <= now / 1000 }
         guard let place = memory.passes.firstIndex(where: isUsable) else { return nil }
         if isOnline { deadlines[.refill] = now }

@@ -18,6 +18,7 @@ public actor TapPhone {
     let configuration: PhoneConfiguration
     let acquirer: (any PhoneAcquirer)?
     let gateway: (any PhoneGateway)?
+    let linkWallet: LinkWallet?
     let clock: SandboxClock
     let storage: (any PhoneStorage)?
     let log: @Sendable (PhoneEvent) -> Void
@@ -39,6 +40,8 @@ public actor TapPhone {
     /// Payments that the gateway is being asked about.
     var asked: Set<PaymentID> = []
     var outcomes: [PaymentID: PhoneOutcome] = [:]
+    /// Signatures for links, to be handed over again where the first time got no answer.
+    var signedLinks: [PaymentID: CustomerWallet.Signed] = [:]
     var finished: PhoneOutcome?
     var isPreparing = false
     private var sessionCount = 0
@@ -93,6 +96,7 @@ public actor TapPhone {
     /// - Parameters:
     ///   - acquirer: Nil for a phone that never reaches the gateway.
     ///   - gateway: The WalletConnect Pay gateway, for what became of a wallet's payment; nil where the phone cannot ask it.
+    ///   - linkWallet: What pays a terminal's payment link; nil where this phone pays none.
     ///   - storage: Nil for a phone that forgets everything with its power.
     ///   - log: What the screen and the log would show, in order.
     ///   - onDeath: Called where `diesAt` says; a program ends itself there.
@@ -101,12 +105,14 @@ public actor TapPhone {
         _ configuration: PhoneConfiguration,
         acquirer: (any PhoneAcquirer)? = nil,
         gateway: (any PhoneGateway)? = nil,
+        linkWallet: LinkWallet? = nil,
         clock: SandboxClock = .system,
         storage: (any PhoneStorage)? = nil,
         onDeath: @escaping @Sendable (KillPoint) -> Void = { _ in },
         log: @escaping @Sendable (PhoneEvent) -> Void = { _ in }
     ) throws(StateFileError) {
         (self.configuration, self.acquirer, self.gateway) = (configuration, acquirer, gateway)
+        self.linkWallet = linkWallet
         (self.clock, self.storage, self.log, self.onDeath) = (clock, storage, log, onDeath)
         (advertisement, advertising) = AsyncStream.makeStream(of: ServiceUUID?.self)
         (jobs, job) = AsyncStream.makeStream(of: Job.self)

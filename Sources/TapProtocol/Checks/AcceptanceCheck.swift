@@ -79,12 +79,26 @@ public struct AcceptanceCheck: Sendable {
         guard asked.offeredRails.contains(where: { $0.type == agreed.railType && $0 != .unknown(type: $0.type) }) else {
             throw AcceptanceRefusal(.a7, .instrumentRefused)
         }
+        try checkRail(agreed)
         guard agreed.createdAtMilliseconds <= asked.expiresAtMilliseconds else {
             throw AcceptanceRefusal(.a7, .expired)
         }
         let mode = try checkVoucher(accept, pass: pass, nowMilliseconds: nowMilliseconds)
         guard isOpen else { throw AcceptanceRefusal(.a9, .paymentClosed) }
         return mode
+    }
+
+    /// What an agreement to another way than an instrument needs.
+    private func checkRail(_ agreed: PaymentAcceptance) throws(AcceptanceRefusal) {
+        switch agreed.railType {
+        case 2:
+            // The link is paid as it stands, by the phone and over its network.
+            guard agreed.tip == 0 else { throw AcceptanceRefusal(.a6, .tipRefused) }
+            guard agreed.flags.contains(.phoneOnline) else { throw AcceptanceRefusal(.a8, .vouchersNotTaken) }
+        // A wallet that signs over BLE agrees by its signatures.
+        case 3: throw AcceptanceRefusal(.a7, .instrumentRefused)
+        default: break
+        }
     }
 
     private func checkSignatures(

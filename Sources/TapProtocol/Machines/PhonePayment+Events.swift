@@ -30,7 +30,7 @@ extension PhonePayment {
     /// What came with a RESULT.
     public enum ReceiptVerdict: Sendable, Hashable {
         case valid, missing, refused
-        /// On rail 3 alone, where no receipt exists: the terminal's word, to be shown as that.
+        /// On rails 2 and 3, where no receipt exists: the terminal's word, to be shown as that.
         case reported
     }
 

@@ -56,6 +56,8 @@ public struct CalibrationState: Sendable, Equatable {
     public var threshold: Int?
     /// Why a measurement came to nothing.
     public var problem: Reason?
+    /// What the owner should know of a measurement that came to something: whose phone it was, where others were heard.
+    public var remark: Reason?
 }
 
 /// Takes sightings and decides what they come to. No clock, no radio.
@@ -161,6 +163,8 @@ public enum CalibrationRefusal: Error, Sendable, Equatable {
     case isMeasuring
     /// Nothing was measured that could be kept.
     case nothingMeasured
+    /// Stored settings are not understood: keeping a limit would save the rest of them as if somebody had looked at it.
+    case settingsNotUnderstood
     case settings(SettingsError)
 
     public var reason: Reason {
@@ -178,6 +182,13 @@ public enum CalibrationRefusal: Error, Sendable, Equatable {
                 code: "nothing_measured",
                 message: "There is no measurement that a limit follows from. Nothing was saved.",
                 action: "Measure a phone where it should be accepted."
+            )
+        case .settingsNotUnderstood:
+            Reason(
+                code: "settings_not_understood",
+                message:
+                    "Stored settings of Tap are not understood. The measured limit was not saved; it is still here.",
+                action: "Look through the Tap settings and save them, then keep the limit."
             )
         case .settings(.journal(let error)): error.reason
         case .settings:

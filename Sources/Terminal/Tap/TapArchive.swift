@@ -36,9 +36,10 @@ enum TapRecord: Sendable, Hashable {
     case settled(TapSyncAnswer.Verdict, isPaid: Bool)
     /// The acquirer gave a paid payment back.
     case givenBack
-    /// A wallet's signatures have won; the WalletConnect Pay gateway gets them next.
+    /// A wallet's signatures have won, and the WalletConnect Pay gateway gets them next; or an accept to pay the link has,
+    /// and its phone pays it next.
     case walletClaimed(sid: [UInt8], Signed<PaymentClaim>)
-    /// The gateway's word that those signatures paid nothing.
+    /// The gateway's word that those signatures paid nothing; or the phone has not paid the link in time.
     case walletDropped
 
     var kind: String {
@@ -291,8 +292,10 @@ struct TapStory: Sendable {
     private(set) var records: [TerminalPayment.Record] = []
     private(set) var settled: TapSyncAnswer.Verdict?
     private(set) var isGivenBack = false
-    /// The session whose wallet's signatures the gateway has.
+    /// The session whose wallet's signatures the gateway has, or whose phone pays the link.
     private(set) var walletSession: [UInt8]?
+    /// The claim that this phone holds.
+    private(set) var walletClaim: Signed<PaymentClaim>?
     /// Sessions by the link that the machine knows them by.
     private(set) var sessions: [[UInt8]: LinkID] = [:]
 
@@ -350,10 +353,10 @@ struct TapStory: Sendable {
         case .declined(let sid): declined.append(sid)
         case .settled(let verdict, _): settled = verdict
         case .givenBack: isGivenBack = true
-        case .walletClaimed(let sid, _):
-            walletSession = sid
+        case .walletClaimed(let sid, let claim):
+            (walletSession, walletClaim) = (sid, claim)
             _ = link(of: sid)
-        case .walletDropped: walletSession = nil
+        case .walletDropped: (walletSession, walletClaim) = (nil, nil)
         }
     }
 
@@ -378,6 +381,9 @@ struct TapStory: Sendable {
             replaying: records
         )
     }
+
+    /// Whether the claim is one to pay the link: its accept is kept, while a wallet that signs over BLE sends none.
+    var isLinkClaim: Bool { walletClaim.map { $0.payload.acceptHash == accepted?.accept.hash } ?? false }
 
     /// What the acquirer gets; nil where no claim was made.
     var bundle: TapBundle? {

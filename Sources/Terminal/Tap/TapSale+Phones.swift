@@ -95,6 +95,11 @@ extension TapSale {
     }
 
     private func declined(_ link: LinkID) async {
+        if walletWinner == link, machine.state == .open {
+            // Crossing: the claim came first.
+            await links[link]?.send(.error(name.payment, .tooLateToCancel, text: nil), answering: answering)
+            return
+        }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
         let isOpenToHim = machine.state == .open && pending?.link != link
         guard isOpenToHim || machine.winner?.link != link && pending?.link != link else {
@@ -117,6 +122,9 @@ extension TapSale {
         from link: LinkID
     ) async {
         if walletWinner != nil, machine.state == .open {
+            if story.isLinkClaim, let claim = story.walletClaim, claim.payload.acceptHash == accept.hash {
+                return await giveClaim(claim, to: link)
+            }
             await links[link]?.allowSilence(true)
             await links[link]?.send(.hold(name.payment))
             return
@@ -138,6 +146,7 @@ extension TapSale {
             await handle(.accept(link, .invalid(accept.hash, error.code)))
             return
         }
+        if accept.payload.railType == Self.linkRail { return await takeLink(accept, pass, from: link) }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
         guard await keep([.accepted(sid: sid, accept, pass)]) else {
             await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
@@ -300,6 +309,7 @@ extension TapSale {
     // MARK: - Results
 
     private func take(_ receipt: Signed<PaymentReceipt>?, _ status: PaymentStatus, from link: LinkID) async {
+        if receipt == nil, story.isLinkClaim, walletWinner == link, isOpen { return await takeLinkWord(status, link) }
         do throws(ReceiptRefusal) {
             let said = try receiptCheck.check(receipt, status: status)
             guard let receipt else { return }

@@ -45,7 +45,7 @@ extension TapSale {
         }
     }
 
-    private func sayHold(_ link: LinkID) async {
+    func sayHold(_ link: LinkID) async {
         await links[link]?.allowSilence(true)
         await links[link]?.send(.hold(name.payment))
     }
@@ -160,26 +160,36 @@ extension TapSale {
         guard walletWinner == nil else { return await sayHold(link) }
         let hash = WalletClaim.hash(paymentID: name.payment, optionID: option, signatures: signatures)
         let sid = story.sessions.first { $0.value == link }?.key ?? []
-        let claim = try? Signed(
-            signing: PaymentClaim(
-                paymentID: name.payment,
-                acceptHash: hash,
-                claimedAtMilliseconds: nowMilliseconds,
-                attempt: machine.attempt,
-                mode: .online
-            ),
-            with: tools.credentials.keys.signer
-        )
-        guard let claim, await keep([.walletClaimed(sid: sid, claim)]) else {
+        guard let claim = walletClaim(for: hash), await keep([.walletClaimed(sid: sid, claim)]) else {
             await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
             return
         }
+        await giveClaim(claim, to: link)
+        jobs.continuation.yield(.wallet(link, .confirm(payment, option, signatures)))
+    }
+
+    /// The phone hears that it is the one, the others that they have to wait. The claim is on disk.
+    func giveClaim(_ claim: Signed<PaymentClaim>, to link: LinkID) async {
         walletWinner = link
         await links[link]?.allowSilence(true)
-        await links[link]?.send(.claim(claim), answering: answering)
+        await links[link]?.send(.claim(claim), answering: answering ?? 1)
         for other in links.keys where other != link { await sayHold(other) }
-        jobs.continuation.yield(.wallet(link, .confirm(payment, option, signatures)))
         await tools.host.changed()
+    }
+
+    /// A claim for what the gateway behind the code executes.
+    func walletClaim(for hash: ObjectHash) -> Signed<PaymentClaim>? {
+        let claim = PaymentClaim(
+            paymentID: name.payment,
+            acceptHash: hash,
+            claimedAtMilliseconds: nowMilliseconds,
+            attempt: machine.attempt,
+            mode: .online
+        )
+        do throws(SigningFailure) { return try Signed(signing: claim, with: tools.credentials.keys.signer) } catch {
+            tools.logger.error("a claim cannot be signed", metadata: ["error": "\(error.reason)"])
+            return nil
+        }
     }
 
     /// The gateway's answer to the signatures; where it is none, its word on the payment, which the code's rail follows.

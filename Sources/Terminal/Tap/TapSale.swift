@@ -45,6 +45,8 @@ actor TapSale: TapLink.Owner {
         case linger
         case report
         case wallet(LinkID, WalletStep)
+        /// The phone that was to pay the link has had its time.
+        case linkOverdue(ObjectHash)
     }
 
     /// An accept that has passed its checks and waits for the charge's word.
@@ -74,7 +76,7 @@ actor TapSale: TapLink.Owner {
     var endsByExpiry = false
     /// The acquirer's word for a "no" that no receipt came with.
     var refusalCode: String?
-    /// Wallets that are being served, and the one whose signatures the gateway has.
+    /// Wallets that are being served, and the one whose signatures the gateway has or whose phone pays the link.
     var visits: [LinkID: WalletVisit] = [:]
     var walletWinner: LinkID?
     var walletTransaction: String?
@@ -125,6 +127,9 @@ actor TapSale: TapLink.Owner {
         if let walletWinner, isOpen {
             // Only the gateway's last word says whether it is over, also long after its time.
             jobs.continuation.yield(.wallet(walletWinner, .follow))
+            if story.isLinkClaim, let claim = story.walletClaim {
+                jobs.continuation.yield(.linkOverdue(claim.payload.acceptHash))
+            }
             await recover(walletWinner)
         } else {
             // For one that has just been made this only begins the search.
@@ -158,6 +163,9 @@ actor TapSale: TapLink.Owner {
         case .expire: await expire()
         case .report: await report()
         case .wallet(let link, let step): await perform(step, for: link)
+        case .linkOverdue(let accept):
+            do { try await clock.sleep(tools.timers.executeByPhone) } catch { return }
+            await linkOverdue(accept)
         case .linger:
             do { try await clock.sleep(tools.timers.recover) } catch { return }
             for link in links.values { await link.close() }

@@ -188,8 +188,8 @@ public actor TapStation {
         guard makes, let setup else { return nil }
         // The request says whether the terminal is online; phones choose by that what they pay with.
         async let isOnline = confirmOnline()
-        let gatewayPayment = setup.wallet == nil ? nil : await gatewayPayment(of: attempt)
-        guard let story = newStory(attempt, setup, gatewayPayment, isOnline: await isOnline) else { return nil }
+        let shown = await shownOffer(of: attempt)
+        guard let story = newStory(attempt, setup, shown, isOnline: await isOnline) else { return nil }
         try await archive.keep(
             [.requested(story.certificate, story.request, acquirerURL: story.acquirerURL)],
             of: story.name
@@ -218,10 +218,10 @@ public actor TapStation {
     }
 
     /// The gateway's payment behind the code on the screen; a moment is given to it to be made.
-    private func gatewayPayment(of attempt: AttemptLink) async -> String? {
+    private func shownOffer(of attempt: AttemptLink) async -> Offer? {
         for _ in 0..<10 {
             let scans = await attempt.charge()?.attempts.filter { $0.rail == .scan && $0.isOpen } ?? []
-            if let offer = scans.lazy.compactMap(\.offer).first(where: { $0.link != nil }) { return offer.paymentID }
+            if let offer = scans.lazy.compactMap(\.offer).first(where: { $0.link != nil }) { return offer }
             guard !scans.isEmpty else { return nil }
             do { try await clock.sleep(.milliseconds(100)) } catch { return nil }  // Nobody waits any more.
         }
@@ -231,7 +231,7 @@ public actor TapStation {
     private func newStory(
         _ attempt: AttemptLink,
         _ setup: Setup,
-        _ gatewayPayment: String?,
+        _ shown: Offer?,
         isOnline: Bool
     ) -> TapStory? {
         var generator = SystemRandomNumberGenerator()
@@ -258,9 +258,7 @@ public actor TapStation {
             tip: terms.tip == nil ? setup.settings.tipTerms(for: amount) : .none,
             reference: terms.reference.map { WireText.sendable($0, limitBytes: 64) },
             flags: flags,
-            rails: setup.wallet.flatMap { wallet in
-                gatewayPayment.map { [.instrument, .walletOverTap(gatewayHost: wallet.host, gatewayPaymentID: $0)] }
-            }
+            rails: Self.rails(shown, setup)
         )
         do throws(SigningFailure) {
             return TapStory(
@@ -273,6 +271,17 @@ public actor TapStation {
             logger.error("a request cannot be signed", metadata: ["reason": "\(error.reason)"])
             return nil
         }
+    }
+
+    /// An instrument always; and the payment behind the code, paid by the phone or signed for by its wallet.
+    private static func rails(_ shown: Offer?, _ setup: Setup) -> [RailOffer]? {
+        guard let shown else { return nil }
+        var rails = [RailOffer.instrument]
+        if let link = shown.link, (1...1024).contains(link.utf8.count) { rails.append(.paymentLink(link)) }
+        if let wallet = setup.wallet {
+            rails.append(.walletOverTap(gatewayHost: wallet.host, gatewayPaymentID: shown.paymentID))
+        }
+        return rails.count > 1 ? rails : nil
     }
 
     private var makesPayments: Bool { setup?.settings.isEnabled == true && hindrance == nil }
