@@ -36,6 +36,21 @@ extension Journal {
         by actor: Actor,
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange {
+        try await setDocument(name, bytes, expecting: expectation, with: secret, and: nil, by: actor, at: time)
+    }
+
+    /// Stores a document where its version is the expected one, and what changes together with it: all of it or nothing.
+    /// - Parameter other: Another document, whatever stands there.
+    /// - Returns: The new version, or what stands there instead. Of several changes that expect the same version, one wins.
+    public func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        with secret: SecretChange? = nil,
+        and other: (name: String, bytes: [UInt8])?,
+        by actor: Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange {
         let secret = try secret.map { change throws(JournalError) in try SecretRow(change, key, by: actor, at: time) }
         return try await writing { db in
             let current = try DocumentRow.fetch(db, name)?.stored
