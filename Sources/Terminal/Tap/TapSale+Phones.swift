@@ -129,10 +129,11 @@ extension TapSale {
             }
             return
         }
+        let judged: Execution
         do throws(AcceptanceRefusal) {
             // What depends on the network is judged again before the claim, by a fresh word.
             let isOnline = await tools.host.reachability() ?? true
-            _ = try await mode(of: accept, pass, isOnline: isOnline)
+            judged = Execution(mode: try await mode(of: accept, pass, isOnline: isOnline), isTerminalOnline: isOnline)
         } catch {
             if machine.state == .open { note(error) }
             await handle(.accept(link, .invalid(accept.hash, error.code)))
@@ -140,7 +141,7 @@ extension TapSale {
         }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
         // Nothing follows from the accept before its claim: both are kept at once.
-        pending = Pending(link: link, sid: sid, accept: accept, pass: pass)
+        pending = Pending(link: link, sid: sid, accept: accept, pass: pass, judged: judged)
         acceptNumbers[link] = answering
         await links[link]?.allowSilence(true)
         jobs.continuation.yield(.claim)
@@ -171,12 +172,6 @@ extension TapSale {
 
     // MARK: - The claim
 
-    /// Who executes a claim. Fixed in it for good.
-    private struct Execution {
-        let mode: PaymentClaim.Mode
-        let isTerminalOnline: Bool
-    }
-
     /// Asks the charge whether this accept may move money; may take as long as another way to pay needs to be taken back.
     func askForClaim() async {
         guard let pending else { return }
@@ -195,6 +190,11 @@ extension TapSale {
         await turn.enter()
         defer { turn.leave() }
         guard isStill(pending) else { return nil }
+        // A moment ago it passed on the same ground, which counts once. Other payments change only what is left for vouchers.
+        if let judged = pending.judged, judged.isTerminalOnline == isOnline, pending.accept.payload.spend == nil {
+            self.pending?.judged = nil
+            return judged
+        }
         do throws(AcceptanceRefusal) {
             let mode = try await mode(of: pending.accept, pending.pass, isOnline: isOnline)
             return Execution(mode: mode, isTerminalOnline: isOnline)

@@ -53,6 +53,14 @@ actor TapSale: TapLink.Owner {
         let sid: [UInt8]
         let accept: Signed<PaymentAcceptance>
         let pass: Signed<PaymentPass>
+        /// What those checks came to just now; nil later, when they are made again.
+        var judged: Execution?
+    }
+
+    /// Who executes a claim. Fixed in it for good.
+    struct Execution {
+        let mode: PaymentClaim.Mode
+        let isTerminalOnline: Bool
     }
 
     nonisolated let name: TapStory.Name
