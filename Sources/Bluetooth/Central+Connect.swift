@@ -118,25 +118,24 @@ extension BluetoothCentral {
         }
     }
 
-    /// Opens both pipes and begins to read, all at once: one after the other each would wait for the phone's answer to the
-    /// one before.
+    /// Opens both pipes and reads, without waiting for the phone's answer in between. The phone hears of the subscription before
+    /// the reading: the way for writing, which bluetoothd gives at once, is asked for between the two.
     private func open(_ paths: LinkPaths) async throws(BluetoothError) -> OpenedPipes {
         let (bluez, limit) = (bluez, valueLimit)
-        async let first = bluez.read(paths.read)
-        let (incoming, outgoing) = try await within(timings.open, clock: clock, stage: .open) {
-            () throws(BluetoothError) in
-            async let incoming = bluez.acquire("AcquireNotify", paths.notify)
-            async let outgoing = bluez.acquire("AcquireWrite", paths.write)
-            return try await (incoming.get(), outgoing.get())
+        return try await within(timings.open, clock: clock, stage: .open) { () throws(BluetoothError) in
+            async let notifying = bluez.acquire("AcquireNotify", paths.notify)
+            let outgoing = try await bluez.acquire("AcquireWrite", paths.write).get()
+            async let firstValue = bluez.read(paths.read)
+            let incoming = try await notifying.get()
+            let bytes = min(incoming.bytes, outgoing.bytes, limit)
+            guard bytes >= 20 else { throw .valueTooShort(maximumBytes: bytes) }
+            return OpenedPipes(
+                incoming: incoming.pipe,
+                outgoing: outgoing.pipe,
+                maximumValueLength: bytes,
+                firstValue: await firstValue
+            )
         }
-        let bytes = min(incoming.bytes, outgoing.bytes, limit)
-        guard bytes >= 20 else { throw .valueTooShort(maximumBytes: bytes) }
-        return OpenedPipes(
-            incoming: incoming.pipe,
-            outgoing: outgoing.pipe,
-            maximumValueLength: bytes,
-            firstValue: await first
-        )
     }
 }
 

@@ -165,7 +165,7 @@ extension FakeBlueZ {
             },
             "AcquireWrite": method(takes: "a{sv}", returns: "hq") { fake, call in
                 if phone.isRelayed { return fake.relayWrites(call, address, phone.mtu) }
-                fake.together(call, phone) { fake.pipe(call, address, phone.mtu) }
+                fake.pipe(call, address, phone.mtu)
             },
             "AcquireNotify": method(takes: "a{sv}", returns: "hq") { fake, call in
                 if phone.isRelayed { return fake.relay(call, "notify", address, phone.mtu) }
@@ -174,12 +174,12 @@ extension FakeBlueZ {
         ]
     }
 
-    /// Does `action`, for a phone that answers all at once when each of the three calls is there.
+    /// Does `action`; with a phone that is slow to answer only when the other of both calls is there, too.
     private func together(_ call: FakeCall, _ phone: Phone, _ action: @escaping @Sendable () -> Void) {
         guard phone.answersTogether else { return action() }
         let actions = state.withLock { state in
             state.gathered[call.member] = action
-            return state.gathered.count == 3 ? Array(state.gathered.values) : []
+            return state.gathered.count == 2 ? Array(state.gathered.values) : []
         }
         for action in actions { action() }
     }

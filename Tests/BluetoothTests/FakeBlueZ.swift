@@ -28,7 +28,7 @@ final class FakeBlueZ: Sendable {
         var hello = [UInt8](repeating: 7, count: 45)
         /// Reads and pipes are those of the application that a program registered.
         var isRelayed = false
-        /// Pipes and first reading are answered when all three are asked for, and not before.
+        /// Subscription and reading are answered when both are asked for, and not before.
         var answersTogether = false
     }
 

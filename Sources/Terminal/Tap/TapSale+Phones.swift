@@ -137,10 +137,12 @@ extension TapSale {
             }
             return
         }
+        let judged: Judgement
         do throws(AcceptanceRefusal) {
             // What depends on the network is judged again before the claim, by a fresh word.
             let isOnline = await tools.host.reachability() ?? true
-            _ = try await mode(of: accept, pass, isOnline: isOnline)
+            let mode = try await mode(of: accept, pass, isOnline: isOnline)
+            judged = Judgement(mode: mode, isTerminalOnline: isOnline, at: clock.elapsed())
         } catch {
             if machine.state == .open { note(error) }
             await handle(.accept(link, .invalid(accept.hash, error.code)))
@@ -149,7 +151,7 @@ extension TapSale {
         if accept.payload.railType == Self.linkRail { return await takeLink(accept, pass, from: link) }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
         // Nothing follows from the accept before its claim: both are kept at once.
-        pending = Pending(link: link, sid: sid, accept: accept, pass: pass)
+        pending = Pending(link: link, sid: sid, accept: accept, pass: pass, judged: judged)
         acceptNumbers[link] = answering
         await links[link]?.allowSilence(true)
         jobs.continuation.yield(.claim)
@@ -206,6 +208,13 @@ extension TapSale {
 
     /// How the accept is executed now; nil where nobody can, which its phone then hears. Only within the turn.
     private func possibleMode(of pending: Pending, isOnline: Bool) async -> PaymentClaim.Mode? {
+        // Moments ago it passed on the same ground. Other payments change only what is left for vouchers.
+        let judged = pending.judged
+        if judged.isTerminalOnline == isOnline, pending.accept.payload.spend == nil,
+            clock.elapsed() - judged.at < .seconds(2)
+        {
+            return judged.mode
+        }
         do throws(AcceptanceRefusal) {
             return try await mode(of: pending.accept, pending.pass, isOnline: isOnline)
         } catch {

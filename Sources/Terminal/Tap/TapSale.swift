@@ -55,6 +55,14 @@ actor TapSale: TapLink.Owner {
         let sid: [UInt8]
         let accept: Signed<PaymentAcceptance>
         let pass: Signed<PaymentPass>
+        let judged: Judgement
+    }
+
+    /// What the checks of an accept came to: who can execute it, on what ground, and when that was found.
+    struct Judgement {
+        let mode: PaymentClaim.Mode
+        let isTerminalOnline: Bool
+        let at: Duration
     }
 
     nonisolated let name: TapStory.Name
