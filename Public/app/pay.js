@@ -1,15 +1,21 @@
 // The customer's own page: keeps what it says true. The page is whole without this file; every link in it is finished before
 // anybody can tap it, and no tap waits for anything here.
 
-const EVERY_MILLISECONDS = 2_000;
+// Each so many times the whole page is asked for: its seconds put this phone's own clock right, which stops while it sleeps.
+const WHOLE_EVERY = 5;
 const PATIENCE_MILLISECONDS = 8_000;
 
 const heard = document.getElementById("heard");
 const lost = document.getElementById("lost");
+const ended = document.getElementById("ended");
 let main = document.getElementById("pay");
 let deadline = endOfTime();
 let timer = null;
 let isAsking = false;
+let asked = 0;
+
+/** Milliseconds until the terminal wants to be asked again; 0 where nothing more will be said. */
+function pace() { return 1000 * (Number(main.dataset.again) || 0); }
 
 /** When the time shown is over, by this phone's own monotonic clock; null where no time runs. */
 function endOfTime() {
@@ -41,6 +47,7 @@ function take(next) {
       window.scrollTo(0, 0);
     }
   } else {
+    if (next.dataset.again) main.dataset.again = next.dataset.again;
     const [ours, theirs] = [main, next].map((place) => place.querySelector("#left"));
     if (ours && theirs) ours.dataset.seconds = theirs.dataset.seconds;
   }
@@ -48,23 +55,42 @@ function take(next) {
   showTime();
 }
 
-async function look() {
-  if (isAsking || main.hasAttribute("data-over")) return;
+/** The link is void. How the payment ended stays to be read; what was still open is not shown as open any more. */
+function end(next, title) {
+  if (!main.hasAttribute("data-over")) {
+    document.title = title;
+    take(next);
+    return;
+  }
+  delete main.dataset.again;
+  ended.hidden = false;
+}
+
+async function look({ whole = true } = {}) {
+  if (isAsking || pace() === 0) return;
   isAsking = true;
   clearTimeout(timer);
-  let pause = EVERY_MILLISECONDS;
+  asked += 1;
+  let pause = 0;
   try {
     const answer = await fetch(location.pathname, {
       cache: "no-store", credentials: "omit", redirect: "error", signal: AbortSignal.timeout(PATIENCE_MILLISECONDS),
+      headers: whole || asked % WHOLE_EVERY === 0 ? {} : { "If-None-Match": `"${main.dataset.version}"` },
     });
-    if (answer.status === 429) {
+    if (answer.status === 304) {
+      lost.hidden = true;
+    } else if (answer.status === 429) {
       pause = 1000 * Math.max(1, Number(answer.headers.get("Retry-After")) || 1);
     } else if (answer.ok || answer.status === 404) {
       const said = new DOMParser().parseFromString(await answer.text(), "text/html");
       const next = said.getElementById("pay");
       if (!next) throw new TypeError("not this page");
-      document.title = said.title;
-      take(document.adoptNode(next));
+      if (answer.ok) {
+        document.title = said.title;
+        take(document.adoptNode(next));
+      } else {
+        end(document.adoptNode(next), said.title);
+      }
       lost.hidden = true;
     } else {
       lost.hidden = false;
@@ -74,13 +100,17 @@ async function look() {
   } finally {
     isAsking = false;
     // Nothing asks for a page that nobody looks at.
-    if (!main.hasAttribute("data-over") && document.visibilityState === "visible") timer = setTimeout(look, pause);
+    again(Math.max(pause, pace()));
   }
+}
+
+function again(pause) {
+  if (pace() > 0 && document.visibilityState === "visible") timer = setTimeout(look, pause, { whole: false });
 }
 
 // Back from the wallet: what happened meanwhile is asked at once.
 document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") look(); });
 addEventListener("pageshow", (event) => { if (event.persisted) look(); });
-addEventListener("online", look);
+addEventListener("online", () => look());
 setInterval(showTime, 500);
-timer = setTimeout(look, EVERY_MILLISECONDS);
+again(pace());

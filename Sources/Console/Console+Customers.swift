@@ -10,7 +10,7 @@ extension Console {
             JSON.object([
                 "enabled": .bool(set.isEnabled), "onScreen": .bool(set.isOnScreen),
                 "address": .string(set.address ?? ""),
-                "ownAddress": .string(customers.ownAddress),
+                "ownAddress": .string(customers.ownAddress() ?? ""),
                 "wallets": .array((set.wallets ?? customers.supplied).map(Self.wallet)),
                 "suppliedWallets": .bool(set.wallets == nil), "version": .integer(Int64(version)),
             ]).text
@@ -26,7 +26,46 @@ extension Console {
     }
 
     func saveCustomers(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        var fields = try Form(request.body)
+        let (form, password, version) = try Self.customerForm(request)
+        let led: [String]
+        do throws(Problem) {
+            led = try await keepCustomers(form, replacing: version, password: password, from: request.peerAddress)
+        } catch {
+            await entrance.audit("customers", "refused", error.reason.code, by: Self.staff, from: request.peerAddress)
+            throw error
+        }
+        let changed = led.joined(separator: ", ")
+        await entrance.audit("customers", "ok", changed, by: Self.staff, from: request.peerAddress)
+        return await customersResponse()
+    }
+
+    /// What customers are led to is as good as a gateway's address: whoever can change it could send them elsewhere.
+    /// - Returns: The names of what was changed about that.
+    private func keepCustomers(
+        _ form: CustomerForm,
+        replacing version: Int?,
+        password: String?,
+        from peer: String
+    ) async throws(Problem) -> [String] {
+        let current = await customers.version
+        // What the form is compared with is what it replaces.
+        if let version, version != current { throw Self.problem(SettingsError.conflict) }
+        let led = try await customers.leads(form)
+        if !led.isEmpty {
+            try await requirePassword(
+                password,
+                because: "Changing where customers are led needs the password again.",
+                from: peer
+            )
+        }
+        try await customers.save(form, replacing: current, by: Self.staff)
+        return led
+    }
+
+    private static func customerForm(_ request: WebRequest) throws(Problem) -> (
+        CustomerForm, password: String?, version: Int?
+    ) {
+        var fields = try Form(request.body, bytes: CustomerForm.bodyBytes)
         var form = CustomerForm()
         form.isEnabled = fields.bool("enabled")
         form.isOnScreen = fields.bool("onScreen")
@@ -41,19 +80,13 @@ extension Console {
                 native: text("native", limit: 100),
                 universal: text("universal", limit: 200),
                 takesPaymentLinks: item.bool("paymentLinks") ?? false,
-                icon: text("icon", limit: 11_000)
+                // What is too long is said with the picture's wallet.
+                icon: text("icon", limit: CustomerForm.bodyBytes)
             )
         }
+        let password = fields.optionalText("password", limit: 1000)
         let version = fields.integer("version")
         try fields.finish()
-        do throws(Problem) {
-            let current = await customers.version
-            try await customers.save(form, replacing: version.map { Int(clamping: $0) } ?? current, by: Self.staff)
-        } catch {
-            await entrance.audit("customers", "refused", error.reason.code, by: Self.staff, from: request.peerAddress)
-            throw error
-        }
-        await entrance.audit("customers", "ok", "", by: Self.staff, from: request.peerAddress)
-        return await customersResponse()
+        return (form, password, version.map { Int(clamping: $0) })
     }
 }

@@ -250,7 +250,9 @@ extension Console {
             let sendsMoneyElsewhere =
                 form.gatewayURL != current.settings.gatewayURL || form.merchantID != current.settings.merchantID
                 || form.gatewayKey?.isEmpty == false
-            if sendsMoneyElsewhere { try await requirePassword(password, from: request.peerAddress) }
+            if sendsMoneyElsewhere {
+                try await requirePassword(password, because: Self.sendsMoneyElsewhere, from: request.peerAddress)
+            }
         }
         do throws(SettingsError) {
             _ = try await settings.save(form, replacing: current?.version, by: Self.staff)
@@ -262,14 +264,13 @@ extension Console {
         return await settingsResponse()
     }
 
+    static let sendsMoneyElsewhere = "Changing where payments are made needs the password again."
+
     /// Who is signed in proves again that they are who they were. Source: OWASP ASVS 5.0, 7.5.1.
-    func requirePassword(_ password: String?, from peer: String) async throws(Problem) {
+    /// - Parameter cause: What is changed, as a sentence.
+    func requirePassword(_ password: String?, because cause: String, from peer: String) async throws(Problem) {
         guard let password, !password.isEmpty else {
-            let reason = Reason(
-                code: "password_needed",
-                message: "Changing where payments are made needs the password again.",
-                action: "Enter the owner's password."
-            )
+            let reason = Reason(code: "password_needed", message: cause, action: "Enter the owner's password.")
             throw Problem.field("password", reason)
         }
         do throws(Problem) {

@@ -30,6 +30,7 @@ extension Console {
                 "offlineTotalMinor": .integer(set.offline.totalMinorUnits),
                 "offlineHours": .integer(Int64(set.offline.maximumHours)),
                 "shortCodeAboveMinor": .integer(set.shortCodeAboveMinorUnits ?? 0),
+                "times": Self.times(set.timers),
                 "light": Self.light(status.light), "waiting": .integer(Int64(status.waiting)),
                 "notices": .array(
                     status.notices.map { notice in
@@ -41,6 +42,17 @@ extension Console {
                 "version": .integer(Int64(stored.version)),
             ]).text
         )
+    }
+
+    private static func times(_ timers: TapTimers) -> JSON {
+        var times: [String: JSON] = [:]
+        for time in timers.list {
+            times[time.name] = .object([
+                "milliseconds": .integer(time.milliseconds), "usual": .integer(time.usual),
+                "least": .integer(time.bounds.lowerBound), "most": .integer(time.bounds.upperBound),
+            ])
+        }
+        return .object(times)
     }
 
     private static func light(_ light: TapStatus.Light) -> JSON {
@@ -62,7 +74,9 @@ extension Console {
             form.acquirerURL.map { $0 != current.settings.acquirerURL } ?? false
             || form.acquirerLogin.map { $0 != current.settings.acquirerLogin } ?? false
             || form.acquirerPassword?.isEmpty == false
-        if sendsMoneyElsewhere, current.version > 0 { try await requirePassword(password, from: request.peerAddress) }
+        if sendsMoneyElsewhere, current.version > 0 {
+            try await requirePassword(password, because: Self.sendsMoneyElsewhere, from: request.peerAddress)
+        }
         do throws(SettingsError) {
             _ = try await taps.save(form, replacing: current.version, by: Self.staff)
         } catch {
@@ -100,6 +114,7 @@ extension Console {
         form.offlineTotalMinor = fields.integer("offlineTotalMinor")
         form.offlineHours = fields.integer("offlineHours")
         form.shortCodeAboveMinor = fields.integer("shortCodeAboveMinor")
+        form.times = fields.integers("times")
         form.renewsTag = fields.bool("renewTag")
         let password = fields.optionalText("password", limit: 1000)
         let version = fields.integer("version")

@@ -24,7 +24,8 @@ public struct Console: Sendable {
     let entrance: Entrance
     let sessions: Sessions
     private let gate: Gate
-    private let securityContact: SecurityContact?
+    private let securityContact: String?
+    private let own: OwnAddress
     private let server: WebServer
     private let holder: Holder
     private let redirect: WebServer?
@@ -106,7 +107,8 @@ public struct Console: Sendable {
         keeping journal: any Keeping,
         clock: TerminalClock,
         logger: Logger,
-        hashRounds: Int = PasswordHash.usualRounds
+        hashRounds: Int = PasswordHash.usualRounds,
+        numbers: @escaping @Sendable () -> [String] = MachineAddresses.now
     ) async throws {
         let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"
         let names = (isEverywhere ? [] : [configuration.address]) + configuration.names
@@ -124,6 +126,7 @@ public struct Console: Sendable {
                 address: configuration.address,
                 port: configuration.port,
                 tls: TLSIdentity(certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.keyPEM),
+                limits: Self.limits,
                 defaultHeaders: headers,
                 hostIsAllowed: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) }
             )
@@ -142,8 +145,8 @@ public struct Console: Sendable {
                     hostIsAllowed: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) }
                 )
             ) { Self.redirect($0, to: port) }
-        let host = names.first { $0 != "localhost" } ?? "localhost"
-        let address = "https://\(host):\(port)"
+        let own = OwnAddress(names: names, port: port, isEverywhere: isEverywhere, numbers: numbers)
+        self.own = own
         self.desk = desk
         self.settings = settings
         self.days = days
@@ -158,25 +161,24 @@ public struct Console: Sendable {
             sessions: sessions,
             clock: clock,
             logger: logger,
-            address: address,
+            address: own.text,
             fingerprint: certificate.fingerprint,
             compactFingerprint: certificate.compactFingerprint,
             hashRounds: hashRounds
         )
-        self.address = address
         tokens = TokenDesk(journal: journal, clock: clock)
         startedAt = clock.wallTime()
         customers = CustomerDesk(
             journal: journal,
             desk: desk,
             supplied: configuration.wallets,
-            ownAddress: address,
+            ownAddress: own.reachable,
             // By its names alone: whoever may write an address here could lead customers to any other machine by its number.
             isOurs: { Self.isAllowed($0, names: names, isEverywhere: false) },
             clock: clock,
             logger: logger
         )
-        securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
+        securityContact = configuration.securityContact
         try await entrance.load()
         try await customers.load()
         try await tokens.load()
@@ -186,8 +188,8 @@ public struct Console: Sendable {
         holder.set(self)
     }
 
-    /// Where the page is, for people: `https://name:port`.
-    public let address: String
+    /// Where the page is, for people: `https://name:port`. Where no name was configured it follows the machine's network.
+    public var address: String { own.text }
 
     /// Serves until cancelled. Once only.
     public func run() async throws {
@@ -197,8 +199,28 @@ public struct Console: Sendable {
             if let redirect { group.addTask { try await redirect.run() } }
             group.addTask { await entrance.keepClaimFresh() }
             group.addTask { await entrance.keepResetFresh() }
+            if own.changes { group.addTask { await followNetwork() } }
             try await group.waitForAll()
         }
+    }
+
+    /// Puts the address on screens and into links anew each time the machine's network gives another.
+    private func followNetwork() async {
+        var known = own.reachable
+        while true {
+            do { try await clock.sleep(.seconds(10)) } catch { return }  // The terminal stops.
+            guard own.reachable != known else { continue }
+            known = own.reachable
+            await entrance.addressChanged()
+            await customers.addressChanged()
+        }
+    }
+
+    /// The usual, but for pictures of wallets.
+    private static var limits: WebServer.Limits {
+        var limits = WebServer.Limits()
+        limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
+        return limits
     }
 
     // MARK: - Requests
@@ -206,7 +228,7 @@ public struct Console: Sendable {
     func handle(_ request: WebRequest, _ files: StaticFiles) -> WebAnswer {
         if request.path == "/healthz", request.method == "GET" { return .now(.json(#"{"status":"ok"}"#)) }
         if request.path == SecurityContact.path, request.method == "GET", let securityContact {
-            return .now(securityContact.response(at: clock.wallTime()))
+            return .now(SecurityContact(address: securityContact, page: address).response(at: clock.wallTime()))
         }
         if request.path == Self.metricsPath { return .later { Self.noStore(await metricsResponse(request)) } }
         if request.path.hasPrefix(CustomerPage.path) {

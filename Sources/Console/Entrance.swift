@@ -12,7 +12,7 @@ actor Entrance {
     let sessions: Sessions
     let clock: TerminalClock
     let logger: Logger
-    private let address: String
+    private let address: @Sendable () -> String
     private let fingerprint: String
     private let compactFingerprint: String
     /// Whether there is an owner, for the gate, which must not wait. Set where the owner is stored.
@@ -41,7 +41,7 @@ actor Entrance {
         sessions: Sessions,
         clock: TerminalClock,
         logger: Logger,
-        address: String,
+        address: @autoclosure @escaping @Sendable () -> String,
         fingerprint: String,
         compactFingerprint: String = "",
         hashRounds: Int = PasswordHash.usualRounds
@@ -93,7 +93,7 @@ actor Entrance {
     }
 
     private func invitation(_ purpose: ClaimInvitation.Purpose, _ code: String) -> ClaimInvitation {
-        let name = purpose == .claim ? "claim" : "reset"
+        let (name, address) = (purpose == .claim ? "claim" : "reset", address())
         // Browsers never send what stands behind the #.
         return ClaimInvitation(
             purpose: purpose,
@@ -103,6 +103,9 @@ actor Entrance {
             fingerprint: fingerprint
         )
     }
+
+    /// The terminal is reached by another address from now on.
+    func addressChanged() async { await desk.setClaim(invitation) }
 
     /// Puts the code that there is now on the screen, or takes it off.
     func showCode() async {

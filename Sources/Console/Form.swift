@@ -8,12 +8,15 @@ struct Form: Sendable {
     private(set) var errors: [String: Payments.Reason] = [:]
 
     private static let mostFields = 32
-    private static let limits = ExactJSON.Limits(bytes: 64 * 1024, depth: 8)
+    /// As long as a request's body may be, but where a route says otherwise.
+    static let usualBytes = 64 * 1024
 
+    /// - Parameter bytes: How long the body may be.
     /// - Throws: ``Problem`` where the body is no JSON object in UTF-8, or names a field twice.
-    init(_ body: [UInt8]) throws(Problem) {
+    init(_ body: [UInt8], bytes: Int = usualBytes) throws(Problem) {
         let document: ExactJSON
-        do throws(ExactJSON.Failure) { document = try ExactJSON(parsing: body, limits: Self.limits) } catch {
+        let limits = ExactJSON.Limits(bytes: bytes, depth: 8)
+        do throws(ExactJSON.Failure) { document = try ExactJSON(parsing: body, limits: limits) } catch {
             switch error {
             case .duplicateName: throw Self.duplicate
             case .tooLarge, .tooDeep, .notUTF8, .syntax: throw Self.invalid
@@ -89,6 +92,25 @@ struct Form: Sendable {
             action: "Send it without quotes, point or exponent, and not larger than the terminal can count."
         )
         return nil
+    }
+
+    /// Whole numbers by name; nil where they are missing or null. What is wrong with one is said under `name.its name`.
+    mutating func integers(_ name: String) -> [String: Int64]? {
+        guard let document = members.removeValue(forKey: Array(name.utf8)), document != .null else { return nil }
+        guard var form = try? Form(document) else {
+            errors[name] = Payments.Reason(
+                code: "wrong_type",
+                message: "These must be whole numbers by name.",
+                action: "Send them as the documentation of this address says."
+            )
+            return nil
+        }
+        var numbers: [String: Int64] = [:]
+        for part in form.members.keys.map({ String(decoding: $0, as: UTF8.self) }) {
+            numbers[part] = form.integer(part)
+        }
+        for (part, reason) in form.errors { errors["\(name).\(part.prefix(40))"] = reason }
+        return numbers
     }
 
     /// True or false; nil where it is missing or null.

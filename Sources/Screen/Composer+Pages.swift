@@ -209,6 +209,10 @@ extension Composer {
             let style = Style(4, atLeast: 3.2, Palette.noteText, .bold, lines: 5)
             notes = [.note(words, style, ground: Palette.noteGround), .gap(3)]
         }
+        if charge.form != nil {
+            let style = Style(4, atLeast: 3, Palette.noteText, .bold, lines: 4)
+            notes = [.note(text.formComesBack, style, ground: Palette.noteGround), .gap(2)] + notes
+        }
         let facts = Stack.Item.facts(self.facts(charge, palette))
         switch room {
         case .beside(let frame):
@@ -270,7 +274,13 @@ extension Composer {
             .text(text.formTitle, Style(7.5, atLeast: 4.6, Palette.lightReady, .bold, lines: 2))
         ]
         // Without its code the page must not ask to scan it.
-        if hasCode { words += [.gap(1), .text(text.formWhatToDo, Style(5, atLeast: 3.4, palette.text, lines: 5))] }
+        if hasCode {
+            let what = charge.form?.way == .connect ? text.formFirst : text.formWhatToDo
+            words += [.gap(1), .text(what, Style(5, atLeast: 3.4, palette.text, lines: 5))]
+        }
+        if charge.link != nil {
+            words += [.gap(1.5), .text(text.codeComesBack, Style(4, atLeast: 3, palette.quiet, lines: 3))]
+        }
         words += digits(charge.shortCodes, page)
         let facts = Stack.Item.facts(self.facts(charge, palette))
         switch room {

@@ -4,6 +4,9 @@ extension Composer {
     /// Nil where both are not large enough to be read: the payment's code then keeps the page.
     func twoCodes(_ charge: Scene.ChargeView, link: String, second: String, _ page: Page) -> [Drawing.Element]? {
         guard page.surface.cell == nil else { return nil }  // A window of cells has no room for two.
+        var charge = charge
+        // Beside its code the caption says it.
+        if charge.opensForm, charge.note == .form { charge.note = nil }
         let bands = bands(charge, page)
         let alone = fit(link, page)?.module ?? QRFitting.wantedModule
         let wanted = (link: min(QRFitting.wantedModule, alone), second: QRFitting.wantedModule - 1)
@@ -132,15 +135,20 @@ extension Composer {
     }
 
     private func firstCaption(_ charge: Scene.ChargeView) -> Caption {
-        charge.opensPage
+        if charge.opensForm { return formCaption(.connect) }
+        return charge.opensPage
             ? Caption(mark: Self.mark(of: .scan), name: text.openPage, step: nil)
             : Caption(mark: Self.mark(of: .scan), name: text.appNames(.scan), step: text.appSteps(.scan))
     }
 
     private func secondCaption(_ charge: Scene.ChargeView) -> Caption {
-        charge.form == nil
-            ? Caption(mark: Self.mark(of: .tap), name: text.appNames(.tap), step: text.appSteps(.tap))
-            : Caption(mark: Self.mark(of: .tap), name: text.formTitle, step: text.formStep)
+        charge.form.map { formCaption($0.way) }
+            ?? Caption(mark: Self.mark(of: .tap), name: text.appNames(.tap), step: text.appSteps(.tap))
+    }
+
+    /// Whose details are asked for stands with the form: who only scans must not take it for the payment.
+    private func formCaption(_ way: Scene.WayToPay) -> Caption {
+        Caption(mark: Self.mark(of: way), name: text.formTitle, step: text.formSteps(way))
     }
 
     /// What stands in a panel: its mark, whose code it is, and what to do with it.

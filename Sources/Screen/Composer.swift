@@ -75,15 +75,15 @@ struct Composer {
         _ page: Page,
         withholding: Bool
     ) -> ([Drawing.Element], QRShown) {
-        if let form = charge.form, charge.link == nil {
-            return withCode(form, page, withholding: withholding) { room, hasCode in
-                self.form(charge, page, room, hasCode: hasCode)
-            }
-        }
-        if !withholding, let link = charge.link, let second = charge.form ?? charge.tag,
+        if !withholding, let link = charge.link, let second = charge.form?.link ?? charge.tag,
             let elements = twoCodes(charge, link: link, second: second, page)
         {
             return (elements, .drawn)
+        }
+        if let form = charge.form, charge.link == nil || charge.turn == .form {
+            return withCode(form.link, page, withholding: withholding) { room, hasCode in
+                self.form(charge, page, room, hasCode: hasCode)
+            }
         }
         guard let shown = charge.link ?? charge.tag else { return (chargeWithoutCode(charge, page), .none) }
         return withCode(shown, page, withholding: withholding) { room, hasCode in

@@ -108,12 +108,17 @@ public enum Scene: Sendable, Equatable {
         public var link: String?
         /// Whether `link` is a page for any phone's camera, and not for a wallet. The page has the ways to pay.
         public var opensPage: Bool
+        /// Whether `link` is the form of a wallet that has connected: while it is asked for, nothing else is the customer's to
+        /// scan there.
+        public var opensForm: Bool
         /// What phones read to find this terminal, where they must: a second code beside `link`'s, or the only one. Left
         /// out where both would be too small to be read; `link` is then shown alone.
         public var tag: String?
-        /// The form in which a customer who pays by phone gives details first. Its code takes the place of the tag's, and never
-        /// of `link`'s: a phone nearby takes nothing away from who scans.
-        public var form: String?
+        /// The form in which a customer gives details first. Its code takes the place of the tag's, and never of `link`'s: a
+        /// phone nearby takes nothing away from who scans. Where both would be too small they take turns.
+        public var form: Form?
+        /// Whose turn it is where a form and `link` have no room beside each other.
+        public var turn: Turn
         /// Four digits of each phone that is asked, for customers to compare.
         public var shortCodes: [String]
         public var waysToPay: [WayToPay]
@@ -122,6 +127,19 @@ public enum Scene: Sendable, Equatable {
         /// Short code that also stands in the wallet and the receipt, so that a sticker over the QR is noticed.
         public var chargeCode: String
         public var note: Note?
+
+        /// A form to be filled in first.
+        public struct Form: Sendable, Equatable {
+            /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts.
+            public var link: String
+            /// Who is asked for it: `tap` a phone held near, `connect` a wallet that has connected.
+            public var way: WayToPay
+
+            public init(link: String, way: WayToPay) { (self.link, self.way) = (link, way) }
+        }
+
+        /// Which of two codes has the page.
+        public enum Turn: Sendable, Equatable, CaseIterable { case form, payment }
 
         public enum Note: Sendable, Equatable {
             /// The gateway does not answer: whether the customer paid is not known yet.
@@ -139,8 +157,10 @@ public enum Scene: Sendable, Equatable {
             amountText: String,
             link: String?,
             opensPage: Bool = false,
+            opensForm: Bool = false,
             tag: String? = nil,
-            form: String? = nil,
+            form: Form? = nil,
+            turn: Turn = .form,
             waysToPay: [WayToPay] = [.scan],
             shortCodes: [String] = [],
             secondsLeft: Int? = nil,
@@ -149,7 +169,8 @@ public enum Scene: Sendable, Equatable {
         ) {
             self.merchantName = merchantName
             self.amountText = amountText
-            (self.link, self.opensPage, self.tag, self.form) = (link, opensPage, tag, form)
+            (self.link, self.opensPage, self.opensForm) = (link, opensPage, opensForm)
+            (self.tag, self.form, self.turn) = (tag, form, turn)
             self.shortCodes = shortCodes
             self.waysToPay = waysToPay
             self.secondsLeft = secondsLeft
@@ -266,11 +287,11 @@ public enum Scene: Sendable, Equatable {
         }
     }
 
-    /// The text of the QR code this scene carries; of two, the one that is always shown.
+    /// The text of the QR code this scene carries; of two, the one that money goes by.
     public var qrText: String? {
         switch self {
         case .setup(let setup): setup.claimAddress
-        case .charge(let charge): charge.link ?? charge.form ?? charge.tag
+        case .charge(let charge): charge.link ?? charge.form?.link ?? charge.tag
         default: nil
         }
     }

@@ -38,8 +38,11 @@ public struct ScreenText: Sendable {
     public var compareDigits: @Sendable (Int) -> String
     public var formTitle: String
     public var formWhatToDo: String
-    /// The same beside a payment's code, in fewer words.
-    public var formStep: String
+    /// The same beside a payment's code, in fewer words, by who is asked.
+    public var formSteps: Words<Scene.WayToPay>
+    /// Where both take turns: on the payment's page, and on the form's.
+    public var formComesBack: String
+    public var codeComesBack: String
     /// Takes the place of scanning and connecting where the code opens a page on the customer's own phone.
     public var openPage: String
     public var timeLeft: String
@@ -59,6 +62,9 @@ public struct ScreenText: Sendable {
     public var arrivedLate: String
     public var confirmedBy: Words<Scene.Authority>
 
+    /// On a customer's own page, which shows an ended charge too.
+    public var givenBackTitle: String
+    public var givenBackDetail: String
     public var promisedTitle: String
     public var promisedDetail: String
 
@@ -165,7 +171,14 @@ extension ScreenText {
         },
         formTitle: "Your details first",
         formWhatToDo: "Scan with your camera and fill in the form. Your phone then goes on by itself.",
-        formStep: "Paying by phone? Scan this",
+        formSteps: { way in
+            switch way {
+            case .tap: "Paying by phone? Scan this"
+            case .scan, .connect: "Wallet connected? Scan this"
+            }
+        },
+        formComesBack: "Your details are needed? Their code comes back in a few seconds.",
+        codeComesBack: "Paying with another wallet? Its code comes back in a few seconds.",
         openPage: "Scan with your phone’s camera",
         timeLeft: "Time left",
         chargeCode: "Code",
@@ -185,6 +198,8 @@ extension ScreenText {
             case .acquirer: "Confirmed by the acquirer"
             }
         },
+        givenBackTitle: "Paid and given back",
+        givenBackDetail: "The money went back to you.",
         promisedTitle: "Accepted offline",
         promisedDetail: "Thank you. The money is booked when the terminal is online again.",
         notPaidTitles: { kind in

@@ -9,11 +9,17 @@ public struct ScreenDirector: Sendable {
     private let desk: ChargeDesk
     private let display: Display
     private let clock: TerminalClock
-    private let webAddress: String?
+    private let webAddress: @Sendable () -> String?
     private let logger: Logger
 
-    /// - Parameter webAddress: Where staff reach the page, as text on the idle screen.
-    public init(desk: ChargeDesk, display: Display, clock: TerminalClock, webAddress: String?, logger: Logger) {
+    /// - Parameter webAddress: Where staff reach the page, as text on the idle screen; asked for with each picture.
+    public init(
+        desk: ChargeDesk,
+        display: Display,
+        clock: TerminalClock,
+        webAddress: @autoclosure @escaping @Sendable () -> String?,
+        logger: Logger
+    ) {
         self.desk = desk
         self.display = display
         self.clock = clock
@@ -40,12 +46,12 @@ public struct ScreenDirector: Sendable {
             for await _ in bell {
                 guard let (snapshot, number) = await board.take() else { continue }
                 let now = clock.elapsed()
-                let isShown = await show(snapshot, at: now)
+                let turns = await board.turns(of: snapshot, at: now)
+                let isShown = await show(snapshot, turns, at: now)
                 pause = isShown ? .zero : min(max(pause * 2, .seconds(1)), Self.longestPause)
                 let again = isShown ? nil : clock.elapsed() + pause
-                guard let next = [nextSecond(of: snapshot, after: now), again].compactMap({ $0 }).min() else {
-                    continue
-                }
+                let wakes = [nextSecond(of: snapshot, after: now), turns?.next(after: now), again]
+                guard let next = wakes.compactMap({ $0 }).min() else { continue }
                 let wait = max(.zero, next - clock.elapsed())
                 group.addTask {
                     do { try await clock.sleep(wait) } catch { return }  // The terminal stops.
@@ -64,6 +70,19 @@ public struct ScreenDirector: Sendable {
     private actor Board {
         private var newest: TerminalSnapshot?
         private var taken = 0
+        private var turns: FormTurns?
+
+        /// Whose turn it is from the moment on at which this form was first shown; nil without one.
+        func turns(of snapshot: TerminalSnapshot, at now: Duration) -> FormTurns? {
+            guard case .charging(let charge) = snapshot.phase,
+                let form = snapshot.tap.views[charge.id]?.formURL ?? charge.connect?.formURL
+            else {
+                turns = nil
+                return nil
+            }
+            if turns?.form != form { turns = FormTurns(form: form, since: now) }
+            return turns
+        }
 
         func pin(_ snapshot: TerminalSnapshot) { newest = snapshot }
 
@@ -76,8 +95,8 @@ public struct ScreenDirector: Sendable {
     }
 
     /// True where the screen shows what it should.
-    private func show(_ snapshot: TerminalSnapshot, at now: Duration) async -> Bool {
-        let scene = scene(of: snapshot, at: now)
+    private func show(_ snapshot: TerminalSnapshot, _ turns: FormTurns?, at now: Duration) async -> Bool {
+        let scene = scene(of: snapshot, at: now, turns)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
             if case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
@@ -108,7 +127,7 @@ public struct ScreenDirector: Sendable {
     // MARK: - What a snapshot looks like
 
     /// - Parameter now: The clock's monotonic reading, which the shown seconds count from.
-    func scene(of snapshot: TerminalSnapshot, at now: Duration) -> Scene {
+    func scene(of snapshot: TerminalSnapshot, at now: Duration, _ turns: FormTurns? = nil) -> Scene {
         switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
         case .unclaimed(let invitation), .resetting(let invitation):
@@ -121,13 +140,14 @@ public struct ScreenDirector: Sendable {
                     fingerprintText: invitation.fingerprint
                 )
             )
-        case .setup: .idle(Scene.Idle(merchantName: "Till", webAddressText: webAddress))
+        case .setup: .idle(Scene.Idle(merchantName: "Till", webAddressText: webAddress()))
         case .idle: idle(snapshot)
         case .charging(let charge):
             Self.scene(
                 of: charge,
                 trouble: snapshot.trouble,
                 tap: snapshot.tap.views[charge.id] ?? TapStatus.View(),
+                turn: turns?.turn(at: now) ?? .form,
                 at: now
             )
         }
@@ -148,7 +168,7 @@ public struct ScreenDirector: Sendable {
             Scene.Idle(
                 merchantName: name,
                 lights: [Scene.Light(.scan, readiness)] + tapLight(snapshot.tap) + connectLight(snapshot.connect),
-                webAddressText: webAddress,
+                webAddressText: webAddress(),
                 notices: snapshot.notices.map { notice in
                     Scene.Notice(
                         notice.kind == .paidTwice ? .paidTwice : .late,
@@ -181,6 +201,7 @@ public struct ScreenDirector: Sendable {
         of snapshot: ChargeSnapshot,
         trouble: Reason?,
         tap: TapStatus.View = TapStatus.View(),
+        turn: Scene.ChargeView.Turn = .form,
         at now: Duration
     ) -> Scene {
         let charge = snapshot.charge
@@ -207,8 +228,11 @@ public struct ScreenDirector: Sendable {
                     amountText: amount,
                     link: page ?? snapshot.link,
                     opensPage: page != nil,
+                    opensForm: page == nil && snapshot.isLinkForm,
                     tag: charge.waitsForPhone ? charge.tagLink : nil,
-                    form: tap.formURL ?? snapshot.formBesideLink,
+                    form: tap.formURL.map { .init(link: $0, way: .tap) }
+                        ?? snapshot.formBesideLink.map { .init(link: $0, way: .connect) },
+                    turn: turn,
                     waysToPay: charge.waysToPay.filter { snapshot.offers($0) },
                     shortCodes: tap.shortCodes,
                     secondsLeft: left,
@@ -276,6 +300,9 @@ public struct ScreenDirector: Sendable {
 }
 
 extension ChargeSnapshot {
+    /// Whether the link is the form of a wallet that has connected.
+    fileprivate var isLinkForm: Bool { link != nil && link == connect?.formURL }
+
     /// The form of a wallet that has connected, where the code is another's.
     fileprivate var formBesideLink: String? { paymentLink == nil ? nil : connect?.formURL }
 

@@ -119,6 +119,7 @@ private func readHead(
             headBytes: headBytes,
             findings: findings,
             limits: configuration.limits,
+            bodyLimit: exchange.bodyLimit,
             hostIsAllowed: configuration.hostIsAllowed
         )
     }

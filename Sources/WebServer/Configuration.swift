@@ -50,6 +50,8 @@ extension WebServer {
     public struct Limits: Sendable, Equatable {
         /// A longer body is answered 413, unread when its length was announced.
         public var bodyBytes = 64 * 1024
+        /// The same for single paths that need more, by the path without its query.
+        public var bodyBytesByPath: [String: Int] = [:]
         /// Request line and header fields together. More is answered 431.
         public var headerBytes = 8 * 1024
         /// Open connections. Further ones wait in the system's queue.

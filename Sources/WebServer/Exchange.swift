@@ -20,6 +20,8 @@ final class Exchange {
     private let context: ServerContext
     private let link: Link
     private let target: Result<RequestTarget, RequestTarget.Refusal>
+    /// The longest body that the target takes.
+    let bodyLimit: Int
     /// Length of the target as libmicrohttpd shows it.
     let targetBytes: Int
     private var stage = Stage.head
@@ -33,6 +35,8 @@ final class Exchange {
         self.target = Result { () throws(RequestTarget.Refusal) in
             try unsafe RequestTarget(target, reading: context.configuration.addresses)
         }
+        let limits = context.configuration.limits
+        bodyLimit = (try? self.target.get()).flatMap { limits.bodyBytesByPath[$0.path] } ?? limits.bodyBytes
         link.shortenDeadline(monotonicNanoseconds() + context.receiving)
     }
 
@@ -55,11 +59,10 @@ final class Exchange {
     /// to read the 413.
     func receiveBody(_ bytes: UnsafeBufferPointer<UInt8>) -> MHD_Result {
         guard case .body = stage else { return .YES }
-        let limit = context.configuration.limits.bodyBytes
         bodyBytes += bytes.count
-        guard bodyBytes <= limit else {
+        guard bodyBytes <= bodyLimit else {
             body = []
-            return bodyBytes > limit * Self.patience ? .NO : .YES
+            return bodyBytes > bodyLimit * Self.patience ? .NO : .YES
         }
         unsafe body.append(contentsOf: bytes)
         return .YES
@@ -77,7 +80,7 @@ final class Exchange {
     private func begin(on connection: Connection) -> MHD_Result {
         guard let head, case .success(let target) = target else { return .NO }
         link.isAnswering = true
-        if bodyBytes > context.configuration.limits.bodyBytes {
+        if bodyBytes > bodyLimit {
             return answer(context.configuration.refusal(Refusal.bodyTooLarge.response), on: connection)
         }
         if context.isStopping { return answer(.stopping, on: connection) }

@@ -63,6 +63,7 @@ struct RequestHead {
         headBytes: Int,
         findings: Findings,
         limits: WebServer.Limits,
+        bodyLimit: Int,
         hostIsAllowed: (String) -> Bool
     ) throws(Refusal) {
         guard version == "HTTP/1.1" || version == "HTTP/1.0" else { throw .version }
@@ -80,7 +81,7 @@ struct RequestHead {
             throw .badHost
         }
         bodyLength = try Self.bodyLength(findings, version: version)
-        if case .known(let length) = bodyLength, length > limits.bodyBytes { throw .bodyTooLarge }
+        if case .known(let length) = bodyLength, length > bodyLimit { throw .bodyTooLarge }
         guard hostIsAllowed(host) else { throw .hostNotAllowed }
         fields = findings.fields
     }

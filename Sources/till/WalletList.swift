@@ -20,10 +20,18 @@ enum WalletList {
             )
             return []
         }
-        return file.wallets.filter { wallet in
-            if wallet.faults.isEmpty { return true }
-            logger.warning("web.wallets: a wallet is left out", metadata: ["wallet": "\(wallet.name.prefix(40))"])
-            return false
+        return file.wallets.compactMap { wallet in
+            let faults = wallet.faults
+            if faults.isEmpty { return wallet }
+            let name: Logger.Metadata = ["wallet": "\(wallet.name.prefix(40))"]
+            guard Set(faults.keys) == ["icon"] else {
+                logger.warning("web.wallets: a wallet is left out", metadata: name)
+                return nil
+            }
+            logger.warning("web.wallets: a wallet's picture is left out", metadata: name)
+            var plain = wallet
+            plain.icon = nil
+            return plain
         }
     }
 }

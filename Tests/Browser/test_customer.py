@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import PHONE, small_targets
+from shopfloor import OWNER_PASSWORD, PHONE, small_targets
 from steps import cancel_charge, error_of, new_charge, open_charge, panel, save_well, set_up
 
 
@@ -53,6 +53,16 @@ def charge_on_screen(shop, ready: bool = True) -> dict:
     raise AssertionError(said)
 
 
+#: Eight pixels square, red.
+ICON = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4oKCAFTEMLQkAKj9AAXjm1WMAAAAASUVORK5CYII="
+)
+
+
+#: The page of the charge that was paid.
+PAID: dict[str, str] = {}
+
+
 def heading(phone):
     return phone.get_by_role("heading", level=1)
 
@@ -69,8 +79,14 @@ def test_the_owner_switches_the_page_on(page, eyes):
     expect(page.get_by_text("These came with the terminal")).to_be_visible()
     assert [box.input_value() for box in page.locator(".wallet-row [name=name]").all()][:2] == ["MetaMask", "Trust Wallet"]
     assert small_targets(page) == []
+    # Where customers are led is asked for with the owner's password.
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("One field needs another look.")).to_be_visible()
+    assert "needs the password" in error_of(page, field(page, "password"))
+    field(page, "password").fill(OWNER_PASSWORD)
     eyes.look(page, "customers-settings")
     save_well(page)
+    expect(field(page, "password")).to_be_hidden()
     now = stored(page)
     assert now["enabled"] and now["onScreen"] and now["suppliedWallets"], "what was not touched stays the supplied list"
 
@@ -80,6 +96,7 @@ def test_a_wrong_wallet_is_said_at_its_field(page, eyes):
     row = page.locator(".wallet-row").last
     row.locator("[name=name]").fill("Mine")
     row.locator("[name=native]").fill("javascript:alert(1)")
+    field(page, "password").fill(OWNER_PASSWORD)
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("One field needs another look.")).to_be_visible()
     assert "does not open an app" in error_of(page, row.locator("[name=native]"))
@@ -90,8 +107,48 @@ def test_a_wrong_wallet_is_said_at_its_field(page, eyes):
     wallets = stored(page)["wallets"]
     assert wallets[-1] == {"name": "Mine", "native": "mine://", "universal": "", "paymentLinks": True, "icon": ""}
     page.get_by_role("button", name="Use the list that came with the terminal").click()
-    expect(page.locator(".toast").last).to_contain_text("Saved.")
+    expect(page.get_by_text("is back once you save")).to_be_visible()
+    expect(page.locator(".wallet-row").first).to_be_hidden()
+    field(page, "password").fill(OWNER_PASSWORD)
+    save_well(page)
     expect(page.locator(".wallet-row")).to_have_count(len(wallets) - 1)
+
+
+def test_a_picture_is_shown_and_can_be_taken_away(page, eyes):
+    """Pictures come with a program's request; the page shows them and names the wallet of one that cannot be used."""
+    said = page.evaluate(
+        """async ([password, icon]) => {
+          const { csrfToken } = await (await fetch("/api/v1/session")).json();
+          const put = async (icon) => {
+            const wallets = [{ name: "Pictured", native: "pictured://", paymentLinks: true, icon }];
+            const answer = await fetch("/api/v1/customers", {
+              method: "PUT", headers: { "Content-Type": "application/json", "X-CSRF-Token": csrfToken },
+              body: JSON.stringify({ password, wallets }),
+            });
+            return [answer.status, await answer.json()];
+          };
+          return [await put("data:image/svg+xml;base64,PHN2Zy8+"), await put(icon)];
+        }""",
+        [OWNER_PASSWORD, ICON],
+    )
+    assert said[0][0] == 422 and "“Pictured”" in said[0][1]["fields"]["wallets.0.icon"]["message"]
+    assert said[1][0] == 200, said[1]
+    page.goto("about:blank")
+    page.goto("/#/customers")
+    picture = page.locator(".wallet-picture img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("(image) => image.complete && image.naturalWidth") == 8
+    assert small_targets(page) == []
+    eyes.look(page, "customers-picture")
+    page.get_by_role("button", name="Remove the picture").click()
+    expect(picture).to_be_hidden()
+    field(page, "password").fill(OWNER_PASSWORD)
+    save_well(page)
+    assert stored(page)["wallets"][0]["icon"] == ""
+    page.get_by_role("button", name="Use the list that came with the terminal").click()
+    field(page, "password").fill(OWNER_PASSWORD)
+    save_well(page)
+    assert stored(page)["suppliedWallets"]
 
 
 def test_the_screen_leads_the_camera_to_the_page(page, shop):
@@ -159,6 +216,7 @@ def test_the_phone_follows_the_payment_by_itself(page, shop, stranger, eyes):
     expect(phone.locator("#left")).to_be_visible()
     before = phone.locator("#left").inner_text()
     expect(phone.locator("#left")).not_to_have_text(before)
+    PAID["page"] = said["page"]
     shop.pay(said["link"])
     expect(heading(phone)).to_have_text("Paid")
     expect(phone.locator("#heard")).to_have_text("Paid")
@@ -166,12 +224,51 @@ def test_the_phone_follows_the_payment_by_itself(page, shop, stranger, eyes):
     assert said["link"] not in phone.content()
     eyes.look(phone, "customer-paid")
     expect(panel(page, "succeeded")).to_contain_text("€12.50")
-    # Over: nothing is asked any more.
+    # It has ended: asked slowly now, for money can go back.
     asked = []
     phone.on("request", lambda request: asked.append(request.url))
     phone.wait_for_timeout(3_000)
     assert asked == []
+    with phone.expect_response(lambda answer: "/pay/" in answer.url, timeout=25_000) as answer:
+        pass
+    assert answer.value.status == 304, "what has not changed is not sent again"
     phone.close()
+
+
+def test_what_comes_after_the_end_reaches_the_phone_and_the_end_of_the_page_is_said(page, shop, context, eyes):
+    """A late payment in the terminal's words, put before the page's own script; then the link is void."""
+    # Its end is a 404, which the watch takes for a fault.
+    unwatched = context.browser.new_context(ignore_https_errors=True, viewport=PHONE)
+    phone = unwatched.new_page()
+    phone.goto(PAID["page"])
+    expect(heading(phone)).to_have_text("Paid")
+    html = phone.evaluate("() => fetch(location.pathname).then((answer) => answer.text())")
+    cancelled = html.replace("<h1>Paid</h1>", "<h1>Cancelled</h1>").replace('data-again="15"', 'data-again="1"')
+    cancelled = re.sub(r'data-version="[^"]*"', 'data-version="cancelled"', cancelled)
+    quick = html.replace('data-again="15"', 'data-again="1"')
+    answers = [cancelled, cancelled, quick, quick, None]
+
+    def answer(route):
+        text = answers.pop(0) if len(answers) > 1 else answers[0]
+        if text is None:
+            route.fulfill(status=404, content_type="text/html", body=html.replace("<h1>Paid</h1>", "<h1>This page is over</h1>"))
+        else:
+            route.fulfill(status=200, content_type="text/html", body=text)
+
+    phone.route("**/pay/*", answer)
+    phone.reload()
+    expect(heading(phone)).to_have_text("Cancelled")
+    expect(heading(phone)).to_have_text("Paid")
+    expect(phone.locator("#heard")).to_have_text("Paid")
+    # The link's life is over: the result stays, and nothing is asked any more.
+    expect(phone.get_by_text("This page has ended.")).to_be_visible()
+    expect(heading(phone)).to_have_text("Paid")
+    eyes.look(phone, "customer-ended")
+    asked = []
+    phone.on("request", lambda request: asked.append(request.url))
+    phone.wait_for_timeout(2_500)
+    assert asked == []
+    unwatched.close()
 
 
 def test_a_cancelled_charge_says_so_on_the_phone(page, shop, stranger, eyes):

@@ -104,11 +104,12 @@ struct CustomerTests {
             let shop = try await CustomerShop(page)
             let id = try await shop.offered()
             let path = try await shop.path(id)
+            let own = page.console.address
             let again = CustomerDesk(
                 journal: page.journal,
                 desk: page.desk,
                 supplied: [],
-                ownAddress: page.console.address,
+                ownAddress: own,
                 isOurs: { _ in true },
                 clock: page.clock.terminalClock,
                 logger: Logger(label: "test")
@@ -117,7 +118,7 @@ struct CustomerTests {
             #expect(try await shop.path(id) == path)
             #expect(try await page.send("PUT", "customers", #"{"enabled":false}"#) == 200)
             #expect(try await shop.look(path).status == 404)
-            #expect(try await page.send("PUT", "customers", #"{"enabled":true}"#) == 200)
+            #expect(try await shop.save(#"{"enabled":true}"#).status == 200)
             #expect(try await shop.look(path).status == 404)
             #expect(try await shop.look(try await shop.path(id)).status == 200)
         }
@@ -172,9 +173,61 @@ struct CustomerTests {
             try await said("data-kind=\"unknown\"", "<h1>Not known yet</h1>", "Do not pay again.", "Please ask staff.")
             #expect(!(try await shop.look(path).html).contains("canary_word"))
             try await shop.pay(id)
-            try await said("data-kind=\"paid\"", "<h1>Paid</h1>", "data-over")
-            // Nothing changes any more, so nothing asks again.
-            #expect(!(try await shop.look(path).html).contains("http-equiv=\"refresh\""))
+            // Money can go back, so it is still asked for, at a slower pace.
+            try await said("data-kind=\"paid\"", "<h1>Paid</h1>", "data-over", "data-again=\"15\"")
+            try await said("http-equiv=\"refresh\" content=\"15\"")
+        }
+    }
+
+    /// A customer who was told “cancelled” and whose wallet paid after all must not pay again.
+    @Test(arguments: [Report.expired, .cancelled])
+    func aPaymentThatComesLateReachesThePage(report: Report) async throws {
+        try await withConsole { page in
+            let shop = try await CustomerShop(page)
+            let id = try await shop.offered()
+            let path = try await shop.path(id)
+            try await shop.report(report, of: id)
+            let before = try await page.fetch(path)
+            let html = CustomerShop.html(before)
+            #expect(html.contains("data-over") && html.contains("data-again=\"15\"") && html.contains("/app/pay.js"))
+            let tag = try #require(before.headers["ETag"])
+            #expect(try await page.fetch(path, knowing: tag).status == 304)
+            try await shop.pay(id)
+            let after = try await page.fetch(path, knowing: tag)
+            #expect(after.status == 200)
+            let late = CustomerShop.html(after)
+            #expect(late.contains("<h1>Paid</h1>") && late.contains("Arrived late") && !late.contains("No money moved"))
+        }
+    }
+
+    @Test func moneyThatWentBackIsSaid() async throws {
+        try await withConsole { page in
+            let shop = try await CustomerShop(page)
+            let id = try await shop.offered()
+            let path = try await shop.path(id)
+            try await shop.pay(id)
+            #expect(try await shop.look(path).html.contains("<h1>Paid</h1>"))
+            let attempt = try #require(await shop.rail.attempt(of: id))
+            await attempt.record(.givenBack(attempt: attempt.id))
+            let html = try await shop.look(path).html
+            #expect(html.contains("data-kind=\"givenBack\"") && html.contains("The money went back to you."))
+        }
+    }
+
+    /// Pictures of wallets would else cross the shop's network every two seconds.
+    @Test func aPageThatHasNotChangedIsNotSentAgain() async throws {
+        try await withConsole(wallets: Self.wallets) { page in
+            let shop = try await CustomerShop(page)
+            let id = try await shop.offered()
+            let path = try await shop.path(id)
+            let tag = try #require(try await page.fetch(path).headers["ETag"])
+            page.clock.advance(by: .seconds(2))
+            let again = try await page.fetch(path, knowing: tag)
+            #expect(again.status == 304 && CustomerShop.html(again).isEmpty)
+            #expect(try await page.fetch(path, knowing: "\"other\"").status == 200)
+            try await shop.report(.processing, of: id)
+            #expect(try await page.fetch(path, knowing: tag).status == 200)
+            #expect(try await page.fetch("/pay/" + String(repeating: "A", count: 48), knowing: tag).status == 404)
         }
     }
 
@@ -318,14 +371,36 @@ struct CustomerTests {
         try await withConsole { page in
             let shop = try await CustomerShop(page)
             let path = try await shop.path(try await shop.offered())
-            for _ in 0..<60 { #expect(try await shop.look("/pay/guess", from: "10.9.9.9").status == 404) }
+            for _ in 0..<60 { #expect(try await shop.look(path, from: "10.9.9.9").status == 200) }
             let refused = try await page.fetch(path, from: "10.9.9.9")
             #expect(refused.status == 429 && refused.headers["Retry-After"] == "1")
             #expect(!CustomerShop.html(refused).contains("Zoë"))
+            // Whoever looks from elsewhere does not wait for them.
             #expect(try await shop.look(path, from: "10.9.9.8").status == 200)
             page.clock.advance(by: .seconds(1))
             for _ in 0..<4 { #expect(try await shop.look(path, from: "10.9.9.9").status == 200) }
             #expect(try await shop.look(path, from: "10.9.9.9").status == 429)
+        }
+    }
+
+    /// Behind a proxy, and in a shop's own network, strangers and customers have one address.
+    @Test func aStrangersGuessesLockNoCustomerOut() async throws {
+        try await withConsole { page in
+            let shop = try await CustomerShop(page)
+            let path = try await shop.path(try await shop.offered())
+            let guess = "/pay/" + String(repeating: "A", count: 48)
+            for _ in 0..<60 { #expect(try await shop.look(guess, from: "10.9.9.9").status == 404) }
+            #expect(try await shop.look(guess, from: "10.9.9.9").status == 429)
+            #expect(try await page.fetch(guess, method: "POST", from: "10.9.9.9").status == 429)
+            #expect(try await shop.look(path, from: "10.9.9.9").status == 200)
+            // As many strangers as they like.
+            for number in 0..<600 { _ = try await page.fetch(guess, from: "10.8.\(number / 250).\(number % 250)") }
+            for _ in 0..<59 { #expect(try await shop.look(path, from: "10.9.9.9").status == 200) }
+            #expect(try await shop.look(path, from: "10.9.9.9").status == 429)
+            // Who shares the address and has another charge has a bucket of their own.
+            try await shop.pay(try #require(await page.desk.shown))
+            let other = try await shop.path(try await shop.offered())
+            #expect(try await shop.look(other, from: "10.9.9.9").status == 200)
         }
     }
 

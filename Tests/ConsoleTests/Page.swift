@@ -63,9 +63,16 @@ final class Page {
     }
 
     /// The answer to a file's address.
-    func fetch(_ path: String, method: String = "GET", from peer: String = "127.0.0.1") async throws -> WebResponse {
+    func fetch(
+        _ path: String,
+        method: String = "GET",
+        from peer: String = "127.0.0.1",
+        knowing tag: String? = nil
+    ) async throws -> WebResponse {
+        var headers: WebHeaders = ["Host": "till.local"]
+        if let tag { headers.add("If-None-Match", tag) }
         let request = try #require(
-            WebRequest(method: method, target: path, headers: ["Host": "till.local"], peerAddress: peer)
+            WebRequest(method: method, target: path, headers: headers, peerAddress: peer)
         )
         switch console.handle(request, files) {
         case .now(let response): return response
@@ -129,6 +136,8 @@ func withConsole(
     withTap: Bool = false,
     radio: any TapRadio = NoRadio(),
     wallets: [CustomerWallet] = [],
+    names: [String] = ["till.local"],
+    numbers: @escaping @Sendable () -> [String] = { [] },
     _ body: (Page) async throws -> Void
 ) async throws {
     let folder = try TemporaryFolder()
@@ -153,7 +162,7 @@ func withConsole(
     let configuration = Console.Configuration(
         address: address,
         port: 0,
-        names: ["till.local"],
+        names: names,
         pages: folder.path,
         state: folder.path,
         securityContact: securityContact,
@@ -176,7 +185,8 @@ func withConsole(
         keeping: storage(journal),
         clock: clock.terminalClock,
         logger: logger,
-        hashRounds: 1 << 10
+        hashRounds: 1 << 10,
+        numbers: numbers
     )
     let files = try StaticFiles(folder: folder.path)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -181,6 +181,42 @@ struct TapsTests {
         }
     }
 
+    @Test func theTimesCanBeSetWithinTheirBoundsAndHoldAtOnce() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            func times() async throws -> [String: [String: Int]] {
+                try Page.said(try await page.ask("GET", "taps", ""))["times"] as? [String: [String: Int]] ?? [:]
+            }
+            let usual = try await times()
+            #expect(usual.count == 15)
+            #expect(usual["connect"] == ["milliseconds": 5000, "usual": 5000, "least": 1000, "most": 30_000])
+            let set = #"{"times":{"connect":7500,"fresh":0,"recover":300000}}"#
+            let answer = try await page.ask("PUT", "taps", set)
+            #expect(answer.status == 200)
+            let said = try #require(try Page.said(answer)["times"] as? [String: [String: Int]])
+            #expect(said["connect"]?["milliseconds"] == 7500 && said["connect"]?["usual"] == 5000)
+            let taps = try #require(page.console.taps)
+            #expect(await taps.current?.settings.timers.connect == .milliseconds(7500))
+            #expect(await taps.current?.settings.timers.fresh == .zero)
+            // What is not named stays.
+            #expect(try await page.send("PUT", "taps", #"{"times":{"hello":900}}"#) == 200)
+            #expect(try await times()["recover"]?["milliseconds"] == 300_000)
+            for (body, field) in [
+                (#"{"connect":999}"#, "times.connect"), (#"{"connect":30001}"#, "times.connect"),
+                (#"{"connect":"5"}"#, "times.connect"), (#"{"connect":1.5}"#, "times.connect"),
+                (#"{"lunch":1000}"#, "times.lunch"), ("5", "times"), ("[]", "times"),
+            ] {
+                let refused = try await page.ask("PUT", "taps", #"{"times":\#(body)}"#)
+                let fields = try Page.said(refused)["fields"] as? [String: [String: String]] ?? [:]
+                #expect(refused.status == 422 && Array(fields.keys) == [field], "\(body): \(fields)")
+            }
+            let refused = try await page.ask("PUT", "taps", #"{"times":{"hello":1}}"#)
+            let fields = try Page.said(refused)["fields"] as? [String: [String: String]] ?? [:]
+            #expect(fields["times.hello"]?["message"] == "This must be between 0.5 s and 10 s.")
+            #expect(try await times()["hello"]?["milliseconds"] == 900)
+        }
+    }
+
     @Test func anotherAcquirerNeedsTheOwnersPasswordAgain() async throws {
         try await withConsole(withTap: true) { page in
             try await claim(page)

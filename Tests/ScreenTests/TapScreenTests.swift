@@ -172,10 +172,57 @@ struct TapScreenTests {
     func noPhonesFormTakesThePaymentsCodeAway(size: PixelSize) async throws {
         let scene = Sample.tapCharge(form: Sample.formLink)
         let (texts, shown) = try await scanned(scene, size)
-        #expect(texts.contains(Sample.usualLink) && shown.qrVerified)
-        let words = words(page(scene, size))
-        #expect(texts.contains(Sample.formLink) == words.contains(ScreenText.english.formTitle))
-        if min(size.width, size.height) >= 480 { #expect(texts.contains(Sample.formLink)) }
+        #expect(texts.contains(Sample.formLink) && shown.qrVerified)
+        #expect(words(page(scene, size)).contains(ScreenText.english.formTitle))
+        let next = try await scanned(Sample.tapCharge(form: Sample.formLink, turn: .payment), size)
+        #expect(next.texts.contains(Sample.usualLink) && next.shown.qrVerified)
+        if min(size.width, size.height) >= 480 { #expect(texts.contains(Sample.usualLink)) }
+    }
+
+    /// Who scans must not take a form for the payment, nor whose details are asked for be told to tap.
+    @Test func theFormSaysWhoseDetailsAreAskedFor() {
+        let size = PixelSize(width: 800, height: 480)
+        func words(_ scene: Scene) -> [String] { self.words(page(scene, size)) }
+        let phone = words(Sample.tapCharge(form: Sample.formLink, formWay: .tap))
+        #expect(phone.contains("Your details first") && phone.contains("Paying by phone? Scan this"))
+        let wallet = words(Sample.tapCharge(form: Sample.formLink, formWay: .connect))
+        #expect(wallet.contains("Your details first") && wallet.contains("Wallet connected? Scan this"))
+        #expect(!wallet.contains { $0.contains("phone") })
+        // The form has the first place where a wallet is all that could pay; the tag stays beside it.
+        let alone = words(Sample.tapCharge(Sample.formLink, opensForm: true, note: .form))
+        #expect(alone.contains("Your details first") && alone.contains("Wallet connected? Scan this"))
+        #expect(alone.contains("Payment app") && !alone.contains("Scan to pay") && !alone.contains("Wallet"))
+    }
+
+    /// Too small for both: whoever is asked for details must see the form, and whoever pays must get the payment's code back.
+    @Test(
+        arguments: [(480, 320), (320, 480)].map { PixelSize(width: $0.0, height: $0.1) },
+        [Scene.WayToPay.tap, .connect]
+    )
+    func onASmallScreenFormAndPaymentTakeTurns(size: PixelSize, way: Scene.WayToPay) async throws {
+        let link = Sample.longestLink
+        let form = Sample.tapCharge(link, form: Sample.formLink, formWay: way, turn: .form)
+        var (texts, shown) = try await scanned(form, size)
+        #expect(texts == [Sample.formLink] && shown.qrVerified)
+        var said = words(page(form, size))
+        #expect(said.contains(ScreenText.english.formTitle) && said.contains(ScreenText.english.codeComesBack))
+        let payment = Sample.tapCharge(link, form: Sample.formLink, formWay: way, turn: .payment)
+        (texts, shown) = try await scanned(payment, size)
+        #expect(texts == [link] && shown.qrVerified)
+        said = words(page(payment, size))
+        #expect(said.contains(ScreenText.english.formComesBack) && !said.contains(ScreenText.english.formTitle))
+        for drawing in [page(form, size), page(payment, size)] {
+            for case .text(let text, _, _, _, _) in drawing.elements {
+                #expect(!text.isCut, "\(text.spec.text) \(size)")
+            }
+        }
+    }
+
+    @Test(arguments: Scene.ChargeView.Turn.allCases)
+    func whereBothHaveRoomNobodyWaitsForATurn(turn: Scene.ChargeView.Turn) async throws {
+        let scene = Sample.tapCharge(form: Sample.formLink, turn: turn)
+        let (texts, _) = try await scanned(scene, PixelSize(width: 800, height: 480))
+        #expect(texts == [Sample.usualLink, Sample.formLink])
     }
 
     // MARK: - Who confirmed

@@ -74,7 +74,7 @@ struct ScreenDirectorTests {
 
     // MARK: - What it shows
 
-    private static func director(_ desk: ChargeDesk, _ clock: TerminalClock) -> ScreenDirector {
+    static func director(_ desk: ChargeDesk, _ clock: TerminalClock) -> ScreenDirector {
         ScreenDirector(
             desk: desk,
             display: Display(sinks: []),
@@ -191,7 +191,8 @@ struct ScreenDirectorTests {
                 Issue.record("it is not a charge's screen")
                 return
             }
-            #expect(view.shortCodes == ["0471", "4821"] && view.form == "https://pay.test/collect" && view.tag == nil)
+            #expect(view.shortCodes == ["0471", "4821"] && view.tag == nil)
+            #expect(view.form == .init(link: "https://pay.test/collect", way: .tap))
         }
     }
 

@@ -19,6 +19,27 @@ struct LimitTests {
         }
     }
 
+    @Test func onePathMayTakeMoreThanTheOthers() async throws {
+        func limit(_ configuration: inout WebServer.Configuration) {
+            configuration.limits.bodyBytes = 100
+            configuration.limits.bodyBytesByPath = ["/wide": 300]
+        }
+        let cases = [
+            ("/wide", 300, 200), ("/wide?a=1", 300, 200), ("/wide", 301, 413), ("/wide/", 101, 413), ("/", 101, 413),
+        ]
+        try await withServer(limit, handler: Self.echo) { server in
+            for (path, bytes, status) in cases {
+                let body = String(repeating: "x", count: bytes)
+                let whole = try await RawClient(server).get(path, method: "POST", body: body)
+                #expect(whole.status == status, "\(path) \(bytes)")
+                let head = "POST \(path) HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                let client = try RawClient(server)
+                try await client.send(head + String(bytes, radix: 16) + "\r\n" + body + "\r\n0\r\n\r\n")
+                #expect(try await client.answer().status == status, "\(path) \(bytes) in chunks")
+            }
+        }
+    }
+
     @Test func aClientThatAsksMaySendItsBody() async throws {
         try await withServer(handler: Self.echo) { server in
             let client = try RawClient(server)

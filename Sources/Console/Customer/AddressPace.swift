@@ -1,11 +1,11 @@
-/// How often one address may ask for a page that everybody may ask for: a bucket that fills by itself. A value.
+/// How often somebody may ask for a page that everybody may ask for: a bucket for each name, which fills by itself. A value.
 ///
 /// Held in memory: after a restart everybody starts with a full bucket, which costs nothing.
 struct AddressPace: Sendable {
-    /// Requests at once. A page asks every two seconds; a shop's customers may share one address.
+    /// Requests at once. A page asks every two seconds.
     static let burst = 60.0
     static let perSecond = 4.0
-    /// Addresses remembered. Where there are more, those forgotten are the ones whose bucket is nearly full again.
+    /// Names remembered. Where there are more, those forgotten are the ones whose bucket is nearly full again.
     static let capacity = 512
 
     private struct Bucket {
@@ -17,14 +17,15 @@ struct AddressPace: Sendable {
     var remembered: Int { buckets.count }
 
     /// Takes one request; nil where it may be answered, else how long to wait.
-    mutating func take(_ address: String, at now: Duration) -> Duration? {
-        var bucket = buckets[address] ?? Bucket(left: Self.burst, at: now)
+    /// - Parameter name: An address, or a link and the address that asks for it.
+    mutating func take(_ name: String, at now: Duration) -> Duration? {
+        var bucket = buckets[name] ?? Bucket(left: Self.burst, at: now)
         bucket.left = Self.level(bucket, at: now)
         bucket.at = now
         let isAllowed = bucket.left >= 1
         if isAllowed { bucket.left -= 1 }
-        if buckets[address] == nil, buckets.count >= Self.capacity { forgetSome(at: now) }
-        buckets[address] = bucket
+        if buckets[name] == nil, buckets.count >= Self.capacity { forgetSome(at: now) }
+        buckets[name] = bucket
         return isAllowed ? nil : .seconds((1 - bucket.left) / Self.perSecond)
     }
 

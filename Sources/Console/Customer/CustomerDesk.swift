@@ -13,15 +13,18 @@ actor CustomerDesk {
     private let logger: Logger
     /// The wallets that came with the terminal.
     nonisolated let supplied: [CustomerWallet]
-    /// `https://…` by which staff reach the terminal, without a path.
-    nonisolated let ownAddress: String
+    /// `https://…` by which staff reach the terminal, without a path; nil while nobody does.
+    nonisolated let ownAddress: @Sendable () -> String?
     private let isOurs: @Sendable (String) -> Bool
 
     private(set) var settings = CustomerSettings()
     /// 0 before anything was saved.
     private(set) var version = 0
     private var pass: CustomerPass?
+    /// Of those who have a charge's link, for each link and address.
     private var pace = AddressPace()
+    /// Of those who have none, so that their guesses cost nobody else anything.
+    private var strangers = AddressPace()
 
     private static let document = "customers"
     private static let keyName = "customer-page-key"
@@ -30,7 +33,7 @@ actor CustomerDesk {
         journal: any Keeping,
         desk: ChargeDesk,
         supplied: [CustomerWallet],
-        ownAddress: String,
+        ownAddress: @autoclosure @escaping @Sendable () -> String?,
         isOurs: @escaping @Sendable (String) -> Bool,
         clock: TerminalClock,
         logger: Logger
@@ -45,12 +48,27 @@ actor CustomerDesk {
         version = stored.version
         do {
             settings = try JSONDecoder().decode(CustomerSettings.self, from: Data(stored.bytes))
+            settings.dropPicturesNotTaken()
             pass = try await journal.secret(Self.keyName).map(CustomerPass.init)
         } catch {
             settings.isEnabled = false
             logger.error("customers have no page: its settings cannot be read", metadata: ["error": "\(error)"])
         }
         await putIntoForce()
+    }
+
+    /// What the form would change about where customers are led, by its fields' names. Switching the pages off leads nowhere,
+    /// and switching them on again leads only where the owner has agreed to before, unless the screen then leads there.
+    /// - Throws: ``Problem`` where the form cannot be used.
+    func leads(_ form: CustomerForm) throws(Problem) -> [String] {
+        let new = try form.checked(over: settings, isOurs: isOurs)
+        var names: [String] = []
+        if new.isOnScreen != settings.isOnScreen || new.isOnScreen && new.isEnabled && !settings.isEnabled {
+            names.append("onScreen")
+        }
+        if new.address != settings.address { names.append("address") }
+        if new.wallets != settings.wallets { names.append("wallets") }
+        return names
     }
 
     /// Checks and stores a form, and puts it into force at once.
@@ -85,33 +103,35 @@ actor CustomerDesk {
 
     private func putIntoForce() async {
         guard settings.isEnabled, let pass else { return await desk.use(nil as CustomerPages?) }
-        let base = settings.address ?? ownAddress
+        let (address, ownAddress) = (settings.address, ownAddress)
         await desk.use(
-            CustomerPages(
-                isOnScreen: settings.isOnScreen,
-                address: { "\(base)\(CustomerPage.path)\(pass.text(for: $0))" }
-            )
+            CustomerPages(isOnScreen: settings.isOnScreen) { id in
+                (address ?? ownAddress()).map { "\($0)\(CustomerPage.path)\(pass.text(for: id))" }
+            }
         )
     }
+
+    /// The terminal is reached by another address from now on.
+    func addressChanged() async { await putIntoForce() }
 
     // MARK: - Answers
 
     /// The page at an address below ``CustomerPage/path``. Who asks too often is told to wait; every address that shows
     /// nothing is answered alike.
+    ///
+    /// The proof comes first, which costs one hash: who has none spends nothing of those who share their address.
     func answer(_ request: WebRequest) async -> WebResponse {
-        if let wait = pace.take(request.peerAddress, at: clock.elapsed()) { return CustomerPage.busy(retryAfter: wait) }
-        guard request.method == "GET" else { return CustomerPage.readOnly }
         let text = request.path.dropFirst(CustomerPage.path.utf8.count)
-        guard settings.isEnabled, request.query.isEmpty, let id = pass?.charge(in: text) else {
-            return CustomerPage.gone
-        }
+        let known = settings.isEnabled ? pass?.charge(in: text) : nil
+        let (peer, now) = (request.peerAddress, clock.elapsed())
+        let wait = if let known { pace.take("\(peer) \(known)", at: now) } else { strangers.take(peer, at: now) }
+        if let wait { return CustomerPage.busy(retryAfter: wait) }
+        guard request.method == "GET" else { return CustomerPage.readOnly }
+        guard let id = known, request.query.isEmpty else { return CustomerPage.gone }
         do throws(JournalError) {
             guard let view = try await desk.customerView(of: id) else { return CustomerPage.gone }
-            return CustomerPage(
-                view: view,
-                wallets: settings.wallets ?? supplied,
-                now: clock.wallTime()
-            ).response
+            let page = CustomerPage(view: view, wallets: settings.wallets ?? supplied, now: clock.wallTime())
+            return page.response(unless: request.header("If-None-Match"))
         } catch {
             logger.error("a customer's page cannot be shown", metadata: ["error": "\(error)"])
             return CustomerPage.unavailable

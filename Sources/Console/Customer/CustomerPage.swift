@@ -15,7 +15,23 @@ struct CustomerPage: Sendable {
     let wallets: [CustomerWallet]
     let now: WallTime
 
-    var response: WebResponse { Self.document(200, title: title, main: main, view.words, isLive: !view.isOver) }
+    /// The page; where `tags` name what it says now, only that it still does.
+    /// - Parameter tags: An `If-None-Match`. The time left is no part of it: a phone counts that by itself.
+    func response(unless tags: String? = nil) -> WebResponse {
+        let (body, tag) = (body, tag(of: body))
+        guard tags != "\"\(tag)\"" else {
+            return WebResponse(status: 304, headers: ["ETag": "\"\(tag)\"", "Cache-Control": "no-store"])
+        }
+        let pace = view.isOver ? Self.slowly : Self.soon
+        var response = Self.document(200, title: title, main: main(body, tag, pace), view.words, again: pace)
+        response.headers["ETag"] = "\"\(tag)\""
+        return response
+    }
+
+    /// Seconds until a phone asks again while the payment goes on.
+    static let soon = 2
+    /// The same once it has ended: a payment can come late, and money can go back.
+    static let slowly = 15
 
     /// The pairing where it is whole and can still be used: what a wallet could not pair with is not offered.
     private var pairing: WalletConnectURI? {
@@ -29,19 +45,26 @@ struct CustomerPage: Sendable {
 
     private var heading: String { view.kind == .waiting ? "Pay with your wallet" : view.title }
 
-    private var main: Markup {
-        let kind = view.kind.rawValue
-        let body: Markup = """
-            <header><p class="merchant"><bdi>\(view.merchantName)</bdi></p><p class="amount">\(view.amountText)</p></header>
-            <section class="state">\(mark)<div><h1>\(heading)</h1>\(details)</div></section>
-            \(offer)<p class="code">\(view.words.code) <b>\(view.code)</b></p>
-            \(view.kind == .waiting ? Self.comparison : "")
-            """
-        let digest = SHA256.hash(data: Array(body.text.utf8)).prefix(8).map { String($0, radix: 16) }.joined()
-        return """
-            <main id="pay" data-kind="\(kind)" data-version="\(digest)"\(view.isOver ? " data-over" : "" as Markup)>
-            \(body)\(time)</main>
-            """
+    private var body: Markup {
+        """
+        <header><p class="merchant"><bdi>\(view.merchantName)</bdi></p><p class="amount">\(view.amountText)</p></header>
+        <section class="state">\(mark)<div><h1>\(heading)</h1>\(details)</div></section>
+        \(offer)<p class="code">\(view.words.code) <b>\(view.code)</b></p>
+        \(view.kind == .waiting ? Self.comparison : "")
+        """
+    }
+
+    private func tag(of body: Markup) -> String {
+        let whole = "\(view.kind.rawValue) \(view.isOver) \(view.secondsLeft == nil) \(body.text)"
+        return SHA256.hash(data: Array(whole.utf8)).prefix(8).map { String($0, radix: 16) }.joined(separator: "-")
+    }
+
+    private func main(_ body: Markup, _ tag: String, _ pace: Int) -> Markup {
+        """
+        <main id="pay" data-kind="\(view.kind.rawValue)" data-version="\(tag)" data-again="\(pace)"\
+        \(view.isOver ? " data-over" : "" as Markup)>
+        \(body)\(time)</main>
+        """
     }
 
     private static let comparison: Markup = """
@@ -113,6 +136,7 @@ struct CustomerPage: Sendable {
         let path: Markup =
             switch view.kind {
             case .paid: "<path d=\"M5 13l5 5 9-11\"/>"
+            case .givenBack: "<path d=\"M20 12H5M11 6l-6 6 6 6\"/>"
             case .notPaid: "<path d=\"M6 6l12 12M18 6L6 18\"/>"
             case .unknown: "<path d=\"M9 9a3 3 0 1 1 4 3c-1 .5-1 1-1 2M12 18v.1\"/>"
             case .processing, .opening: "<path d=\"M6 12v.1M12 12v.1M18 12v.1\"/>"
@@ -147,13 +171,15 @@ extension CustomerPage {
         title: String,
         main: Markup,
         _ words: CustomerView.Words? = nil,
-        isLive: Bool = false
+        again pace: Int? = nil
     ) -> WebResponse {
-        let live: Markup = """
+        let live = pace.map { seconds -> Markup in
+            """
             <script type="module" src="/app/pay.js"></script>
-            <noscript><meta http-equiv="refresh" content="5"></noscript>
+            <noscript><meta http-equiv="refresh" content="\(max(5, seconds))"></noscript>
 
             """
+        }
         let page: Markup = """
             <!doctype html>
             <html lang="\(words?.language ?? "en")" dir="\(words?.readsRightToLeft == true ? "rtl" : "ltr")">
@@ -167,12 +193,14 @@ extension CustomerPage {
             <link rel="stylesheet" href="/style/tokens.css">
             <link rel="stylesheet" href="/style/pay.css">
             <link rel="icon" href="data:,">
-            \(isLive ? live : "")</head>
+            \(live ?? "")</head>
             <body>
             \(main)
             <p id="heard" class="heard" role="status"></p>
             <p id="lost" class="lost" role="alert" hidden>No connection to the terminal. What stands above may be old: \
             look at the terminal’s screen.</p>
+            <p id="ended" class="ended" role="status" hidden>This page has ended. What stands above is the last it was told: \
+            staff know what came after.</p>
             </body>
             </html>
 

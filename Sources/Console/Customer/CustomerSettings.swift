@@ -66,11 +66,12 @@ public struct CustomerWallet: Sendable, Hashable, Codable {
                 action: "Enter its scheme or its universal link."
             )
         }
-        if let icon, !Self.isPicture(icon) {
+        if let icon, let fault = WalletPicture.fault(in: icon) {
             faults["icon"] = Reason(
                 code: "invalid_picture",
-                message: "This is no small picture that the page could show.",
-                action: "Use a PNG, WebP or SVG below 8 KB as a data: address, or leave it empty."
+                message: "The picture of “\(name)” \(fault).",
+                action: "Use a PNG or WebP of at most \(WalletPicture.mostBytes / 1024) KB as a data: address, "
+                    + "or leave it empty."
             )
         }
         return faults
@@ -104,12 +105,6 @@ public struct CustomerWallet: Sendable, Hashable, Codable {
         return path.utf8.allSatisfy(isPath) && !path.contains("..")
     }
 
-    private static func isPicture(_ text: String) -> Bool {
-        let kinds = ["png", "webp", "svg+xml"].map { "data:image/\($0);base64," }
-        guard text.utf8.count <= 11_000, let kind = kinds.first(where: text.hasPrefix) else { return false }
-        return text.dropFirst(kind.count).utf8.allSatisfy { isLetter($0) || isDigit($0) || "+/=".utf8.contains($0) }
-    }
-
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
     private static func isPath(_ byte: UInt8) -> Bool {
@@ -131,6 +126,15 @@ struct CustomerSettings: Sendable, Equatable, Codable {
 
     init() {}
 
+    /// Of pictures that an older version took and this one does not, the wallet keeps its first letter.
+    mutating func dropPicturesNotTaken() {
+        wallets = wallets?.map { wallet in
+            var wallet = wallet
+            if let icon = wallet.icon, WalletPicture.fault(in: icon) != nil { wallet.icon = nil }
+            return wallet
+        }
+    }
+
     /// What an older version did not write yet is as it was then: off.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -144,6 +148,8 @@ struct CustomerSettings: Sendable, Equatable, Codable {
 /// Settings as a form sends them, not yet trusted. Nil keeps what is stored.
 struct CustomerForm: Sendable {
     static let mostWallets = 24
+    /// For the request of this form alone: 24 wallets, their texts escaped, and all their pictures. Twice the usual.
+    static let bodyBytes = 128 * 1024
 
     var isEnabled: Bool?
     var isOnScreen: Bool?
@@ -170,6 +176,7 @@ struct CustomerForm: Sendable {
             for (index, wallet) in wallets.enumerated() {
                 for (field, reason) in wallet.faults { errors["wallets.\(index).\(field)"] = reason }
             }
+            if let (index, reason) = WalletPicture.excess(of: wallets) { errors["wallets.\(index).icon"] = reason }
         }
         if usesSuppliedWallets == true { settings.wallets = nil }
         guard errors.isEmpty else {

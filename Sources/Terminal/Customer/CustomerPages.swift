@@ -11,19 +11,19 @@ public struct CustomerPageLink: Sendable, Equatable {
 /// Customers' own pages, as the charge desk needs to know of them.
 public struct CustomerPages: Sendable {
     private let isOnScreen: Bool
-    private let address: @Sendable (ChargeID) -> String
+    private let address: @Sendable (ChargeID) -> String?
 
     /// - Parameters:
     ///   - isOnScreen: Whether the screen's code leads to the page.
-    ///   - address: Where the page of a charge is.
-    public init(isOnScreen: Bool, address: @escaping @Sendable (ChargeID) -> String) {
+    ///   - address: Where the page of a charge is; nil while no phone could reach it.
+    public init(isOnScreen: Bool, address: @escaping @Sendable (ChargeID) -> String?) {
         (self.isOnScreen, self.address) = (isOnScreen, address)
     }
 
     /// Nil while there is nothing to pay with: then the page would lead nowhere.
     func link(for snapshot: ChargeSnapshot) -> CustomerPageLink? {
-        guard snapshot.link != nil else { return nil }
-        return CustomerPageLink(address: address(snapshot.id), isOnScreen: isOnScreen)
+        guard snapshot.link != nil, let address = address(snapshot.id) else { return nil }
+        return CustomerPageLink(address: address, isOnScreen: isOnScreen)
     }
 }
 

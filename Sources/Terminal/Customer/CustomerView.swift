@@ -12,6 +12,8 @@ public struct CustomerView: Sendable, Equatable {
         /// The customer can pay.
         case waiting
         case processing, promised, paid, notPaid, unknown
+        /// Paid, and all of it went back to the customer.
+        case givenBack
     }
 
     public let kind: Kind
@@ -32,7 +34,7 @@ public struct CustomerView: Sendable, Equatable {
     public let form: String?
     /// What the screen's code would say without this page, for another device.
     public let scannable: String?
-    /// True once nothing will change any more.
+    /// True once the payment has ended. A payment can still come late, and money can go back.
     public let isOver: Bool
     /// The words around it.
     public let words: Words
@@ -52,10 +54,10 @@ public struct CustomerView: Sendable, Equatable {
         text: ScreenText = .english
     ) {
         let charge = snapshot.charge
-        let (kind, title, details) = Self.said(
-            ScreenDirector.scene(of: snapshot, trouble: trouble, at: now),
-            text
-        )
+        let (kind, title, details) =
+            charge.isGivenBack
+            ? (.givenBack, text.givenBackTitle, [text.givenBackDetail])
+            : Self.said(ScreenDirector.scene(of: snapshot, trouble: trouble, at: now), text)
         (self.kind, self.title, self.details) = (kind, title, details)
         merchantName = charge.terms.merchantName
         amountText = snapshot.amountText

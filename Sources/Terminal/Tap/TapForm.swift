@@ -28,6 +28,8 @@ public struct TapForm: Sendable, Equatable {
     public var offlineHours: Int64?
     /// 0 for never.
     public var shortCodeAboveMinor: Int64?
+    /// In milliseconds, by the names of ``TapTimers``. What is not named stays.
+    public var times: [String: Int64]?
     /// Makes a new tag: stickers and codes with the one before are void.
     public var renewsTag: Bool?
 
@@ -75,6 +77,7 @@ extension TapForm {
         checkThresholds(&settings, &errors)
         checkTips(&settings, &errors)
         checkOffline(&settings, &errors)
+        checkTimes(&settings, &errors)
         if let shortCodeAboveMinor {
             if (0...1_000_000_000_000).contains(shortCodeAboveMinor) {
                 settings.shortCodeAboveMinorUnits = shortCodeAboveMinor == 0 ? nil : shortCodeAboveMinor
@@ -180,6 +183,27 @@ extension TapForm {
                 code: "limit_below_floor",
                 message: "The limit of everything taken offline is below that of one payment.",
                 action: "Enter at least the limit of one payment."
+            )
+        }
+    }
+
+    private func checkTimes(_ settings: inout TapSettings, _ errors: inout [String: Reason]) {
+        for (name, milliseconds) in times ?? [:] where !settings.timers.set(name, milliseconds: milliseconds) {
+            guard let time = settings.timers.list.first(where: { $0.name == name }) else {
+                errors["times.\(name.prefix(40))"] = Reason(
+                    code: "unknown_field",
+                    message: "There is no such field.",
+                    action: "Leave it out."
+                )
+                continue
+            }
+            func seconds(_ milliseconds: Int64) -> String {
+                let rest = String(1000 + milliseconds % 1000).dropFirst().reversed().drop { $0 == "0" }.reversed()
+                return "\(milliseconds / 1000)\(rest.isEmpty ? "" : "." + String(rest)) s"
+            }
+            errors["times.\(name)"] = Self.outOfRange(
+                seconds(time.bounds.lowerBound),
+                seconds(time.bounds.upperBound)
             )
         }
     }

@@ -33,6 +33,44 @@ public struct TapTimers: Sendable, Hashable, Codable {
     public var probe = Duration.milliseconds(1500)
     /// How long the acquirer's last word says that it is there. 0 to 60 s.
     public var fresh = Duration.seconds(5)
+    /// The times by name, in whole milliseconds, each with its bounds and what it is unless set.
+    public var list: [Time] {
+        let usual = TapTimers()
+        return Self.limits.map { limit in
+            Time(
+                name: limit.name,
+                milliseconds: Self.milliseconds(self[keyPath: limit.time]),
+                usual: Self.milliseconds(usual[keyPath: limit.time]),
+                bounds: limit.milliseconds
+            )
+        }
+    }
+
+    /// One of the times.
+    public struct Time: Sendable, Hashable {
+        public let name: String
+        public let milliseconds: Int64
+        public let usual: Int64
+        public let bounds: ClosedRange<Int64>
+    }
+
+    /// Sets a time by its name.
+    /// - Returns: False where there is no such time, or outside its bounds: nothing was set.
+    mutating func set(_ name: String, milliseconds: Int64) -> Bool {
+        guard let limit = Self.limits.first(where: { $0.name == name }), limit.milliseconds.contains(milliseconds)
+        else {
+            return false
+        }
+        self[keyPath: limit.time] = .milliseconds(milliseconds)
+        corrected.removeAll { $0 == name }
+        return true
+    }
+
+    private static func milliseconds(_ time: Duration) -> Int64 {
+        let (seconds, attoseconds) = time.components
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+
     /// Names of stored times that were not used as they stand.
     public private(set) var corrected: [String] = []
 
@@ -80,9 +118,8 @@ public struct TapTimers: Sendable, Hashable, Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
         for limit in Self.limits {
-            let (seconds, attoseconds) = self[keyPath: limit.time].components
             try container.encode(
-                seconds * 1000 + attoseconds / 1_000_000_000_000_000,
+                Self.milliseconds(self[keyPath: limit.time]),
                 forKey: Name(stringValue: limit.name)
             )
         }

@@ -1,0 +1,90 @@
+import Glibc
+
+/// The numbers under which others in the network reach this machine, as the system knows them now.
+enum MachineAddresses {
+    /// One address of an interface.
+    struct Found: Sendable, Equatable {
+        let interface: String
+        let text: String
+
+        init(_ interface: String, _ text: String) { (self.interface, self.text) = (interface, text) }
+    }
+
+    /// The best first; empty while there is no network. Costs some system calls.
+    static func now() -> [String] { ranked(read()) }
+
+    /// Those that a phone in the shop could use: no loopback, no link's own address, no bridge to a container.
+    static func ranked(_ found: [Found]) -> [String] {
+        let inner = ["lo", "docker", "br-", "veth", "virbr", "cni", "podman"]
+        return found.filter { one in
+            !inner.contains(where: one.interface.hasPrefix)
+                && !["127.", "169.254.", "0.", "::1", "fe80:"].contains(where: one.text.hasPrefix) && one.text != "::"
+        }
+        .enumerated()
+        // Phones and cameras read short numbers better, and every shop's network has them.
+        .sorted { rank($0.element, $0.offset) < rank($1.element, $1.offset) }
+        .map(\.element.text)
+    }
+
+    private static func rank(_ one: Found, _ offset: Int) -> (Int, Int) {
+        let isLocal = ["10.", "192.168.", "172."].contains(where: one.text.hasPrefix)
+        return (one.text.contains(":") ? 2 : isLocal ? 0 : 1, offset)
+    }
+
+    private static func read() -> [Found] {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        guard unsafe getifaddrs(&first) == 0 else { return [] }
+        defer { unsafe freeifaddrs(first) }
+        var found: [Found] = []
+        var next = unsafe first
+        while let entry = unsafe next?.pointee {
+            unsafe next = entry.ifa_next
+            guard let address = unsafe entry.ifa_addr, unsafe entry.ifa_flags & UInt32(IFF_UP) != 0 else {
+                continue
+            }
+            let length: socklen_t
+            switch unsafe Int32(address.pointee.sa_family) {
+            case AF_INET: length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            case AF_INET6: length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            default: continue
+            }
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            guard unsafe getnameinfo(address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else {
+                continue
+            }
+            let name = unsafe String(cString: entry.ifa_name)
+            found.append(
+                Found(name, String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
+            )
+        }
+        return found
+    }
+}
+
+/// Where the page is, for people: by the name that was configured, else by the number that the machine has just now.
+struct OwnAddress: Sendable {
+    private let name: String?
+    private let port: UInt16
+    private let numbers: @Sendable () -> [String]
+
+    /// - Parameters:
+    ///   - names: Those the terminal answers under.
+    ///   - isEverywhere: Whether it answers under each of the machine's numbers too.
+    init(names: [String], port: UInt16, isEverywhere: Bool, numbers: @escaping @Sendable () -> [String]) {
+        name = names.first { $0 != "localhost" } ?? (isEverywhere ? nil : "localhost")
+        (self.port, self.numbers) = (port, numbers)
+    }
+
+    /// Whether it may be another later: a network comes, or gives another number.
+    var changes: Bool { name == nil }
+
+    /// `https://…` without a path; nil while nobody else could reach the terminal.
+    var reachable: String? { (name ?? numbers().first).map(text) }
+
+    /// The same; while nobody else could reach the terminal, as it is reached from itself.
+    var text: String { reachable ?? text("localhost") }
+
+    private func text(_ host: String) -> String {
+        "https://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host):\(port)"
+    }
+}
