@@ -61,6 +61,7 @@ let package = Package(
 
         // Core: decides. No I/O, no clock of its own.
         .target(name: "Payments", swiftSettings: swift6),
+        .target(name: "Receipts", dependencies: ["Payments"], swiftSettings: swift6),
         .target(name: "StrictJSON", swiftSettings: swift6),
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(
@@ -274,6 +275,7 @@ let package = Package(
             swiftSettings: swift6
         ),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
+        .testTarget(name: "ReceiptsTests", dependencies: ["Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
         .testTarget(
             name: "EthereumTests",
