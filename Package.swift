@@ -105,6 +105,7 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
+        .target(name: "Paper", dependencies: ["Payments"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
             name: "Screen",
@@ -274,6 +275,7 @@ let package = Package(
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6
         ),
+        .testTarget(name: "PaperTests", dependencies: ["Paper"], swiftSettings: swift6),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "ReceiptsTests", dependencies: ["Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
