@@ -51,6 +51,7 @@ let package = Package(
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+        .systemLibrary(name: "CPaperPDF", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CLinuxFramebuffer"),
         .systemLibrary(name: "CMalloc"),
@@ -105,7 +106,7 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
-        .target(name: "Paper", dependencies: ["Payments"], swiftSettings: swift6),
+        .target(name: "Paper", dependencies: ["CPaperPDF", "Payments", "Receipts"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(
             name: "Screen",
@@ -125,7 +126,8 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Payments", "StrictJSON", "Terminal", "Journal", "WalletConnect", "WebServer", logging,
+                "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal", "WalletConnect", "WebServer",
+                logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -275,7 +277,7 @@ let package = Package(
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6
         ),
-        .testTarget(name: "PaperTests", dependencies: ["Paper"], swiftSettings: swift6),
+        .testTarget(name: "PaperTests", dependencies: ["Paper", "Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "ReceiptsTests", dependencies: ["Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),

@@ -15,6 +15,7 @@ public struct Console: Sendable {
     /// Nil on a terminal without Tap.
     let taps: TapDesk?
     let customers: CustomerDesk
+    let receipts: ReceiptDesk
     let tokens: TokenDesk
     /// When this run began.
     let startedAt: WallTime
@@ -176,9 +177,11 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
+        receipts = ReceiptDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
         try await entrance.load()
         try await customers.load()
+        try await receipts.load()
         try await tokens.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
@@ -197,6 +200,7 @@ public struct Console: Sendable {
             if let redirect { group.addTask { try await redirect.run() } }
             group.addTask { await entrance.keepClaimFresh() }
             group.addTask { await entrance.keepResetFresh() }
+            group.addTask { await receipts.printWhenPaid() }
             try await group.waitForAll()
         }
     }

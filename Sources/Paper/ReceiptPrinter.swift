@@ -16,7 +16,7 @@ public actor ReceiptPrinter {
 
         public init(
             connect: Duration = .seconds(4),
-            send: Duration = .seconds(10),
+            send: Duration = .seconds(7),
             answer: Duration = .seconds(2)
         ) { (self.connect, self.send, self.answer) = (connect, send, answer) }
     }
