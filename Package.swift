@@ -51,6 +51,7 @@ let package = Package(
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+        .systemLibrary(name: "CPaperPDF", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CLinuxFramebuffer"),
         .systemLibrary(name: "CMalloc"),
@@ -61,6 +62,7 @@ let package = Package(
 
         // Core: decides. No I/O, no clock of its own.
         .target(name: "Payments", swiftSettings: swift6),
+        .target(name: "Receipts", dependencies: ["Payments"], swiftSettings: swift6),
         .target(name: "StrictJSON", swiftSettings: swift6),
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(
@@ -104,6 +106,7 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
+        .target(name: "Paper", dependencies: ["CPaperPDF", "Payments", "Receipts"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
         .target(
@@ -124,7 +127,8 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Payments", "StrictJSON", "Terminal", "Journal", "WalletConnect", "WebServer", logging,
+                "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal", "WalletConnect", "WebServer",
+                logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -275,7 +279,9 @@ let package = Package(
             swiftSettings: swift6
         ),
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision", subprocess], swiftSettings: swift6),
+        .testTarget(name: "PaperTests", dependencies: ["Paper", "Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
+        .testTarget(name: "ReceiptsTests", dependencies: ["Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
         .testTarget(
             name: "EthereumTests",

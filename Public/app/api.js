@@ -33,7 +33,7 @@ export class NoAnswer extends Error {
 /** Names the one who is told when the session has ended. */
 export function whenSignedOut(callback) { onSignedOut = callback; }
 
-async function request(method, path, { body, headers = {}, isEntrance = false } = {}) {
+async function request(method, path, { body, headers = {}, isEntrance = false, isText = false } = {}) {
   let response;
   let text;
   try {
@@ -55,7 +55,7 @@ async function request(method, path, { body, headers = {}, isEntrance = false } 
   } catch {
     throw new NoAnswer();
   }
-  const answer = parse(text);
+  const answer = isText && response.ok ? text : parse(text);
   if (response.ok && answer !== undefined) return answer;
   // A 5xx, or an answer that is none: whether the terminal acted is open.
   if (response.ok || response.status >= 500 && !answer?.code) throw new NoAnswer();
@@ -126,6 +126,26 @@ export async function revokeToken(id) { return await change("DELETE", `/tokens/$
 export async function customers() { return await request("GET", "/customers"); }
 
 export async function saveCustomers(body) { return await change("PUT", "/customers", { body }); }
+
+/** What is set about receipts and their printer, and how the last job went. */
+export async function receipts() { return await request("GET", "/receipts"); }
+
+export async function saveReceipts(body) { return await change("PUT", "/receipts", { body }); }
+
+/** Prints a slip that is no receipt: `{ outcome }`, "confirmed" or "delivered". */
+export async function testPrint() { return await change("POST", "/receipts/test"); }
+
+/** Prints a charge's receipt at the terminal's printer: `{ outcome }`. */
+export async function printReceipt(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/receipt/print`); }
+
+/** Where a charge's receipt is, as "text", "html", "pdf" or "escpos". */
+export function receiptAddress(id, format) { return `${ROOT}/charges/${encodeURIComponent(id)}/receipt?format=${format}`; }
+
+/** A charge's receipt as plain text. */
+export async function receiptText(id) {
+  return await request("GET", `/charges/${encodeURIComponent(id)}/receipt?format=text`, { headers: { Accept: "text/plain" }, isText: true });
+}
+
 /** What is set about wallets that pair with the terminal, and how that stands. */
 export async function connect() { return await request("GET", "/connect"); }
 

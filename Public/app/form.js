@@ -38,6 +38,14 @@ export function textField(name, { label, help, value = "", attributes = {} }) {
   return wrap(name, input, { label, help });
 }
 
+/** Lines of text, one below the other. `lines` reads those that are not empty. */
+export function linesField(name, { label, help, lines = [], rows = 3 }) {
+  const area = h("textarea", { id: freshID(name), class: "input", rows, autocomplete: "off", value: lines.join("\n") });
+  const field = wrap(name, area, { label, help });
+  Object.defineProperty(field, "lines", { get: () => area.value.split("\n").map((line) => line.trim()).filter(Boolean) });
+  return field;
+}
+
 /** A choice. `groups` are `[label or null, [[value, words], …]]`. */
 export function choiceField(name, { label, help, value, groups }) {
   const options = (list) => list.map(([key, words]) => h("option", { value: key, selected: key === value }, words));

@@ -17,6 +17,7 @@ import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
 import { connectView } from "./views/connect.js";
 import { phonesView } from "./views/phones.js";
+import { receiptsView } from "./views/receipts.js";
 import { securityView } from "./views/security.js";
 import { forgetSettingsDraft, settingsView } from "./views/settings.js";
 import { tokensView } from "./views/tokens.js";
@@ -65,7 +66,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "security", "days", "reset"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "reset"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -120,10 +121,11 @@ function renderPlace(name) {
     name === "connect" ? connectView() :
     name === "customers" ? customersView() :
     name === "tokens" ? tokensView() :
+    name === "receipts" ? receiptsView() :
     name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", days: "history" }[name] ?? name);
+  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history" }[name] ?? name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(name === "days" ? "days.title" : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;

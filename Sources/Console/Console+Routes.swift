@@ -62,6 +62,15 @@ extension Console {
             return try await revokeToken(id, request)
         case .customers: return await customersResponse()
         case .saveCustomers: return try await saveCustomers(request)
+        case .receipt(let id, let format): return try await receipt(id, format, request)
+        case .printReceipt(let id):
+            try requireEmptyForm(request)
+            return try await printReceipt(id, request)
+        case .receipts: return await receiptsResponse()
+        case .saveReceipts: return try await saveReceipts(request)
+        case .testReceipt:
+            try requireEmptyForm(request)
+            return try await testReceipt(request)
         case .taps: return try await tapsResponse()
         case .saveTaps: return try await saveTaps(request)
         case .connect: return try await connectResponse()

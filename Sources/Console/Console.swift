@@ -15,6 +15,7 @@ public struct Console: Sendable {
     /// Nil on a terminal without Tap.
     let taps: TapDesk?
     let customers: CustomerDesk
+    let receipts: ReceiptDesk
     let tokens: TokenDesk
     /// When this run began.
     let startedAt: WallTime
@@ -178,9 +179,11 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
+        receipts = ReceiptDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         securityContact = configuration.securityContact
         try await entrance.load()
         try await customers.load()
+        try await receipts.load()
         try await tokens.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
@@ -200,6 +203,7 @@ public struct Console: Sendable {
             group.addTask { await entrance.keepClaimFresh() }
             group.addTask { await entrance.keepResetFresh() }
             if own.changes { group.addTask { await followNetwork() } }
+            group.addTask { await receipts.printWhenPaid() }
             try await group.waitForAll()
         }
     }

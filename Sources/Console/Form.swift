@@ -151,6 +151,32 @@ struct Form: Sendable {
         }
     }
 
+    /// A list of texts as ``text(_:limit:)`` takes them, `limit` of at most `each` characters; nil where it is missing or null.
+    mutating func texts(_ name: String, limit: Int, each: Int) -> [String]? {
+        switch members.removeValue(forKey: Array(name.utf8)) {
+        case nil, .null: return nil
+        case .array(let items) where items.count <= limit:
+            var texts: [String] = []
+            for item in items {
+                members[Array(name.utf8)] = item
+                guard case .string = item, let text = optionalText(name, limit: each) else { break }
+                texts.append(text)
+            }
+            members.removeValue(forKey: Array(name.utf8))
+            if texts.count < items.count, errors[name] == nil { errors[name] = Self.noTexts }
+            return errors[name] == nil ? texts : nil
+        default:
+            errors[name] = Self.noTexts
+            return nil
+        }
+    }
+
+    private static let noTexts = Payments.Reason(
+        code: "wrong_type",
+        message: "This must be a list of texts, and not a long one.",
+        action: "Send fewer lines, each as a text."
+    )
+
     private static let noList = Payments.Reason(
         code: "wrong_type",
         message: "This must be a list of forms, and not a long one.",

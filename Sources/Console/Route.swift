@@ -13,6 +13,8 @@ enum Route: Sendable, Equatable {
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
     case customers, saveCustomers
+    case receipts, saveReceipts, testReceipt
+    case receipt(ChargeID, ReceiptFormat?), printReceipt(ChargeID)
     case tokens, makeToken, revokeToken(String)
     case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
@@ -37,6 +39,8 @@ enum Route: Sendable, Equatable {
         case ("tokens", 1): self = try Self.only(method, ["GET": .tokens, "POST": .makeToken])
         case ("tokens", 2): self = try Self.only(method, ["DELETE": .revokeToken(parts[1])])
         case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
+        case ("receipts", 1): self = try Self.only(method, ["GET": .receipts, "PUT": .saveReceipts])
+        case ("receipts", 2) where parts[1] == "test": self = try Self.only(method, ["POST": .testReceipt])
         case ("connect", 1): self = try Self.only(method, ["GET": .connect, "PUT": .saveConnect])
         case ("connect", 2) where parts[1] == "forget":
             self = try Self.only(method, ["POST": .forgetConnect])
@@ -62,6 +66,10 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .markSeen(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "take-back":
             self = try Self.only(method, ["POST": .takeBack(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "receipt":
+            self = try Self.only(method, ["GET": .receipt(Self.id(parts[1]), Self.receiptFormat(query))])
+        case ("charges", 4) where parts[2] == "receipt" && parts[3] == "print":
+            self = try Self.only(method, ["POST": .printReceipt(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "code":
             self = try Self.only(method, ["POST": .turnCode(Self.id(parts[1]))])
         default: throw .notFound
@@ -79,7 +87,8 @@ enum Route: Sendable, Equatable {
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
-        case .turnCode: [.owner, .manager, .cashier]
+        case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
+        case .receipts, .saveReceipts, .testReceipt: [.owner]
         case .history: [.owner, .manager, .cashier]
         case .days, .day, .compareDay, .takeBack: [.owner, .manager]
         }
@@ -94,8 +103,9 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .calibration, .customers, .tokens:
+            .connect, .calibration, .customers, .tokens, .receipts, .receipt:
             false
+        case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
@@ -133,6 +143,26 @@ enum Route: Sendable, Equatable {
             throw Problem(404, "day_not_found", "This is no day.", "Write it as year, month and day: 2026-11-20.")
         }
         return day
+    }
+
+    private static func receiptFormat(_ query: [String: String]) throws(Problem) -> ReceiptFormat? {
+        guard let name = query["format"], query.count == 1 else {
+            if query.isEmpty { return nil }
+            throw invalidQuery(query.keys.first { $0 != "format" } ?? "format")
+        }
+        guard let format = ReceiptFormat(rawValue: name) else { throw invalidQuery("format") }
+        return format
+    }
+
+    private static func invalidQuery(_ name: String) -> Problem {
+        .field(
+            String(name.prefix(40)),
+            Reason(
+                code: "invalid_query",
+                message: "A receipt cannot be asked for like this.",
+                action: "Use format=\(ReceiptFormat.allCases.map(\.rawValue).joined(separator: ", format="))."
+            )
+        )
     }
 
     private static func history(_ query: [String: String]) throws(Problem) -> Route {

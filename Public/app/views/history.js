@@ -10,6 +10,7 @@ import { icon } from "../icons.js";
 import { chargeAddress, chargeRow } from "../recent.js";
 import { state } from "../store.js";
 import { hasWords, t } from "../strings.js";
+import { receiptPart } from "./receipt-part.js";
 
 const PAGE = 25;
 const FILTERS = ["all", "succeeded", "unknown", "failed", "expired", "cancelled"];
@@ -145,7 +146,7 @@ function detailView(id, { onChanged }) {
       const now = JSON.stringify(charge);
       if (now === shown) return;
       shown = now;
-      refill(place, contents(charge), giveBack(charge));
+      refill(place, contents(charge), receiptPart(charge), giveBack(charge));
     } catch (error) {
       if (error.status === 401 || shown) return;
       refill(place, notice("bad", error.message, error.action), h("button", { class: "button", type: "button", on: { click: refresh } }, t("trouble.retry")));

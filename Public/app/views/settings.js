@@ -122,6 +122,11 @@ export function settingsView({ isFirst, onSaved, onSignOut }) {
       icon("right", "row-arrow"),
     ),
     isFirst ? null : h(
+      "a", { class: "card way-on", href: "#/receipts" },
+      h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("receipts.title")), h("span", { class: "quiet small" }, t("receipts.linkHelp"))),
+      icon("right", "row-arrow"),
+    ),
+    isFirst ? null : h(
       "a", { class: "card way-on", href: "#/tokens" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("tokens.title")), h("span", { class: "quiet small" }, t("tokens.linkHelp"))),
       icon("right", "row-arrow"),

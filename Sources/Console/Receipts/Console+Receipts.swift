@@ -1,0 +1,123 @@
+import Paper
+import Payments
+import Receipts
+import Terminal
+import WebServer
+
+/// How a receipt can be had.
+enum ReceiptFormat: String, Sendable, Equatable, CaseIterable {
+    case text, html, pdf, escpos
+
+    /// The first of a client's wishes that there is; plain text where there is none.
+    init(accept: String?) {
+        let kinds: [(String, ReceiptFormat)] = [
+            ("text/html", .html), ("text/plain", .text), ("application/pdf", .pdf), ("application/vnd.escpos", .escpos),
+        ]
+        let wishes = (accept ?? "").prefix(1000).split(separator: ",").map { wish in
+            wish.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        }
+        self = wishes.lazy.compactMap { wish in kinds.first { $0.0 == wish }?.1 }.first ?? .text
+    }
+}
+
+/// Receipts of charges, and what the owner may see and change about them.
+extension Console {
+    func receipt(_ id: ChargeID, _ format: ReceiptFormat?, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        let snapshot: ChargeSnapshot
+        do throws(ChargeRefusal) { snapshot = try await desk.charge(id) } catch {
+            throw Self.problem(error, await desk.format)
+        }
+        let receipt = await receipts.receipt(of: snapshot)
+        let options = await receipts.settings.options
+        var response: WebResponse
+        switch format ?? ReceiptFormat(accept: request.header("Accept")) {
+        case .text: response = .text(receipt.slip().text(columns: options.columns))
+        case .html: response = ReceiptPage(slip: receipt.slip(), title: "Receipt \(receipt.code)").response
+        case .pdf: response = try await receipts.document(receipt)
+        case .escpos:
+            let bytes = receipt.slip(withCode: options.showsCode).escPos(options)
+            response = .file(bytes, contentType: "application/vnd.escpos")
+            response.headers["Content-Disposition"] = "attachment; filename=\"receipt-\(snapshot.id).bin\""
+        }
+        response.headers.add("Vary", "Accept")
+        return response
+    }
+
+    func printReceipt(_ id: ChargeID, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        try await printed("receipt.print", id.rawValue, request) { () throws(Problem) in try await receipts.print(id) }
+    }
+
+    func testReceipt(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        try await printed("receipt.test", "", request) { () throws(Problem) in try await receipts.test() }
+    }
+
+    private func printed(
+        _ what: String,
+        _ about: String,
+        _ request: WebRequest,
+        _ work: () async throws(Problem) -> PrintOutcome
+    ) async throws(Problem) -> WebResponse {
+        do throws(Problem) {
+            let outcome = try await work()
+            await entrance.audit(what, "ok", about, by: Self.staff, from: request.peerAddress)
+            return .json(JSON.object(["outcome": .string(outcome.rawValue)]).text)
+        } catch {
+            await entrance.audit(
+                what,
+                "refused",
+                about.isEmpty ? error.reason.code : "\(about): \(error.reason.code)",
+                by: Self.staff,
+                from: request.peerAddress
+            )
+            throw error
+        }
+    }
+
+    // MARK: - Settings
+
+    func receiptsResponse() async -> WebResponse {
+        let (set, version, last) = (await receipts.settings, await receipts.version, await receipts.last)
+        return .json(
+            JSON.object([
+                "printer": .string(set.printer ?? ""), "columns": .integer(Int64(set.options.columns.rawValue)),
+                "codePage": .string(set.options.codePage.rawValue), "cut": .bool(set.options.cuts),
+                "drawer": .bool(set.options.opensDrawer), "code": .bool(set.options.showsCode),
+                "automatic": .bool(set.printsWhenPaid), "terminal": .string(set.terminal ?? ""),
+                "header": .array(set.header.map(JSON.string)), "footer": .array(set.footer.map(JSON.string)),
+                "last": last.map(Self.job) ?? .null, "version": .integer(Int64(version)),
+            ]).text
+        )
+    }
+
+    private static func job(_ job: ReceiptDesk.LastJob) -> JSON {
+        .object([
+            "at": .time(job.at), "outcome": .optional(job.outcome?.rawValue), "trouble": .reason(job.trouble),
+        ])
+    }
+
+    func saveReceipts(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var fields = try Form(request.body)
+        var form = ReceiptForm()
+        form.printer = fields.optionalText("printer", limit: 260)
+        form.columns = fields.integer("columns")
+        form.codePage = fields.optionalText("codePage", limit: 20)
+        form.cuts = fields.bool("cut")
+        form.opensDrawer = fields.bool("drawer")
+        form.showsCode = fields.bool("code")
+        form.printsWhenPaid = fields.bool("automatic")
+        form.terminal = fields.optionalText("terminal", limit: 40)
+        form.header = fields.texts("header", limit: Receipt.mostLines, each: Receipt.longestLine)
+        form.footer = fields.texts("footer", limit: Receipt.mostLines, each: Receipt.longestLine)
+        let version = fields.integer("version")
+        try fields.finish()
+        do throws(Problem) {
+            let current = await receipts.version
+            try await receipts.save(form, replacing: version.map { Int(clamping: $0) } ?? current, by: Self.staff)
+        } catch {
+            await entrance.audit("receipts", "refused", error.reason.code, by: Self.staff, from: request.peerAddress)
+            throw error
+        }
+        await entrance.audit("receipts", "ok", "", by: Self.staff, from: request.peerAddress)
+        return await receiptsResponse()
+    }
+}

@@ -1,0 +1,185 @@
+import CPaperPDF
+public import Receipts
+
+/// Sets slips as PDF documents: one page as wide as a roll of 80 mm and as long as the text, with its fonts in it and the
+/// text as text.
+///
+/// Works on a queue of its own: fonts are read from files.
+public actor PDFPress {
+    public enum Failure: Error, Sendable, Equatable {
+        /// cairo's own word, by its number. No document was made.
+        case notDrawn(status: UInt32)
+    }
+
+    private let queue = QueueExecutor(label: "till.pdf")
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+
+    public init() {}
+
+    /// - Parameters:
+    ///   - title: What viewers show as the document's name. Clean text.
+    ///   - made: When, as `2026-11-22T13:33:05Z`.
+    public func pdf(of slip: Slip, title: String, made: String) throws(Failure) -> [UInt8] {
+        let sheet = Sheet()
+        let height = sheet.set(slip)
+        let output = Output()
+        // The stream is closed before this scope ends, so that `output` outlives every call.
+        let target = unsafe Unmanaged.passUnretained(output).toOpaque()
+        let surface = unsafe cairo_pdf_surface_create_for_stream(
+            { target, bytes, count in
+                guard let target = unsafe target, let bytes = unsafe bytes else { return CAIRO_STATUS_WRITE_ERROR }
+                unsafe Unmanaged<Output>.fromOpaque(target).takeUnretainedValue().bytes
+                    .append(contentsOf: UnsafeBufferPointer(start: bytes, count: Int(count)))
+                return CAIRO_STATUS_SUCCESS
+            },
+            target,
+            Sheet.width,
+            height
+        )
+        defer { unsafe cairo_surface_destroy(surface) }
+        unsafe cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, title)
+        unsafe cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATOR, "Till")
+        unsafe cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, made)
+        let cairo = unsafe cairo_create(surface)
+        if let cairo = unsafe cairo { unsafe sheet.draw(on: cairo) }
+        let drawn = unsafe cairo_status(cairo)
+        unsafe cairo_destroy(cairo)
+        unsafe cairo_surface_finish(surface)
+        let status = unsafe drawn == CAIRO_STATUS_SUCCESS ? cairo_surface_status(surface) : drawn
+        guard status == CAIRO_STATUS_SUCCESS else { throw .notDrawn(status: status.rawValue) }
+        return withExtendedLifetime(output) { output.bytes }
+    }
+
+    private final class Output {
+        var bytes: [UInt8] = []
+    }
+}
+
+/// The parts of a slip, set and placed, in points. Owns its fonts, context and layouts; for one scope.
+/// Source: Pango 1.50, `PangoLayout`, `pango_cairo_font_map_new`.
+@safe private final class Sheet {
+    /// 80 mm.
+    static let width = 80 / 25.4 * 72
+    private static let margin = 4 / 25.4 * 72
+    private static let fonts = "DejaVu Sans, WenQuanYi Micro Hei, sans-serif"
+    private static let space = width - 2 * margin
+
+    private let fontMap: UnsafeMutablePointer<PangoFontMap>
+    private let context: OpaquePointer
+    private var placed: [(line: SetLine, x: Double, y: Double)] = []
+    private var rules: [Double] = []
+    private var y = margin
+
+    init() {
+        unsafe fontMap = pango_cairo_font_map_new()
+        unsafe context = pango_font_map_create_context(fontMap)
+        let options = unsafe cairo_font_options_create()
+        unsafe cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE)
+        unsafe cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
+        unsafe pango_cairo_context_set_font_options(context, options)  // Copies.
+        unsafe cairo_font_options_destroy(options)
+    }
+
+    deinit {
+        // The lines hold references of their own to the context, so the order does not matter.
+        unsafe g_object_unref(UnsafeMutableRawPointer(context))
+        unsafe g_object_unref(fontMap)
+    }
+
+    /// Places every part and returns the height they take.
+    func set(_ slip: Slip) -> Double {
+        for block in slip.blocks {
+            switch block {
+            case .title(let text): place(text, size: 13, isBold: true, PANGO_ALIGN_CENTER)
+            case .stamp(let text): place(text, size: 12, isBold: true, PANGO_ALIGN_CENTER)
+            case .centred(let text): place(text, size: 8, isBold: false, PANGO_ALIGN_CENTER)
+            case .words(let text): place(text, size: 8, isBold: false, PANGO_ALIGN_LEFT)
+            case .pair(let name, let value, let isStrong): pair(name, value, size: isStrong ? 12 : 8, isBold: isStrong)
+            case .rule:
+                rules.append(y + 4)
+                y += 8
+            case .code: break
+            }
+        }
+        return y + Self.margin
+    }
+
+    func draw(on cairo: OpaquePointer) {
+        unsafe cairo_set_source_rgb(cairo, 0, 0, 0)
+        unsafe cairo_set_line_width(cairo, 0.5)
+        for rule in rules {
+            unsafe cairo_move_to(cairo, Self.margin, rule)
+            unsafe cairo_line_to(cairo, Self.width - Self.margin, rule)
+            unsafe cairo_stroke(cairo)
+        }
+        for part in placed {
+            unsafe cairo_move_to(cairo, part.x, part.y)
+            unsafe pango_cairo_show_layout(cairo, part.line.layout)
+        }
+    }
+
+    private func place(_ text: String, size: Double, isBold: Bool, _ alignment: PangoAlignment) {
+        guard !text.isEmpty else { return }
+        let line = unsafe SetLine(text, Self.fonts, size, isBold: isBold, context)
+        line.fill(Self.space, alignment)
+        put(line, x: Self.margin)
+    }
+
+    /// Name left and value right; the value below where they do not fit side by side.
+    private func pair(_ name: String, _ value: String, size: Double, isBold: Bool) {
+        let left = unsafe SetLine(name, Self.fonts, size, isBold: isBold, context)
+        let right = unsafe SetLine(value, Self.fonts, size, isBold: isBold, context)
+        let width = right.extent.width
+        guard left.extent.width + width + size <= Self.space else {
+            left.fill(Self.space, PANGO_ALIGN_LEFT)
+            right.fill(Self.space, PANGO_ALIGN_RIGHT)
+            put(left, x: Self.margin)
+            put(right, x: Self.margin)
+            return
+        }
+        let top = y
+        put(left, x: Self.margin)
+        let below = y
+        y = top
+        put(right, x: Self.width - Self.margin - width)
+        y = max(y, below)
+    }
+
+    private func put(_ line: SetLine, x: Double) {
+        placed.append((line, x, y))
+        y += line.extent.height + 1
+    }
+}
+
+/// One text as Pango set it. Owns its layout.
+@safe private final class SetLine {
+    let layout: OpaquePointer
+
+    init(_ text: String, _ fonts: String, _ size: Double, isBold: Bool, _ context: OpaquePointer) {
+        unsafe layout = pango_layout_new(context)
+        let font = unsafe pango_font_description_from_string(fonts)
+        unsafe pango_font_description_set_absolute_size(font, size * Double(PANGO_SCALE))
+        unsafe pango_font_description_set_weight(font, isBold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL)
+        unsafe pango_layout_set_font_description(layout, font)  // Copies.
+        unsafe pango_font_description_free(font)
+        unsafe pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR)
+        unsafe pango_layout_set_auto_dir(layout, 1)
+        unsafe pango_layout_set_text(layout, text, Int32(text.utf8.count))
+    }
+
+    deinit { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
+
+    /// Breaks the text into lines of `width` points.
+    func fill(_ width: Double, _ alignment: PangoAlignment) {
+        unsafe pango_layout_set_width(layout, Int32(width * Double(PANGO_SCALE)))
+        unsafe pango_layout_set_alignment(layout, alignment)
+    }
+
+    /// In points.
+    var extent: (width: Double, height: Double) {
+        var (width, height): (Int32, Int32) = (0, 0)
+        unsafe pango_layout_get_size(layout, &width, &height)
+        return (Double(width) / Double(PANGO_SCALE), Double(height) / Double(PANGO_SCALE))
+    }
+}

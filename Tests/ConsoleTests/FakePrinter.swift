@@ -1,0 +1,1 @@
+../PaperTests/FakePrinter.swift

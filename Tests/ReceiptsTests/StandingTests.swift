@@ -1,0 +1,81 @@
+import Payments
+import Testing
+
+@testable import Receipts
+
+/// A receipt says of the money what is true, and no more.
+struct StandingTests {
+    private static let released = Actor.staff(name: "owner")
+
+    private static let stories: [([Charge.Event], Receipt.Standing)] = [
+        ([], .notPaidYet),
+        (Story.offered, .notPaidYet),
+        (Story.offered + [.silent(attempt: 1, reason: "no answer")], .unknown),
+        (Story.told(.processing), .inProgress),
+        (Story.told(.processing) + [.silent(attempt: 1, reason: "no answer")], .unknown),
+        (Story.told(.processing) + [.silent(attempt: 1, reason: "no answer"), .released(by: released)], .unknown),
+        (Story.told(.unrecognised(word: "perhaps")), .unknown),
+        (Story.told(.contradictory(what: "another amount")), .unknown),
+        (Story.told(.succeeded(Story.evidence)), .paid),
+        (Story.told(.failed(code: "declined")), .failed),
+        (Story.told(.expired), .expired),
+        (Story.told(.cancelled), .cancelled),
+        (Story.tapped + [.promised(attempt: 1)], .acceptedOffline),
+        (Story.tapped + [.promised(attempt: 1), .reported(attempt: 1, report: .succeeded(Story.evidence))], .paid),
+        (Story.told(.succeeded(Story.evidence)) + [.givenBack(attempt: 1)], .refunded),
+        (Story.offered + [.cancelRequested(by: released)], .notPaidYet),
+    ]
+
+    @Test(arguments: stories)
+    func aReceiptSaysPaidOnlyOnTheAuthoritysWord(events: [Charge.Event], expected: Receipt.Standing) {
+        let charge = Story(events: events).charge
+        let receipt = Story(events: events).receipt()
+        #expect(receipt.standing == expected)
+        let text = receipt.slip().text(columns: .wide)
+        #expect(text.split(separator: "\n").contains { $0.trimmed == expected.title })
+        #expect((text.contains("\n" + String(repeating: " ", count: 22) + "PAID\n")) == (expected == .paid))
+        #expect(expected.provesPayment == (charge.state == .succeeded && !charge.isGivenBack))
+    }
+
+    @Test(arguments: Receipt.Standing.allCases)
+    func whatIsNeitherPaidNorOverSaysThatItProvesNothing(standing: Receipt.Standing) {
+        let words = standing.words ?? ""
+        switch standing {
+        case .paid: #expect(words.isEmpty)
+        case .refunded: #expect(words.contains("went back"))
+        case .failed, .expired, .cancelled: #expect(standing.title == "NOT PAID" && words.contains("No money moved."))
+        case .acceptedOffline: #expect(words.contains("not yet settled") && words.contains("not a proof of payment"))
+        case .notPaidYet, .inProgress, .unknown: #expect(words.contains("not a proof of payment"))
+        }
+    }
+
+    @Test func aSecondPaymentIsSaid() {
+        let second: [Charge.Event] = [
+            .attemptStarted(attempt: 1, rail: .scan), .attemptStarted(attempt: 2, rail: .connect),
+            .sending(attempt: 1), .sending(attempt: 2),
+            .offered(attempt: 1, offer: Story.offer), .offered(attempt: 2, offer: Story.offer),
+            .reported(attempt: 1, report: .succeeded(Story.evidence)),
+            .reported(attempt: 2, report: .succeeded(Story.evidence)),
+        ]
+        #expect(Story(events: second).receipt().slip().text(columns: .wide).contains("Paid more than once"))
+        #expect(!Story(events: Story.told(.succeeded(Story.evidence))).receipt().isPaidTwice)
+    }
+
+    @Test func aTipOnThePhoneAndOneAtTheTillAreToldApartFromThePrice() {
+        #expect(Story(events: Story.told(.succeeded(Story.evidence))).receipt().tipText == nil)
+        let atTill = Story(tip: 250, events: Story.told(.succeeded(Story.evidence))).receipt()
+        #expect((atTill.amountText, atTill.tipText, atTill.totalText) == ("€10.00", "€2.50", "€12.50"))
+        let onPhone = Story(
+            events: Array(Story.tapped.prefix(3)) + [
+                .claimWanted(attempt: 1, tipMinorUnits: 100), .claimed(attempt: 1),
+                .reported(attempt: 1, report: .succeeded(Story.evidence)),
+            ]
+        ).receipt()
+        #expect((onPhone.amountText, onPhone.tipText, onPhone.totalText) == ("€12.50", "€1.00", "€13.50"))
+        #expect(onPhone.way == "Phone held near" && onPhone.confirmedBy == "acquirer")
+    }
+}
+
+extension Substring {
+    var trimmed: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
+}
