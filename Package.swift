@@ -228,6 +228,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
+            exclude: ["Files"],
             swiftSettings: swift6
         ),
         .testTarget(

@@ -71,6 +71,13 @@ def journal():
              float(ratio) >= 0.8 if is_promised else None)
 
 
+def history():
+    """Lists, searches and sums at 10 000 and at a million charges."""
+    row = re.compile(r"^history, (.+): (\d+) p50 ([\d.]+) ms, worst [\d.]+ ms; (\d+) p50 ([\d.]+) ms, worst ([\d.]+) ms; growth ([\d.]+)", re.M)
+    for name, few, base, many, ours, worst, growth in row.findall(output(BUILD / "till-bench-journal", "history")):
+        line(f"history of {int(many):,} charges, {name}: p50", f"{ours} ms", f"{base} ms at {int(few):,}", growth, "50 ms", float(ours) < 50)
+
+
 def web():
     text = output("Benchmarks/web/run", ".build/bench-web-baseline", BUILD / "till-bench-web", "--rounds", "9", "--seconds", "1",
                   check=False)
@@ -199,7 +206,7 @@ def polls():
 
 def main():
     print("Measuring …", flush=True)
-    for part in (screen, payment, library, journal, tap, idle, web, polls, relay, connect):
+    for part in (screen, payment, library, journal, history, tap, idle, web, polls, relay, connect):
         part()
     widths = [max(len(row[column]) for row in lines) for column in range(6)]
     heads = ("what", "Till", "baseline", "ratio", "limit", "")

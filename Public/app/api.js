@@ -203,13 +203,22 @@ export async function releaseCharge(id) { return await change("POST", `/charges/
 /** Takes away what is said of a late or second payment. */
 export async function markSeen(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/seen`); }
 
-/** One page of charges, newest first: `{ charges, next }`. */
-export async function charges({ limit, before = null, state = null }) {
-  const query = new URLSearchParams({ limit: String(limit) });
-  if (before) query.set("before", before);
-  if (state) query.set("state", state);
-  return await request("GET", `/charges?${query}`);
+/** `values` as a query, without those that say nothing. */
+function queryText(values) {
+  return new URLSearchParams(Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "")).toString();
 }
+
+/** One page of charges, newest first: `{ charges, next }`. `query` holds `limit`, `before` and the filters. */
+export async function charges(query) { return await request("GET", `/charges?${queryText(query)}`); }
+
+/** Where every charge that fits comes as a file; `format` is `csv` or `json`. */
+export function exportAddress(format, query = {}) {
+  const text = queryText(query);
+  return `${ROOT}/export.${format}${text ? `?${text}` : ""}`;
+}
+
+/** The sums of each day or month: `{ by, timeZone, periods }`. */
+export async function totals(query) { return await request("GET", `/totals?${queryText(query)}`); }
 
 /** The last days, each with what its comparison with the gateway came to: `{ today, timeZone, days }`. */
 export async function days() { return await request("GET", "/days"); }

@@ -35,11 +35,13 @@ extension Console {
         case .saveSettings: return try await saveSettings(request)
         case .testConnection: return try await testConnection(request)
         case .openCharge: return try await openCharge(request)
-        case .history(let before, let limit, let state): return try await history(before, limit, state)
+        case .history(let query): return try await historyResponse(query)
+        case .totals(let span, let from, let to): return try await totalsResponse(span, from, to)
+        case .export(let format, let query): return await exportResponse(format, query, request)
         case .currentCharge:
             guard case .charging(let charge) = await desk.snapshot.phase else { return WebResponse(status: 204) }
             return .json(JSON.charge(charge).text)
-        case .charge(let id): return try await charge { () throws(ChargeRefusal) in try await desk.charge(id) }
+        case .charge(let id): return try await chargeResponse(id)
         case .cancel(let id):
             try requireEmptyForm(request)
             return try await audited("charge.cancel", id.rawValue, request) { () throws(ChargeRefusal) in
@@ -393,21 +395,6 @@ extension Console {
                 )
             )
         }
-    }
-
-    private func history(_ before: ChargeID?, _ limit: Int, _ state: Charge.State?) async throws(Problem) -> WebResponse
-    {
-        do throws(ChargeRefusal) {
-            // One more than asked for tells whether there is a next page.
-            let found = try await desk.history(before: before, limit: limit + 1, state: state)
-            let page = found.prefix(limit)
-            return .json(
-                JSON.object([
-                    "charges": .array(page.map(JSON.charge)),
-                    "next": .optional(found.count > limit ? page.last?.id.rawValue : nil),
-                ]).text
-            )
-        } catch { throw Self.problem(error, await desk.format) }
     }
 
     func charge(_ work: () async throws(ChargeRefusal) -> ChargeSnapshot) async throws(Problem) -> WebResponse {

@@ -7,7 +7,8 @@ enum Route: Sendable, Equatable {
     case changePassword, startReset, finishReset
     case sessions, endOtherSessions, endSession(String)
     case settings, saveSettings, testConnection
-    case openCharge, history(before: ChargeID?, limit: Int, state: Charge.State?), currentCharge
+    case openCharge, history(HistoryQuery), currentCharge
+    case totals(by: TakingsSpan, from: ShopDay?, to: ShopDay?), export(ExportFormat, HistoryQuery)
     case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID)
     case events
     case days, day(ShopDay), compareDay(ShopDay)
@@ -53,8 +54,13 @@ enum Route: Sendable, Equatable {
         case ("days", 2): self = try Self.only(method, ["GET": .day(Self.day(parts[1]))])
         case ("days", 3) where parts[2] == "compare":
             self = try Self.only(method, ["POST": .compareDay(Self.day(parts[1]))])
+        case ("totals", 1): self = try Self.only(method, ["GET": Self.totals(query)])
+        case ("export.csv", 1):
+            self = try Self.only(method, ["GET": .export(.csv, HistoryQuery(query, isList: false))])
+        case ("export.json", 1):
+            self = try Self.only(method, ["GET": .export(.json, HistoryQuery(query, isList: false))])
         case ("events", 1): self = try Self.only(method, ["GET": .events])
-        case ("charges", 1) where method == "GET": self = try Self.history(query)
+        case ("charges", 1) where method == "GET": self = .history(try HistoryQuery(query, isList: true))
         case ("charges", 1): self = try Self.only(method, ["POST": .openCharge])
         case ("charges", 2) where parts[1] == "current": self = try Self.only(method, ["GET": .currentCharge])
         case ("charges", 2): self = try Self.only(method, ["GET": .charge(Self.id(parts[1]))])
@@ -90,7 +96,7 @@ enum Route: Sendable, Equatable {
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
         case .history: [.owner, .manager, .cashier]
-        case .days, .day, .compareDay, .takeBack: [.owner, .manager]
+        case .days, .day, .compareDay, .takeBack, .totals, .export: [.owner, .manager]
         }
     }
 
@@ -103,7 +109,7 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .calibration, .customers, .tokens, .receipts, .receipt:
+            .connect, .calibration, .customers, .tokens, .receipts, .receipt, .totals, .export:
             false
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
@@ -163,26 +169,5 @@ enum Route: Sendable, Equatable {
                 action: "Use format=\(ReceiptFormat.allCases.map(\.rawValue).joined(separator: ", format="))."
             )
         )
-    }
-
-    private static func history(_ query: [String: String]) throws(Problem) -> Route {
-        func wrong(_ name: String) -> Problem {
-            .field(
-                name,
-                Reason(
-                    code: "invalid_query",
-                    message: "The list cannot be asked for like this.",
-                    action: "Check “\(name)”."
-                )
-            )
-        }
-        if let name = query.keys.first(where: { !["before", "limit", "state"].contains($0) }) { throw wrong(name) }
-        let limit = query["limit"].map { Int($0) } ?? 25
-        guard let limit, (1...100).contains(limit) else { throw wrong("limit") }
-        let before = query["before"].map { ChargeID($0) }
-        if case .some(.none) = before { throw wrong("before") }
-        let state = query["state"].map { Charge.State(rawValue: $0) }
-        if case .some(.none) = state { throw wrong("state") }
-        return .history(before: before ?? nil, limit: limit, state: state ?? nil)
     }
 }

@@ -1,24 +1,42 @@
 import Foundation
 import GRDB
-import Payments
+public import Payments
 
 /// One row of the table `charge`: what is known of a charge now, made from its entries.
 struct ChargeRow: Equatable {
     static let columns = """
-        opened_seq, id, state, open, released, late, currency, minor_units, tip_minor_units, reference, opened_ms, \
-        updated_ms, last_seq, unseen, digest
+        opened_seq, id, code, state, open, released, late, promised, given_back, currency, minor_units, \
+        total_minor_units, tip_minor_units, surplus_minor_units, refunded_minor_units, rail, opened_by, reference, \
+        payment, transaction_id, opened_ms, updated_ms, last_seq, unseen, digest
         """
 
     var id: String
+    var code: String
     var state: String
     /// The authority has not ended every attempt.
     var isOpen: Bool
     var isReleased: Bool
     var isLate: Bool
+    var isPromised: Bool
+    var isGivenBack: Bool
     var currency: String
+    /// What staff asked for.
     var minorUnits: Int64
+    /// What the customer pays in all.
+    var totalMinorUnits: Int64
+    /// Of the total, wherever it was added; nil where nobody was asked.
     var tipMinorUnits: Int64?
+    /// What was paid beyond the total, by further payments for the same charge, given back or not.
+    var surplusMinorUnits: Int64
+    /// What went back to the customer.
+    var refundedMinorUnits: Int64
+    /// The way it was paid, or the only one that was offered; nil where several were and none was taken.
+    var rail: String?
+    var openedBy: String
     var reference: String?
+    /// The payment that counts, or the first that was made.
+    var payment: String?
+    var transaction: String?
     var openedMilliseconds: Int64
     var updatedMilliseconds: Int64
     var lastSequence: Int64
@@ -26,82 +44,162 @@ struct ChargeRow: Equatable {
     var unseen: String?
 
     init(_ charge: Charge, last sequence: Int64, at time: WallTime) {
+        let terms = charge.terms
         id = charge.id.rawValue
+        code = StoredText.bounded(terms.code.rawValue)
         state = charge.state.rawValue
         isOpen = !charge.state.isFinal || charge.attempts.contains(where: \.isOpen)
         isReleased = charge.isReleased
         isLate = charge.isLate
-        currency = charge.terms.amount.currency.code
-        minorUnits = charge.terms.amount.minorUnits
-        tipMinorUnits = charge.terms.tip?.minorUnits
-        reference = charge.terms.reference
-        openedMilliseconds = charge.terms.openedAt.millisecondsSince1970
+        isPromised = charge.isPromised
+        isGivenBack = charge.isGivenBack
+        currency = terms.amount.currency.code
+        minorUnits = terms.amount.minorUnits
+        totalMinorUnits = charge.total.minorUnits
+        let added = charge.total.minorUnits - terms.amount.minorUnits
+        let asked = min(max(terms.tip?.minorUnits ?? 0, 0), terms.amount.minorUnits)
+        tipMinorUnits = terms.tip == nil && added == 0 ? nil : asked + added
+        surplusMinorUnits = charge.paidMinorUnits { $0.id != charge.paidAttempt }
+        refundedMinorUnits = charge.paidMinorUnits { $0.isGivenBack }
+        rail = charge.railOfRecord?.rawValue
+        openedBy = terms.openedBy.name
+        reference = terms.reference
+        payment = (charge.evidence?.paymentID ?? charge.attempts.lazy.compactMap(\.offer?.paymentID).first)
+            .map(StoredText.bounded)
+        transaction = charge.evidence?.transactionID.map(StoredText.bounded)
+        openedMilliseconds = terms.openedAt.millisecondsSince1970
         updatedMilliseconds = time.millisecondsSince1970
         lastSequence = sequence
         unseen = charge.unseen?.rawValue
     }
 
     private var digest: Data {
-        var digest = RowDigest("till charge 2")
-        digest.add(id)
-        digest.add(state)
-        digest.add(isOpen ? 1 : 0)
-        digest.add(isReleased ? 1 : 0)
-        digest.add(isLate ? 1 : 0)
-        digest.add(currency)
-        digest.add(minorUnits)
+        var digest = RowDigest("till charge 3")
+        for text in [id, code, state, currency, openedBy] { digest.add(text) }
+        for flag in [isOpen, isReleased, isLate, isPromised, isGivenBack] { digest.add(flag ? 1 : 0) }
+        for number in [minorUnits, totalMinorUnits, surplusMinorUnits, refundedMinorUnits] { digest.add(number) }
         digest.add(tipMinorUnits)
-        digest.add(reference)
-        digest.add(openedMilliseconds)
-        digest.add(updatedMilliseconds)
-        digest.add(lastSequence)
-        digest.add(unseen)
+        for text in [rail, reference, payment, transaction, unseen] { digest.add(text) }
+        for number in [openedMilliseconds, updatedMilliseconds, lastSequence] { digest.add(number) }
         return digest.value
     }
 
     func insert(_ db: Database, opened sequence: Int64) throws {
-        try db.cachedStatement(
-            sql: "INSERT INTO charge (\(ChargeRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [
-            sequence, id, state, isOpen, isReleased, isLate, currency, minorUnits, tipMinorUnits, reference,
-            openedMilliseconds, updatedMilliseconds, lastSequence, unseen, digest,
+        try db.cachedStatement(sql: Self.insertion).execute(arguments: [
+            sequence, id, code, state, isOpen, isReleased, isLate, isPromised, isGivenBack, currency, minorUnits,
+            totalMinorUnits, tipMinorUnits, surplusMinorUnits, refundedMinorUnits, rail, openedBy, reference, payment,
+            transaction, openedMilliseconds, updatedMilliseconds, lastSequence, unseen, digest,
         ])
     }
+
+    private static let insertion =
+        "INSERT INTO charge (\(columns)) VALUES (\(Array(repeating: "?", count: 25).joined(separator: ", ")))"
 
     /// Changes what an event can change.
     func update(_ db: Database) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, updated_ms = ?, last_seq = ?, unseen = ?,
-                    digest = ?
+                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, promised = ?, given_back = ?,
+                    total_minor_units = ?, tip_minor_units = ?, surplus_minor_units = ?, refunded_minor_units = ?,
+                    rail = ?, payment = ?, transaction_id = ?, updated_ms = ?, last_seq = ?, unseen = ?, digest = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
-            state, isOpen, isReleased, isLate, updatedMilliseconds, lastSequence, unseen, digest, id,
+            state, isOpen, isReleased, isLate, isPromised, isGivenBack, totalMinorUnits, tipMinorUnits,
+            surplusMinorUnits, refundedMinorUnits, rail, payment, transaction, updatedMilliseconds, lastSequence,
+            unseen, digest, id,
         ])
-        guard db.changesCount == 1 else {
-            throw JournalError.unavailable(detail: "charge \(id) was never opened in this journal")
+    }
+
+    /// The row of a charge and its place in the order of opening; nil where there is none.
+    static func fetch(_ db: Database, _ id: String) throws -> (row: ChargeRow, opened: Int64)? {
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM charge WHERE id = ?")
+        return try Row.fetchOne(statement, arguments: [id]).map { row in
+            (try ChargeRow(checked: row), try row.decode(atIndex: 0))
         }
     }
 
     /// Reads a row of `columns` and makes sure that it is as it was written.
     init(checked row: Row) throws {
         id = try row.decode(atIndex: 1)
-        state = try row.decode(atIndex: 2)
-        isOpen = try row.decode(atIndex: 3)
-        isReleased = try row.decode(atIndex: 4)
-        isLate = try row.decode(atIndex: 5)
-        currency = try row.decode(atIndex: 6)
-        minorUnits = try row.decode(atIndex: 7)
-        tipMinorUnits = try row.decode(atIndex: 8)
-        reference = try row.decode(atIndex: 9)
-        openedMilliseconds = try row.decode(atIndex: 10)
-        updatedMilliseconds = try row.decode(atIndex: 11)
-        lastSequence = try row.decode(atIndex: 12)
-        unseen = try row.decode(atIndex: 13)
-        guard digest == (try row.decode(Data.self, atIndex: 14)) else {
+        code = try row.decode(atIndex: 2)
+        state = try row.decode(atIndex: 3)
+        isOpen = try row.decode(atIndex: 4)
+        isReleased = try row.decode(atIndex: 5)
+        isLate = try row.decode(atIndex: 6)
+        isPromised = try row.decode(atIndex: 7)
+        isGivenBack = try row.decode(atIndex: 8)
+        currency = try row.decode(atIndex: 9)
+        minorUnits = try row.decode(atIndex: 10)
+        totalMinorUnits = try row.decode(atIndex: 11)
+        tipMinorUnits = try row.decode(atIndex: 12)
+        surplusMinorUnits = try row.decode(atIndex: 13)
+        refundedMinorUnits = try row.decode(atIndex: 14)
+        rail = try row.decode(atIndex: 15)
+        openedBy = try row.decode(atIndex: 16)
+        reference = try row.decode(atIndex: 17)
+        payment = try row.decode(atIndex: 18)
+        transaction = try row.decode(atIndex: 19)
+        openedMilliseconds = try row.decode(atIndex: 20)
+        updatedMilliseconds = try row.decode(atIndex: 21)
+        lastSequence = try row.decode(atIndex: 22)
+        unseen = try row.decode(atIndex: 23)
+        guard digest == (try row.decode(Data.self, atIndex: 24)) else {
             throw JournalError.corrupt(detail: "the table of charges was changed at \(id)")
         }
+    }
+}
+
+/// Texts from outside as the tables of current states keep them.
+enum StoredText {
+    /// Without zero bytes, at which SQLite would end it, and no longer than anybody reads.
+    static func bounded(_ text: String) -> String {
+        let kept = text.unicodeScalars.lazy.filter { $0 != "\0" }.prefix(200)
+        return String(String.UnicodeScalarView(kept))
+    }
+}
+
+extension Actor {
+    /// Who it is, as tables, queries and exports name them: `staff:Ada`, `till:7`, `customer`.
+    public var name: String {
+        switch self {
+        case .staff(let name): StoredText.bounded("staff:" + name)
+        case .till(let token): StoredText.bounded("till:" + token)
+        case .customer: "customer"
+        case .terminal: "terminal"
+        case .stranger: "stranger"
+        }
+    }
+}
+
+extension Charge {
+    /// What came in on the attempts that succeeded and fit, in minor units of the charge's currency; the most that can be
+    /// counted where there was more.
+    func paidMinorUnits(_ fits: (Attempt) -> Bool) -> Int64 {
+        var sum: Int64 = 0
+        for attempt in attempts where fits(attempt) {
+            guard case .succeeded? = attempt.ending else { continue }
+            for part in [terms.amount.minorUnits, attempt.claim?.tipMinorUnits ?? 0] {
+                let (next, overflow) = sum.addingReportingOverflow(part)
+                sum = overflow ? .max : next
+            }
+        }
+        return sum
+    }
+
+    /// The rail that counts for lists and sums.
+    fileprivate var railOfRecord: Rail? {
+        if let rail = paidAttempt.flatMap(attempt)?.rail { return rail }
+        if let rail = attempts.first(where: \.hasMadeClaim)?.rail { return rail }
+        let rails = Set(attempts.map(\.rail))
+        return rails.count == 1 ? rails.first : nil
+    }
+}
+
+extension Attempt {
+    fileprivate var hasMadeClaim: Bool {
+        guard isOpen, case .made? = claim else { return false }
+        return true
     }
 }
 

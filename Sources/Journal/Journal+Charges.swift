@@ -18,8 +18,7 @@ extension Journal: ChargeJournal {
         let entry = entry(charge.id, Entry.opened, try StoredJSON.encode(opening), at: terms.openedAt)
         try await writing { [self] db in
             let sequence = try append(db, entry)
-            try ChargeRow(charge, last: sequence, at: terms.openedAt).insert(db, opened: sequence)
-            try IdempotencyRow(opening)?.insert(db)
+            try Projection.open(db, charge, opening, sequence, at: terms.openedAt)
         }
     }
 
@@ -29,7 +28,7 @@ extension Journal: ChargeJournal {
         entry.rail = event.attempt.flatMap { charge.attempt($0)?.rail.rawValue }
         try await writing { [self, entry] db in
             let sequence = try append(db, entry)
-            try ChargeRow(charge, last: sequence, at: time).update(db)
+            try Projection.change(db, charge, sequence, at: time)
         }
     }
 

@@ -68,7 +68,9 @@ public final class Journal: Sendable {
             let pool = try DatabasePool(path: path, configuration: configuration)
             try requireDurability(pool)
             if check.wantsMigration { try migrate(pool, migrator) }
-            if check.wantsRebuild || check.wantsMigration { try pool.write(Projection.rebuild) }
+            if check.wantsRebuild || check.wantsMigration {
+                try Projection.rebuild(pool, version: migrator.migrations.last ?? "")
+            }
             let report = StartupReport(
                 isNew: isNew,
                 entries: check.entries,
@@ -183,6 +185,11 @@ extension Journal {
 
     /// Makes the tables of current states anew from the entries. For tools; the start does it by itself where it must.
     public func rebuildProjections() async throws(JournalError) { try await writing(Projection.rebuild) }
+
+    /// Compares the tables of current states, the words for searching and the sums with what all entries say. Appends go on
+    /// meanwhile. A million charges take some minutes.
+    /// - Returns: Nil where all agree, else the first thing that does not. ``rebuildProjections()`` mends it.
+    public func verifyProjections() async throws(JournalError) -> String? { try await reading(Projection.disagreement) }
 
     /// Checks the whole chain of entries. Appends go on meanwhile. A million entries take some seconds.
     public func verifyChain() async throws(JournalError) -> ChainCheck {

@@ -24,6 +24,10 @@ enum Schema {
         migrator.registerMigration("v4") { db in
             try db.execute(sql: connect)
         }
+        migrator.registerMigration("v5") { db in
+            try db.execute(sql: "DROP TABLE idempotency; DROP TABLE charge")  // Made anew from the entries afterwards.
+            try db.execute(sql: projectionsWithHistory)
+        }
         return migrator
     }
 

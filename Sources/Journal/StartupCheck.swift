@@ -98,7 +98,7 @@ struct StartupCheck {
         let checks =
             isWhole
             ? ["integrity_check(5)"]
-            : try ["charge", "idempotency", "document", "secret", "meta", "connect"]
+            : try ["charge", "charge_word", "takings", "idempotency", "document", "secret", "meta", "connect"]
                 .filter { try db.tableExists($0) }  // Older versions have fewer.
                 .map { "integrity_check(\($0))" }
         for check in checks {
@@ -121,18 +121,13 @@ struct StartupCheck {
         guard projected <= entries else {
             throw JournalError.corrupt(detail: "the journal ends at entry \(entries), but \(projected) was written")
         }
-        guard projected == entries else { return true }
-        let charges: [String]
-        if checked == entries {
-            charges = try String.fetchAll(db, sql: "SELECT DISTINCT charge FROM event")
-            guard try Int.fetchOne(db, sql: "SELECT count(*) FROM charge") == charges.count else { return true }
-        } else {
-            charges = try String.fetchAll(
-                db,
-                sql: "SELECT DISTINCT charge FROM event WHERE seq > ? UNION SELECT id FROM charge WHERE open = 1",
-                arguments: [entries - checked]
-            )
-        }
-        return try !Projection.agrees(db, on: charges)
+        guard projected == entries, try RebuildMark.fetch(db) == nil else { return true }
+        if checked == entries { return try Projection.disagreement(db) != nil }
+        let charges = try String.fetchAll(
+            db,
+            sql: "SELECT DISTINCT charge FROM event WHERE seq > ? UNION SELECT id FROM charge WHERE open = 1",
+            arguments: [entries - checked]
+        )
+        return try !Projection.agrees(db, on: charges) || !Projection.countsAgree(db)
     }
 }

@@ -1,13 +1,13 @@
 import CMicrohttpd
 import Synchronization
 
-/// The bytes of one open event stream between the task that makes them and libmicrohttpd, which sends them.
+/// The bytes of one open event stream, or of a long answer in parts, between the task that makes them and libmicrohttpd, which sends them.
 ///
 /// Bounded: a client that reads slower than events come is cut off, so it costs memory up to the bound and delays
 /// nobody. While there is nothing to send the connection is suspended.
 final class EventFeed: Sendable {
     /// What libmicrohttpd's content reader reports.
-    enum Portion: Equatable { case bytes(Int), nothingYet, end }
+    enum Portion: Equatable { case bytes(Int), nothingYet, end, broken }
 
     private enum Phase { case reading, parked, waking, ended }
 
@@ -17,6 +17,10 @@ final class EventFeed: Sendable {
         var sent = 0
         var isFinished = false
         var task: Task<Void, Never>?
+        /// In parts: until all of them were made, an end is none.
+        var isIncomplete = false
+        /// Who makes the parts, while it waits until the last one has gone.
+        var maker: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
@@ -41,11 +45,55 @@ final class EventFeed: Sendable {
             finish()
             ledger.taskEnded()
         }
+        keep(task)
+    }
+
+    /// Starts to send parts, one after the other.
+    func start(parts next: @escaping @Sendable () async throws -> [UInt8]?) {
+        ledger.taskStarted()
+        state.withLock { $0.isIncomplete = true }
+        let task = Task {
+            do {
+                while let bytes = try await next(), !Task.isCancelled {
+                    add(bytes)
+                    await partHasGone()
+                }
+                if !Task.isCancelled { state.withLock { $0.isIncomplete = false } }
+            } catch {
+                // Whoever makes the parts says why; the client sees that the answer was cut.
+            }
+            finish()
+            ledger.taskEnded()
+        }
+        keep(task)
+    }
+
+    private func keep(_ task: Task<Void, Never>) {
         let isFinished = state.withLock { state in
             if !state.isFinished { state.task = task }
             return state.isFinished
         }
         if isFinished { task.cancel() }
+    }
+
+    private func add(_ bytes: [UInt8]) {
+        let mustResume = state.withLock { state in
+            guard !state.isFinished else { return false }
+            state.bytes += bytes
+            return wake(&state)
+        }
+        if mustResume { connection.resume() }
+    }
+
+    private func partHasGone() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                let isOver = state.isFinished || state.bytes.isEmpty
+                if !isOver { state.maker = continuation }
+                return isOver
+            }
+            if isOver { continuation.resume() }
+        }
     }
 
     private func append(_ bytes: [UInt8]) -> Bool {
@@ -62,32 +110,39 @@ final class EventFeed: Sendable {
 
     /// No more events: what is buffered is sent, then the answer ends. From any thread.
     func finish() {
-        let (task, mustResume) = state.withLock { state -> (Task<Void, Never>?, Bool) in
+        let (task, maker, mustResume) = state.withLock { state in
             state.isFinished = true
-            defer { state.task = nil }
-            return (state.task, wake(&state))
+            defer { (state.task, state.maker) = (nil, nil) }
+            return (state.task, state.maker, wake(&state))
         }
         task?.cancel()
+        maker?.resume()
         if mustResume { connection.resume() }
     }
 
     /// Fills `buffer`, or suspends the connection. On the server's thread, from the content reader.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
-        let (portion, wasParked) = state.withLock { state -> (Portion, Bool) in
+        let (portion, wasParked, maker) = state.withLock {
+            state -> (Portion, Bool, CheckedContinuation<Void, Never>?) in
             let wasParked = state.phase == .waking
             state.phase = .reading
             let count = min(buffer.count, state.bytes.count - state.sent)
             if count > 0 {
                 unsafe buffer.copyBytes(from: state.bytes[state.sent..<state.sent + count])
                 state.sent += count
-                if state.sent == state.bytes.count { (state.bytes, state.sent) = ([], 0) }
-                return (.bytes(count), wasParked)
+                guard state.sent == state.bytes.count else { return (.bytes(count), wasParked, nil) }
+                (state.bytes, state.sent) = ([], 0)
+                defer { state.maker = nil }
+                return (.bytes(count), wasParked, state.maker)
             }
-            guard !state.isFinished, ledger.park() else { return (.end, wasParked) }
+            guard !state.isFinished, ledger.park() else {
+                return (state.isIncomplete ? .broken : .end, wasParked, nil)
+            }
             state.phase = .parked
             connection.suspend()  // Under the lock: nobody may resume what is not yet suspended.
-            return (.nothingYet, wasParked)
+            return (.nothingYet, wasParked, nil)
         }
+        maker?.resume()
         if wasParked { ledger.unpark() }
         return portion
     }

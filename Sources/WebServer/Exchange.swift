@@ -128,7 +128,10 @@ final class Exchange {
         case .events(let events):
             // The answer to HEAD has no body; `events` ends its producer when it goes.
             if head?.isHEAD == true { return send(response, body: [], on: connection) }
-            return stream(response, events, on: connection)
+            return stream(response, on: connection) { $0.start(events) }
+        case .parts(let next):
+            if head?.isHEAD == true { return send(response, body: [], on: connection) }
+            return stream(response, on: connection) { $0.start(parts: next) }
         }
     }
 
@@ -147,8 +150,8 @@ final class Exchange {
 
     private func stream(
         _ response: WebResponse,
-        _ events: AsyncStream<ServerSentEvent>,
-        on connection: Connection
+        on connection: Connection,
+        start: (EventFeed) -> Void
     ) -> MHD_Result {
         guard !context.isStopping else { return answer(.stopping, on: connection) }
         guard context.openStream() else { return answer(.tooManyStreams, on: connection) }
@@ -165,7 +168,7 @@ final class Exchange {
         guard let handle = ResponseHandle(response, feed: feed, defaults: context.configuration.defaultHeaders) else {
             return .NO
         }
-        feed.start(events)
+        start(feed)
         if context.isStopping { feed.finish() }
         return handle.queue(response.status, on: connection)
     }

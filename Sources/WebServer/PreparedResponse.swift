@@ -69,5 +69,6 @@ private func readEvents(
     case .bytes(let count): return count
     case .nothingYet: return 0
     case .end: return -1  // MHD_CONTENT_READER_END_OF_STREAM
+    case .broken: return -2  // MHD_CONTENT_READER_END_WITH_ERROR: cuts the connection.
     }
 }

@@ -5,6 +5,9 @@ public struct WebResponse: Sendable {
         /// Server-sent events until the stream ends or the client leaves; the latter ends the stream's consumer. The
         /// caller's stream carries the heartbeat: `ServerSentEvent.comment` every 15 seconds or so.
         case events(AsyncStream<ServerSentEvent>)
+        /// Parts of a long answer, each asked for when the one before it has gone to the network; nil ends it. Where one
+        /// cannot be made the connection is cut, so that nobody takes what has arrived for the whole.
+        case parts(@Sendable () async throws -> [UInt8]?)
     }
 
     /// 200 to 599.

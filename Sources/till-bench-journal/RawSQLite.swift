@@ -38,19 +38,34 @@ import GRDBSQLite
     }
 
     private enum Step: Int, CaseIterable {
-        case begin, commit, insertEntry, insertCharge, insertKey, updateCharge
+        case begin, commit, insertEntry, insertCharge, insertKey, readCharge, updateCharge, insertWord, openTakings
+        case addTakings
 
         var sql: String {
             switch self {
             case .begin: "BEGIN IMMEDIATE"
             case .commit: "COMMIT"
             case .insertEntry: "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            case .insertCharge: "INSERT INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            case .insertCharge:
+                "INSERT INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             case .insertKey: "INSERT INTO idempotency VALUES (?, ?, ?, ?)"
             case .updateCharge:
                 """
-                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, updated_ms = ?, last_seq = ?, unseen = ?,
-                    digest = ? WHERE id = ?
+                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, promised = ?, given_back = ?,
+                    total_minor_units = ?, tip_minor_units = ?, surplus_minor_units = ?, refunded_minor_units = ?,
+                    rail = ?, payment = ?, transaction_id = ?, updated_ms = ?, last_seq = ?, unseen = ?, digest = ?
+                WHERE id = ?
+                """
+            case .readCharge: "SELECT * FROM charge WHERE id = ?"
+            case .insertWord: "INSERT OR IGNORE INTO charge_word VALUES (?, ?)"
+            case .openTakings:
+                "INSERT INTO takings VALUES (?, ?, 'EUR', 'succeeded', 'scan', 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING"
+            case .addTakings:
+                """
+                UPDATE takings SET charges = charges + 1, total_minor_units = total_minor_units + 1250,
+                    tip_minor_units = tip_minor_units + 0, surplus_minor_units = surplus_minor_units + 0,
+                    refunds = refunds + 0, refunded_minor_units = refunded_minor_units + 0
+                WHERE span_ms = ? AND start_ms = ? AND currency = 'EUR' AND state = 'succeeded' AND rail = 'scan'
                 """
             }
         }
@@ -77,24 +92,48 @@ import GRDBSQLite
                 try run(
                     .insertCharge,
                     [
-                        .number(opened), .text(name), .text(state), .number(1), .number(0), .number(0), .text("EUR"),
-                        .number(1250), .null, .text("2026-001234"), .number(1_795_000_000_000),
-                        .number(1_795_000_000_000), .number(sequence), .null, .blob(Self.hash),
+                        .number(opened), .text(name), .text("AC3D"), .text(state), .number(1), .number(0), .number(0),
+                        .number(0), .number(0), .text("EUR"), .number(1250), .number(1250), .null, .number(0),
+                        .number(0), .null, .text("staff:Ada"), .text("2026-001234"), .null, .null,
+                        .number(1_795_000_000_000), .number(1_795_000_000_000), .number(sequence), .null,
+                        .blob(Self.hash),
                     ]
                 )
+                for word in ["ac3d", "2026-001234"] { try run(.insertWord, [.number(opened), .text(word)]) }
                 try run(.insertKey, [.text(name), .text(name), .blob([1, 2, 3]), .blob(Self.hash)])
             } else {
-                try run(
-                    .updateCharge,
-                    [
-                        .text(state), .number(state == "succeeded" ? 0 : 1), .number(0), .number(0),
-                        .number(1_795_000_000_000), .number(sequence), .null, .blob(Self.hash), .text(name),
-                    ]
-                )
+                try change(name, opened, state)
             }
             try run(.commit, [])
         }
         return Self.states.count
+    }
+
+    /// What the journal reads and writes of a charge at each event.
+    private func change(_ name: String, _ opened: Int64, _ state: String) throws {
+        let hasEnded = state == "succeeded"
+        let isOffered = hasEnded || state == "requiresAction" || state == "processing"
+        let payment = "pay_01K9ZQ3M7E8V5T2R4W6X8Y0A1B"
+        let transaction = "0x" + String(repeating: "5e", count: 32)
+        try run(.readCharge, [.text(name)])
+        try run(
+            .updateCharge,
+            [
+                .text(state), .number(hasEnded ? 0 : 1), .number(0), .number(0), .number(0), .number(0), .number(1250),
+                .null, .number(0), .number(0), .text("scan"), isOffered ? .text(payment) : .null,
+                hasEnded ? .text(transaction) : .null, .number(1_795_000_000_000), .number(sequence), .null,
+                .blob(Self.hash), .text(name),
+            ]
+        )
+        guard isOffered else { return }
+        let words = ["ac3d", "2026-001234", payment] + (hasEnded ? [transaction] : [])
+        for word in words { try run(.insertWord, [.number(opened), .text(word)]) }
+        guard hasEnded else { return }
+        for span in [900_000, 86_400_000] as [Int64] {
+            let start = 1_795_000_000_000 / span * span
+            try run(.openTakings, [.number(span), .number(start)])
+            try run(.addTakings, [.number(span), .number(start)])
+        }
     }
 
     private enum Value {
@@ -115,7 +154,8 @@ import GRDBSQLite
             case .blob(let bytes): unsafe sqlite3_bind_blob(statement, place, bytes, Int32(bytes.count), Self.copies)
             }
         }
-        guard unsafe sqlite3_step(statement) == SQLITE_DONE else { throw failure }
+        let result = unsafe sqlite3_step(statement)
+        guard result == SQLITE_DONE || result == SQLITE_ROW else { throw failure }
         unsafe sqlite3_reset(statement)
     }
 

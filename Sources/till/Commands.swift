@@ -53,11 +53,13 @@ struct CheckConfiguration: AsyncParsableCommand {
 struct VerifyJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify-journal",
-        abstract: "Checks that the record of payments is whole: every entry follows from the one before it."
+        abstract: "Checks that the record of payments is whole: every entry follows from the one before it.",
+        discussion: "Then compares what lists, searches and totals are made from with what the entries say."
     )
 
     @Option(help: "The configuration file.") var config: String?
     @Option(help: "The state directory, instead of the configuration's.") var state: String?
+    @Flag(help: "Makes lists and totals anew from the entries where they do not agree.") var mendLists = false
 
     func run() async throws {
         let directory = try state ?? ConfigurationFile.load(config).state
@@ -66,16 +68,26 @@ struct VerifyJournal: AsyncParsableCommand {
             complain("There is no record of payments at \(journal). Nothing was made there.")
             throw ExitCode(Exit.noInput)
         }
+        let disagreement: String?
         do throws(JournalError) {
             let key = try DeviceKey.loadOrCreate(at: directory + "/device.key")
             let journal = try Journal.open(directory: directory, deviceKey: key)
             let check = try await journal.verifyChain()
             print(check)
-            try journal.close()
             if case .broken = check { throw JournalError.corrupt(detail: "the chain is broken") }
+            disagreement = try await journal.verifyProjections()
+            if disagreement != nil, mendLists { try await journal.rebuildProjections() }
+            try journal.close()
         } catch {
             complain("\(error.reason.message) \(error.reason.action) (\(error))")
             throw ExitCode(Exit.inputOutput)
         }
+        guard let disagreement else { return print("lists and totals agree with the entries") }
+        print("lists and totals do not agree: \(disagreement)")
+        guard mendLists else {
+            complain("No entry is lost. Stop the terminal and run this again with --mend-lists.")
+            throw ExitCode(Exit.inputOutput)
+        }
+        print("They were made anew from the entries.")
     }
 }

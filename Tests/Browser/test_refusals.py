@@ -671,6 +671,9 @@ ROUTES = {
     "test": ("POST", "/settings/test-connection", {"merchantID": "merchant-1"}),
     "charge": ("POST", "/charges", {"amountMinor": 1250, "currency": "EUR"}),
     "history": ("GET", "/charges", None),
+    "totals": ("GET", "/totals", None),
+    "export": ("GET", "/export.csv", None),
+    "export as JSON": ("GET", "/export.json", None),
     "current": ("GET", "/charges/current", None),
     "one charge": ("GET", "/charges/{ended}", None),
     "cancel": ("POST", "/charges/{ended}/cancel", {}),
@@ -1037,6 +1040,16 @@ LISTS = {
         "0", "-1", "101", "99999999999999999999", "", "ten", "1.0", "1e1", "0x1", "%EF%BC%91", "%D9%A1", "5%E2%80%8F",
     ],
     "before": ["", "1", NO_CHARGE.upper(), NO_CHARGE[:-1] + "%EF%BC%91", "%E2%80%AE"],
+    "rail": ["", "ble", "TAP"],
+    "currency": ["", "eur", "EU", "XXX"],
+    "from": ["", "yesterday", "2026-2-3", "2026-02-30", "20260203", "1999-12-31"],
+    "to": ["", "2026-13-01"],
+    "min": ["", "-1", "1.5", "99999999999999999999", "%D9%A1"],
+    "max": ["", "x"],
+    "by": [""],
+    "q": ["", "x" * 101, "a%01b"],
+    "after": ["", "1"],
+    "cursor": ["x"],
     "state": ["", "paid", "SUCCEEDED", "succeeded%20", "succeeded%CC%81", "%F0%9D%90%AC", "succeeded,failed"],
     "order": ["up"],
     "Limit": ["1"],
@@ -1049,6 +1062,20 @@ LISTS = {
 )
 def test_a_list_that_cannot_be_asked_for_is_refused(open_shop, query, field):
     open_shop.refuses("422 invalid_query", "GET", f"{API}/charges?{query}", field=field)
+
+
+@pytest.mark.parametrize(
+    "path, field",
+    [
+        ("charges?from=2026-02-03&to=2026-02-02", "to"), ("charges?min=2&max=1", "max"),
+        (f"charges?before={NO_CHARGE}&after={NO_CHARGE}", "after"), ("totals?by=year", "by"),
+        ("totals?from=2026-02-03&to=2026-02-02", "to"), ("totals?from=2020-01-01&to=2026-02-02", "from"),
+        ("totals?by=month&from=2020-01-01&to=2026-02-02", "from"), ("totals?from=today", "from"), ("totals?state=failed", "state"),
+        ("export.csv?limit=5", "limit"), ("export.json?state=paid", "state"),
+    ],
+)
+def test_a_total_or_a_file_that_cannot_be_asked_for_is_refused(open_shop, path, field):
+    open_shop.refuses("422 invalid_query", "GET", f"{API}/{path}", field=field)
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,7 @@ struct CrashTests {
                 #expect(try await journal.charge(last)?.charge == replayed)
             }
             #expect(!journal.startup.didRebuild)
+            #expect(try await journal.verifyProjections() == nil)
             try journal.close()
         }
         print("\(rounds) kills, \(acknowledged) acknowledged entries, none lost")
@@ -146,6 +147,7 @@ struct CrashTests {
             let check = try await journal.verifyChain()
             #expect(check.count == Int(account.safe), "\(check) \(account)")
             #expect(!journal.startup.didRebuild)
+            #expect(try await journal.verifyProjections() == nil)
             try await journal.play(Charge.Event.paid)
             try journal.close()
         }

@@ -52,7 +52,7 @@ struct StartupTests {
         try newer.close()
         let files = folder.journalFiles
         #expect { try folder.open() } throws: { error in
-            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v5") } else { false }
+            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v6") } else { false }
         }
         #expect(folder.journalFiles == files)
     }
@@ -68,7 +68,7 @@ struct StartupTests {
         try newer.close()
 
         let restored = try TemporaryFolder()
-        try FileManager.default.copyItem(atPath: folder.database + ".v4", toPath: restored.database)
+        try FileManager.default.copyItem(atPath: folder.database + ".v5", toPath: restored.database)
         let older = try Journal.open(directory: restored.path, deviceKey: key)
         #expect(try await older.everything() == before)
     }
@@ -121,9 +121,10 @@ struct StartupTests {
         let file = try DatabaseQueue(path: folder.database)
         try await file.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA foreign_keys = OFF; DROP TABLE idempotency; DROP TABLE charge")
+            try db.execute(sql: "DROP TABLE charge_word; DROP TABLE takings")
             try db.execute(sql: Schema.projections)
             try db.execute(sql: "DROP TABLE tap; DROP TABLE tap_voucher; DROP TABLE connect; DROP TABLE relay_message")
-            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier IN ('v2', 'v3', 'v4')")
+            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier IN ('v2', 'v3', 'v4', 'v5')")
             try change(db)
             try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }
@@ -132,7 +133,7 @@ struct StartupTests {
 
     private static var nextVersion: DatabaseMigrator {
         var migrator = Schema.migrator
-        migrator.registerMigration("v5") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
+        migrator.registerMigration("v6") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
         return migrator
     }
 

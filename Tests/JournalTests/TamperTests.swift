@@ -137,7 +137,7 @@ struct TamperTests {
 
     @Test func aChangedAmountInTheTableOfChargesIsNotCounted() async throws {
         try await journal.play([])
-        try await journal.pool.write { try $0.execute(sql: "UPDATE charge SET minor_units = 100000") }
+        try await journal.pool.write { try $0.execute(sql: "UPDATE charge SET minor_units = 1000") }
         await expectCorrupt { _ = try await journal.openedMinorUnits(since: .example, currency: .euro) }
         try journal.close()
         let again = try folder.open()
@@ -146,10 +146,10 @@ struct TamperTests {
     }
 
     @Test(arguments: [
-        "DELETE FROM idempotency; DELETE FROM charge", "UPDATE charge SET open = 0",
+        "DELETE FROM charge_word; DELETE FROM idempotency; DELETE FROM charge", "UPDATE charge SET open = 0",
         "UPDATE charge SET state = 'succeeded'", "DELETE FROM idempotency",
         "UPDATE charge SET last_seq = opened_seq",
-        "DELETE FROM idempotency; DELETE FROM charge WHERE opened_seq = 1",
+        "DELETE FROM charge_word; DELETE FROM idempotency; DELETE FROM charge WHERE opened_seq = 1",
         "UPDATE idempotency SET request_digest = x'00'",
     ])
     func tablesThatDisagreeWithTheEntriesAreMadeAnew(sql: String) async throws {

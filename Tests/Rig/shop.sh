@@ -99,7 +99,7 @@ charge() {
         return 1
     }
 }
-charge_now() { api GET "charges?limit=20" | jq -c --arg id "$charge_id" '.charges[] | select(.id == $id)'; }
+charge_now() { api GET "charges/$charge_id" | jq -c .; }
 charge_is() {
     local now wanted
     now=$(charge_now | jq -r .state) || return 1

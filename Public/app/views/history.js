@@ -6,6 +6,7 @@ import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { isHeld } from "../following.js";
 import { busyButton, notice } from "../form.js";
+import { historyFilters } from "../history-filters.js";
 import { icon } from "../icons.js";
 import { chargeAddress, chargeRow } from "../recent.js";
 import { state } from "../store.js";
@@ -13,53 +14,60 @@ import { hasWords, t } from "../strings.js";
 import { receiptPart } from "./receipt-part.js";
 
 const PAGE = 25;
-const FILTERS = ["all", "succeeded", "unknown", "failed", "expired", "cancelled"];
+/** Answers that found nothing and go on: each looks through thousands of charges. */
+const MOST_EMPTY_ANSWERS = 200;
 
 /** The history page; `id` names the charge to show beside (or, on a phone, instead of) the list. */
 export function historyView({ id }) {
   let chosen = id;
-  let filter = "all";
   let charges = [];
   let next = null;
   let asked = 0;
+  let isLoading = false;
+  let hasEnded = false;
   let detail = null;
   let lastEvent = "";
 
   const list = h("div", { class: "list" });
-  const more = h("button", { class: "button wide", type: "button", hidden: true, on: { click: () => load({ older: true }) } }, t("history.more"));
+  const more = h("button", { class: "button wide", type: "button", hidden: true, on: { click: () => loadOlder() } }, t("history.more"));
   const trouble = h("div", { class: "trouble", role: "alert" });
-  const filters = h(
-    "div", { class: "filters", role: "group", "aria-label": t("history.filter") },
-    FILTERS.map((name) => h("button", { class: "chip", type: "button", "aria-pressed": String(name === filter), "data-filter": name, on: { click: () => choose(name) } }, t(`history.filters.${name}`))),
-  );
+  const filters = historyFilters({ onChange: startOver });
+  // Whoever comes to the end of the list gets the next part without asking.
+  const watcher = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) loadOlder(); }, { rootMargin: "200px" });
+  watcher.observe(more);
   const beside = h("div", { class: "detail-place" });
   const element = h(
     "div", { class: "history-page" },
-    h("section", { class: "history-list", "aria-labelledby": "history-title" }, h("h1", { id: "history-title", tabindex: "-1" }, t("history.title")), h("a", { class: "text-link", href: "#/days" }, t("days.link")), filters, trouble, list, more),
+    h("section", { class: "history-list", "aria-labelledby": "history-title" }, h("h1", { id: "history-title", tabindex: "-1" }, t("history.title")),
+      h("div", { class: "history-links" }, h("a", { class: "text-link", href: "#/totals" }, t("totals.link")), h("a", { class: "text-link", href: "#/days" }, t("days.link"))),
+      filters.element, trouble, list, more),
     beside,
   );
 
-  function choose(name) {
-    filter = name;
-    for (const chip of filters.children) chip.setAttribute("aria-pressed", String(chip.dataset.filter === name));
+  function startOver() {
     charges = [];
+    next = null;
     load();
   }
+
+  function loadOlder() { if (next && !isLoading && !hasEnded) load({ older: true }); }
 
   async function load({ older = false, quietly = false } = {}) {
     asked += 1;
     const mine = asked;
+    isLoading = true;
     refill(trouble);
     if (!older && !quietly) refill(list, h("p", { class: "quiet", role: "status" }, t("history.loading")));
     try {
-      const page = await api.charges({ limit: PAGE, before: older ? next : null, state: filter === "all" ? null : filter });
-      if (mine !== asked) return;
+      const page = await fetchPage({ before: older ? next : null, isMine: () => mine === asked && !hasEnded });
+      if (!page) return;
       if (older) {
         const focusOn = charges.length;
+        const wasOnButton = document.activeElement === more;
         charges = [...charges, ...page.charges];
         next = page.next;
         paint();
-        list.querySelectorAll("a.row")[focusOn]?.focus();
+        if (wasOnButton) list.querySelectorAll("a.row")[focusOn]?.focus();
       } else if (quietly && charges.length > page.charges.length) {
         const fresh = new Set(page.charges.map((charge) => charge.id));
         charges = [...page.charges, ...charges.filter((charge) => !fresh.has(charge.id))];
@@ -72,16 +80,33 @@ export function historyView({ id }) {
       if (mine !== asked || error.status === 401) return;
       if (!older && !quietly) refill(list);
       refill(
-        trouble, notice("bad", t("history.failed"), error.message),
+        trouble, notice("bad", t("history.failed"), error.fields ? Object.values(error.fields)[0]?.action ?? error.message : error.message),
         h("button", { class: "button", type: "button", on: { click: () => load({ older }) } }, t("trouble.retry")),
       );
+    } finally {
+      if (mine === asked) isLoading = false;
+    }
+  }
+
+  /** A page of charges; an answer looks at a bounded number of them, so one without any may be followed by more. */
+  async function fetchPage({ before, isMine }) {
+    let from = before;
+    for (let count = 0; ; count += 1) {
+      const page = await api.charges({ limit: PAGE, before: from, ...filters.query });
+      if (!isMine()) return null;
+      if (page.charges.length > 0 || !page.next || count === MOST_EMPTY_ANSWERS) return page;
+      from = page.next;
+      if (!before) refill(list, h("p", { class: "quiet", role: "status" }, t("history.looking")));
     }
   }
 
   function paint() {
     more.hidden = !next;
+    // Where the end of the list is in sight still, the watcher says so again.
+    watcher.unobserve(more);
+    watcher.observe(more);
     if (charges.length === 0) {
-      refill(list, h("div", { class: "empty" }, h("p", {}, t(filter === "all" ? "history.empty" : "history.emptyFilter")), filter === "all" ? h("p", { class: "quiet" }, t("history.emptyHint")) : null));
+      refill(list, h("div", { class: "empty" }, h("p", {}, t(filters.isEmpty ? "history.empty" : "history.emptyFilter")), filters.isEmpty ? h("p", { class: "quiet" }, t("history.emptyHint")) : null));
       return;
     }
     const days = new Map();
@@ -126,7 +151,10 @@ export function historyView({ id }) {
       }
       lastEvent = event;
     },
-    end() {},
+    end() {
+      hasEnded = true;
+      watcher.disconnect();
+    },
   };
 }
 
@@ -211,7 +239,20 @@ function contents(charge) {
         charge.evidence ? h("dl", { class: "facts" }, confirmedBy(charge), evidence(charge.evidence)) : h("p", { class: "quiet" }, t("detail.noEvidence")),
       )
       : null,
+    charge.timeline?.length
+      ? h("section", { class: "card" }, h("h2", {}, t("detail.timeline")), h("ol", { class: "timeline" }, charge.timeline.map(happened)))
+      : null,
   ];
+}
+
+/** One entry of the timeline. */
+function happened({ at, who, text }) {
+  const [kind, ...name] = who.split(":");
+  const key = `detail.who.${kind}`;
+  return h(
+    "li", {}, h("p", {}, text),
+    h("p", { class: "quiet small" }, `${momentText(at)} · ${name.join(":") || (hasWords(key) ? t(key) : kind)}`),
+  );
 }
 
 /** Who says that it was paid. */

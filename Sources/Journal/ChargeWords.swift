@@ -1,0 +1,41 @@
+import Foundation
+import GRDB
+import Payments
+
+/// The rows of the table `charge_word`: what a charge is found by, beside its own name and its amount.
+enum ChargeWords {
+    /// Of the charge's reference, its short code, and the names of its payments and transactions.
+    static func of(_ charge: Charge) -> Set<String> {
+        var texts = [charge.terms.code.rawValue, charge.terms.reference].compactMap(\.self)
+        for attempt in charge.attempts {
+            if let offer = attempt.offer { texts.append(offer.paymentID) }
+            guard case .succeeded(let evidence)? = attempt.ending else { continue }
+            texts.append(evidence.paymentID)
+            if let transaction = evidence.transactionID { texts.append(transaction) }
+        }
+        return Set(texts.map(folded).filter { !$0.isEmpty })
+    }
+
+    /// The text as it is compared: without regard to case, composed, and no longer than anybody types.
+    static func folded(_ text: String) -> String {
+        StoredText.bounded(text.precomposedStringWithCanonicalMapping.lowercased())
+            .trimmingCharacters(in: .whitespaces)
+    }
+
+    /// What stands behind every text that begins with the prefix, in the order of their bytes.
+    static func end(of prefix: String) -> String { prefix + "\u{10FFFF}" }
+
+    static func insert(_ db: Database, _ words: some Sequence<String>, opened sequence: Int64) throws {
+        let statement = try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO charge_word (opened_seq, word) VALUES (?, ?)"
+        )
+        for word in words { try statement.execute(arguments: [sequence, word]) }
+    }
+
+    static func fetch(_ db: Database, opened sequence: Int64) throws -> Set<String> {
+        try String.fetchSet(
+            db.cachedStatement(sql: "SELECT word FROM charge_word WHERE opened_seq = ?"),
+            arguments: [sequence]
+        )
+    }
+}

@@ -1,0 +1,124 @@
+import Journal
+public import Payments
+
+/// One thing that happened to a charge, in words for staff.
+public struct TimelineEntry: Sendable, Equatable {
+    public let at: WallTime
+    /// The event's name, for programs: `reported`.
+    public let kind: String
+    /// Who did or said it: `staff:Ada`, `gateway`, `acquirer`, `customer`, `terminal`.
+    public let who: String
+    public let rail: Rail?
+    public let text: String
+}
+
+extension HistoryDesk {
+    /// So many entries are told; a charge has far fewer.
+    private static let mostTold = 500
+
+    /// Everything that happened to a charge, in its order. Empty where there is none of this name.
+    /// - Throws: ``JournalError``.
+    public func timeline(of id: ChargeID) async throws(JournalError) -> [TimelineEntry] {
+        guard let charge = try await journal.charge(id)?.charge else { return [] }
+        let format = await settings.current?.settings.format ?? .english
+        return try await journal.events(of: id).prefix(Self.mostTold).map { stored in
+            guard let event = stored.event else {
+                return TimelineEntry(
+                    at: stored.time,
+                    kind: "opened",
+                    who: charge.terms.openedBy.name,
+                    rail: nil,
+                    text: "The charge was opened for \(format.text(charge.terms.amount))."
+                )
+            }
+            return TimelineTeller(charge: charge, format: format).entry(event, at: stored.time)
+        }
+    }
+}
+
+/// Says what an event means to staff.
+private struct TimelineTeller {
+    let charge: Charge
+    let format: AmountFormat
+
+    func entry(_ event: Charge.Event, at time: WallTime) -> TimelineEntry {
+        let (attempt, kind, who, text) = words(event)
+        let rail = attempt.flatMap { charge.attempt($0)?.rail }
+        let authority = rail?.authority ?? .gateway
+        return TimelineEntry(
+            at: time,
+            kind: kind,
+            who: who ?? authority.rawValue,
+            rail: rail,
+            text: text.replacingAuthority(with: authority)
+        )
+    }
+
+    /// - Returns: `who` is nil for the authority, whose name stands for `@` in the text.
+    private func words(_ event: Charge.Event) -> (attempt: Attempt.ID?, kind: String, who: String?, text: String) {
+        switch event {
+        case .attemptStarted(let id, let rail):
+            (id, "attemptStarted", "terminal", "The terminal began to offer payment by \(Self.name(rail)).")
+        case .sending(let id): (id, "sending", "terminal", "The terminal asked the @ for the payment.")
+        case .notSent(let id, let reason):
+            (id, "notSent", "terminal", "The request did not leave the terminal: \(Reason.clean(reason)).")
+        case .silent(let id, let reason):
+            (id, "silent", "terminal", "The @ did not answer: \(Reason.clean(reason)).")
+        case .offered(let id, _): (id, "offered", nil, "The @ made the payment. It can be paid.")
+        case .refused(let id, let refusal):
+            (id, "refused", nil, "The @ refused to make the payment: \(Reason.clean(refusal.code)).")
+        case .notFound(let id): (id, "notFound", nil, "The @ knows no such payment.")
+        case .reported(let id, let report): (id, "reported", nil, Self.text(report))
+        case .claimWanted(let id, let tip):
+            (id, "claimWanted", "customer", "The customer agreed to pay\(withTip(tip)).")
+        case .claimed(let id):
+            (id, "claimed", "terminal", "Every other way to pay is closed: this one may be executed.")
+        case .claimDropped(let id): (id, "claimDropped", "terminal", "The agreement was let go. No money moved by it.")
+        case .promised(let id):
+            (id, "promised", "customer", "The customer’s promise was taken offline. It is booked later.")
+        case .givenBack(let id): (id, "givenBack", nil, "The @ confirmed that the money went back to the customer.")
+        case .cancelRequested(let actor): (nil, "cancelRequested", actor.name, "Staff asked to cancel the charge.")
+        case .deadlineReached: (nil, "deadlineReached", "terminal", "The customer’s time was over.")
+        case .released(let actor): (nil, "released", actor.name, "Staff went on without an answer.")
+        case .resumed: (nil, "resumed", "terminal", "The terminal started again and found this charge open.")
+        case .seen(let actor): (nil, "seen", actor.name, "Staff have seen what came of it.")
+        }
+    }
+
+    private func withTip(_ minorUnits: Int64) -> String {
+        guard minorUnits > 0 else { return "" }
+        return ", with a tip of \(format.text(Money(minorUnits: minorUnits, currency: charge.terms.amount.currency)))"
+    }
+
+    private static func name(_ rail: Rail) -> String {
+        switch rail {
+        case .scan: "scanning the code"
+        case .tap: "holding a phone near"
+        case .connect: "a connected wallet"
+        }
+    }
+
+    private static func text(_ report: Report) -> String {
+        switch report {
+        case .requiresAction: "The @ says: waiting for the customer."
+        case .processing: "The @ says: the payment is under way."
+        case .succeeded: "The @ says: paid."
+        case .failed(let code): "The @ says: declined\(code.map { " (\(Reason.clean($0)))" } ?? ""). No money moved."
+        case .expired: "The @ says: the time to pay ran out. No money moved."
+        case .cancelled: "The @ says: cancelled. No money moved."
+        case .unrecognised(let word): "The @ answered with a word not known here: “\(Reason.clean(word))”."
+        case .contradictory(let what):
+            "The @’s answer does not fit this charge: \(Reason.clean(what)). It is not booked."
+        }
+    }
+}
+
+extension String {
+    /// The first `@` stands for the authority; nothing from outside comes before it.
+    fileprivate func replacingAuthority(with authority: Authority) -> String {
+        guard hasPrefix("The @") || hasPrefix("The terminal asked the @"), let place = firstIndex(of: "@") else {
+            return self
+        }
+        return self[..<place] + authority.rawValue + self[index(after: place)...]
+    }
+}

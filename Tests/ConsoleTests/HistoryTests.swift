@@ -1,0 +1,154 @@
+import Foundation
+import Journal
+import Payments
+import Terminal
+import Testing
+import WebServer
+
+@testable import Console
+
+/// What the page and programs get when they look back.
+struct HistoryTests {
+    /// A charge that was opened some seconds after the clock's beginning and paid by scanning.
+    private func sell(_ minorUnits: Int64, _ reference: String?, in page: Page, after seconds: Int) async throws
+        -> Charge
+    {
+        var generator = SystemRandomNumberGenerator()
+        let time = page.clock.terminalClock.wallTime().advanced(by: .seconds(seconds))
+        let terms = ChargeTerms(
+            id: ChargeID(at: time, using: &generator),
+            code: ChargeCode(using: &generator),
+            amount: Money(minorUnits: minorUnits, currency: .euro),
+            reference: reference,
+            merchantID: "merchant-1",
+            merchantName: "Kiosk",
+            operatorID: "operator-1",
+            gatewayURL: "https://gateway.test",
+            openedBy: .staff(name: "owner"),
+            openedAt: time,
+            timeLimitSeconds: 300
+        )
+        var charge = Charge(terms: terms)
+        try await page.journal.open(terms, under: nil)
+        let paid = Report.succeeded(Evidence(paymentID: "pay_\(minorUnits)", transactionID: "0x5e", paid: nil))
+        for event in [
+            Charge.Event.attemptStarted(attempt: 1, rail: .scan), .sending(attempt: 1),
+            .offered(attempt: 1, offer: Offer(paymentID: "pay_\(minorUnits)", link: nil, expiresAt: nil)),
+            .reported(attempt: 1, report: paid),
+        ] {
+            _ = charge.handle(event)
+            try await page.journal.append(event, to: charge, at: time)
+        }
+        return charge
+    }
+
+    private func withShop(_ body: (Page) async throws -> Void) async throws {
+        try await withConsole { page in
+            let code = try await page.claimCode()
+            let status = try await page.send(
+                "POST",
+                "claim",
+                #"{"code":"\#(code)","password":"a long enough passphrase"}"#
+            )
+            #expect(status == 201)
+            try await body(page)
+        }
+    }
+
+    private func text(of response: WebResponse) async throws -> String {
+        guard case .parts(let next) = response.body else { return "" }
+        var bytes: [UInt8] = []
+        while let part = try await next() { bytes += part }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func aSearchGivesWhatFitsAndWhereItGoesOn() async throws {
+        try await withShop { page in
+            var sold: [Charge] = []
+            for number in 0..<5 {
+                sold.append(try await sell(Int64(1000 + number), "Sale-\(number)", in: page, after: number))
+            }
+            let said = try Page.said(try await page.ask("GET", "charges?q=sale&limit=3"))
+            let charges = try #require(said["charges"] as? [[String: Any]])
+            #expect(charges.map { $0["reference"] as? String } == ["Sale-4", "Sale-3", "Sale-2"])
+            #expect(
+                charges.first?["rail"] as? String == "scan" && charges.first?["confirmedBy"] as? String == "gateway"
+            )
+            let next = try #require(said["next"] as? String)
+            let rest = try Page.said(try await page.ask("GET", "charges?q=sale&limit=3&before=\(next)"))
+            #expect((rest["charges"] as? [[String: Any]])?.count == 2 && rest["next"] is NSNull)
+            let newer = try Page.said(try await page.ask("GET", "charges?after=\(sold[2].id)"))
+            #expect(
+                (newer["charges"] as? [[String: Any]])?.map { $0["id"] as? String }
+                    == [sold[4], sold[3]].map(\.id.rawValue)
+            )
+        }
+    }
+
+    @Test func aChargeTellsItsStoryWithItsEvidence() async throws {
+        try await withShop { page in
+            let charge = try await sell(1250, nil, in: page, after: 0)
+            let said = try Page.said(try await page.ask("GET", "charges/\(charge.id)"))
+            let timeline = try #require(said["timeline"] as? [[String: Any]])
+            #expect(
+                timeline.map { $0["kind"] as? String } == [
+                    "opened", "attemptStarted", "sending", "offered", "reported",
+                ]
+            )
+            #expect(timeline.first?["who"] as? String == "staff:owner")
+            #expect(timeline.last?["text"] as? String == "The gateway says: paid.")
+            #expect((said["evidence"] as? [String: Any])?["transactionID"] as? String == "0x5e")
+        }
+    }
+
+    @Test func totalsAddUpADay() async throws {
+        try await withShop { page in
+            for amount in [1000, 2500] as [Int64] { _ = try await sell(amount, nil, in: page, after: 1) }
+            for span in ["day", "month"] {
+                let said = try Page.said(try await page.ask("GET", "totals?by=\(span)"))
+                let periods = try #require(said["periods"] as? [[String: Any]])
+                #expect(periods.count == (span == "day" ? 31 : 12))
+                let all = periods.flatMap { $0["totals"] as? [[String: Any]] ?? [] }
+                let totals = try #require(all.first)
+                #expect(totals["totalMinor"] as? Int == 3500 && totals["paid"] as? Int == 2)
+                #expect(totals["netText"] as? String == "€35.00")
+            }
+        }
+    }
+
+    @Test func aFileHoldsEverythingAndNoFormula() async throws {
+        try await withShop { page in
+            for (number, reference) in ["=1+1", "a \"b\"; c", "@x", "plain", "two\u{2028}lines, one"].enumerated() {
+                _ = try await sell(Int64(1000 + number), reference, in: page, after: number)
+            }
+            let csv = try await text(of: try await page.ask("GET", "export.csv"))
+            let lines = csv.components(separatedBy: "\r\n")
+            #expect(lines.count == 7 && lines.last == "" && lines[0].hasPrefix("id,code,opened_at,"))
+            #expect(lines[1].contains(",10.00,10.00,,0.00,0.00,scan,staff:owner,'=1+1,pay_1000,0x5e,no"))
+            #expect(lines[2].contains(",\"a \"\"b\"\"; c\","))
+            #expect(lines[3].contains(",'@x,"))
+            let json = try await text(of: try await page.ask("GET", "export.json?min=1001&max=1003"))
+            let said = try #require(
+                try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: [[String: Any]]]
+            )
+            #expect(said["charges"]?.map { $0["totalMinor"] as? Int } == [1001, 1002, 1003])
+            let none = try await text(of: try await page.ask("GET", "export.json?q=nothing"))
+            #expect(none == "{\"charges\":[\n\n]}\n")
+            #expect(try await page.rows().filter { $0.what == "export" }.map(\.detail) == ["csv", "json", "json"])
+        }
+    }
+
+    @Test(arguments: [
+        ("plain", "plain"), ("a,b", "\"a,b\""), ("a\r\nb", "\"a\r\nb\""), ("\"", "\"\"\"\""), ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("\t=1", "'\t=1"), ("=\"x\"", "\"'=\"\"x\"\"\""), ("＝1", "'＝1"), ("", ""),
+    ])
+    func aFieldIsWrittenSoThatItIsReadAsItIs(text: String, written: String) { #expect(CSV.field(text) == written) }
+
+    @Test func onlyOwnersAndManagersGetTotalsAndFiles() throws {
+        for path in ["totals", "export.csv", "export.json"] {
+            let route = try Route("GET", "/api/v1/\(path)", query: [:])
+            #expect(route.roles == [.owner, .manager] && !route.changesState)
+        }
+    }
+}
