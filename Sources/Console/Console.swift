@@ -1,5 +1,6 @@
 public import Journal
 public import Logging
+import Paper
 import Payments
 import Synchronization
 public import Terminal
@@ -107,7 +108,8 @@ public struct Console: Sendable {
         keeping journal: any Keeping,
         clock: TerminalClock,
         logger: Logger,
-        hashRounds: Int = PasswordHash.usualRounds
+        hashRounds: Int = PasswordHash.usualRounds,
+        printer: ReceiptPrinter = ReceiptPrinter()
     ) async throws {
         let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"
         let names = (isEverywhere ? [] : [configuration.address]) + configuration.names
@@ -177,7 +179,14 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
-        receipts = ReceiptDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
+        receipts = ReceiptDesk(
+            journal: journal,
+            desk: desk,
+            settings: settings,
+            clock: clock,
+            logger: logger,
+            printer: printer
+        )
         securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
         try await entrance.load()
         try await customers.load()
