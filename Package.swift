@@ -213,7 +213,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "Journal", "Payments", "TapProtocol", "Terminal", "WalletConnect", "WalletConnectPay",
+                "Console", "Journal", "Paper", "Payments", "TapProtocol", "Terminal", "WalletConnect",
+                "WalletConnectPay",
                 "WebServer",
                 logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
             ],

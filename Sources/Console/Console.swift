@@ -1,5 +1,6 @@
 public import Journal
 public import Logging
+import Paper
 import Payments
 import Synchronization
 public import Terminal
@@ -109,6 +110,7 @@ public struct Console: Sendable {
         clock: TerminalClock,
         logger: Logger,
         hashRounds: Int = PasswordHash.usualRounds,
+        printer: ReceiptPrinter = ReceiptPrinter(),
         numbers: @escaping @Sendable () -> [String] = MachineAddresses.now
     ) async throws {
         let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"
@@ -179,8 +181,15 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
-        receipts = ReceiptDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
-        securityContact = configuration.securityContact
+        receipts = ReceiptDesk(
+            journal: journal,
+            desk: desk,
+            settings: settings,
+            clock: clock,
+            logger: logger,
+            printer: printer
+        )
+        securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
         try await entrance.load()
         try await customers.load()
         try await receipts.load()

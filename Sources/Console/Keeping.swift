@@ -32,20 +32,9 @@ extension Journal: Keeping {
         _ name: String,
         _ bytes: [UInt8],
         expecting expectation: DocumentExpectation,
-        with secret: SecretChange?,
         by actor: Payments.Actor,
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange {
-        try await setDocument(name, bytes, expecting: expectation, with: secret, and: nil, by: actor, at: time)
-    }
-
-    func setDocument(
-        _ name: String,
-        _ bytes: [UInt8],
-        expecting expectation: DocumentExpectation,
-        by actor: Payments.Actor,
-        at time: WallTime
-    ) async throws(JournalError) -> DocumentChange {
-        try await setDocument(name, bytes, expecting: expectation, with: nil, and: nil, by: actor, at: time)
+        try await setDocument(name, bytes, expecting: expectation, with: nil, by: actor, at: time)
     }
 }

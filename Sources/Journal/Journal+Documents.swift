@@ -23,16 +23,13 @@ extension Journal {
     }
 
     /// Stores a document where its version is the expected one.
-    /// - Parameters:
-    ///   - secret: What changes together with it: both are stored, or neither.
-    ///   - other: Another document that changes together with it, whatever stands there.
+    /// - Parameter secret: What changes together with it: both are stored, or neither.
     /// - Returns: The new version, or what stands there instead. Of several changes that expect the same version, one wins.
     public func setDocument(
         _ name: String,
         _ bytes: [UInt8],
         expecting expectation: DocumentExpectation,
         with secret: SecretChange? = nil,
-        and other: (name: String, bytes: [UInt8])? = nil,
         by actor: Actor,
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange {

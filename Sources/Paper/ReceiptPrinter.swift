@@ -13,12 +13,15 @@ public actor ReceiptPrinter {
         public var send: Duration
         /// Until it answered that it is done; not all do.
         public var answer: Duration
+        /// Until it ended the conversation, where it did not answer.
+        public var closing: Duration
 
         public init(
             connect: Duration = .seconds(4),
             send: Duration = .seconds(7),
-            answer: Duration = .seconds(2)
-        ) { (self.connect, self.send, self.answer) = (connect, send, answer) }
+            answer: Duration = .seconds(2),
+            closing: Duration = .seconds(2)
+        ) { (self.connect, self.send, self.answer, self.closing) = (connect, send, answer, closing) }
     }
 
     /// More than the longest receipt takes.
@@ -123,7 +126,7 @@ public actor ReceiptPrinter {
         // It says nothing of itself. That somebody read every byte shows where it ends the conversation after us: had it
         // left one unread, the kernel would break the connection off.
         guard shutdown(socket.raw, Int32(SHUT_WR)) == 0 else { throw unclear("it broke off") }
-        switch Self.answer(on: socket, until: .now + limits.answer) {
+        switch Self.answer(on: socket, until: .now + limits.closing) {
         case .status, .hungUp: return .delivered
         case .broken: throw unclear("it broke off")
         case .nothing: throw unclear("it took every byte and does not say what became of it")

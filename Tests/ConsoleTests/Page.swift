@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import Logging
+import Paper
 import Payments
 import Testing
 import WalletConnectPay
@@ -186,6 +187,10 @@ func withConsole(
         clock: clock.terminalClock,
         logger: logger,
         hashRounds: 1 << 10,
+        // On a busy machine a printer of the tests may be slow, which says nothing of it.
+        printer: ReceiptPrinter(
+            limits: .init(connect: .seconds(30), send: .seconds(30), answer: .seconds(30), closing: .seconds(30))
+        ),
         numbers: numbers
     )
     let files = try StaticFiles(folder: folder.path)

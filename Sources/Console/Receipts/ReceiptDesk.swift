@@ -45,7 +45,7 @@ actor ReceiptDesk {
         settings: SettingsDesk,
         clock: TerminalClock,
         logger: Logger,
-        printer: ReceiptPrinter = ReceiptPrinter()
+        printer: ReceiptPrinter
     ) {
         (self.journal, self.desk, merchant, self.printer) = (journal, desk, settings, printer)
         (self.clock, self.logger) = (clock, logger)
