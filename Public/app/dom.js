@@ -51,7 +51,7 @@ let lastID = 0;
 /** A name for an element that another one points to. */
 export function freshID(prefix) {
   lastID += 1;
-  return `${prefix}-${lastID}`;
+  return `${prefix.replaceAll(".", "-")}-${lastID}`;
 }
 
 /** Has a screen reader say `text`: at once where it is about money, else when there is a pause. */

@@ -45,7 +45,7 @@ def open_phones(page) -> None:
 
 
 def field(page, name: str):
-    return page.locator(f".settings-form [name={name}]")
+    return page.locator(f'.settings-form [name="{name}"]')
 
 
 def fill(page, **values: str) -> None:
@@ -185,6 +185,36 @@ def test_a_project_for_wallets_is_kept_and_can_be_taken_away(page, eyes):
         expect(field(page, "walletProjectID")).to_have_value(project)
 
 
+def test_the_times_are_set_in_seconds_within_their_bounds_and_hold_at_once(page, eyes):
+    open_phones(page)
+    page.get_by_text("For installers").click()
+    connect = field(page, "times.connect")
+    expect(connect).to_have_value("5")
+    expect(page.locator(f"#{connect.get_attribute('aria-describedby')}")).to_have_text("1 to 30; 5 is usual.")
+    keep_picture(eyes, page.locator(".phone-times"), "phones-times")
+    assert small_targets(page) == []
+    fill(page, **{"times.connect": "0.5", "times.hello": "soon"})
+    page.get_by_text("For installers").click()
+    before = stored(page)
+    save(page)
+    # Opened again, for what is wrong stands there.
+    expect(connect).to_be_focused()
+    assert error_of(page, connect) == "Write seconds between 1 and 30."
+    assert error_of(page, field(page, "times.hello")) == "Write seconds between 0.5 and 10."
+    assert stored(page) == before, "nothing was sent"
+    fill(page, **{"times.connect": "7,5", "times.hello": ""})
+    assert error_of(page, connect) == ""
+    save_well(page)
+    times = stored(page)["times"]
+    assert times["connect"]["milliseconds"] == 7500 and times["hello"]["milliseconds"] == 2000
+    page.get_by_text("For installers").click()
+    expect(connect).to_have_value("7.5")
+    page.get_by_role("button", name="Set the usual times").click()
+    expect(connect).to_have_value("5")
+    save_well(page)
+    assert stored(page)["times"] == before["times"]
+
+
 def test_in_tagged_mode_the_terminals_code_and_its_address_for_a_sticker_are_there(page, eyes):
     open_phones(page)
     tag = page.get_by_role("group", name="The terminal’s own code")
@@ -206,8 +236,21 @@ def test_in_tagged_mode_the_terminals_code_and_its_address_for_a_sticker_are_the
     eyes.look(page, "phones-tag")
     keep_picture(eyes, tag, "phones-tag-card")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    # A new code makes stickers void, so it asks first; whoever says no keeps the old one.
+    make = tag.get_by_role("button", name="Make a new code")
+    make.click()
+    expect(page.get_by_role("dialog")).to_contain_text("no longer work")
+    eyes.look(page, "phones-tag-renew")
+    page.get_by_role("dialog").get_by_role("button", name="Keep this one").click()
+    assert stored(page)["tagURI"] == now["tagURI"] and stored(page)["version"] == now["version"]
+    make.click()
+    page.get_by_role("dialog").get_by_role("button", name="Make a new code").click()
+    expect(page.locator(".toast").last).to_contain_text("The old one is void.")
+    renewed = stored(page)
+    assert renewed["tagURI"] != now["tagURI"] and renewed["mode"] == now["mode"] and renewed["enabled"]
+    expect(tag.locator("dd")).to_have_text(renewed["tagURI"])
     tag.get_by_role("button", name="Copy Address").click()
-    assert page.evaluate("() => navigator.clipboard.readText()") == now["tagURI"]
+    assert page.evaluate("() => navigator.clipboard.readText()") == renewed["tagURI"]
     page.context.clear_permissions()
     field(page, "mode").select_option("near")
     expect(tag).to_be_hidden()

@@ -1,6 +1,7 @@
 // Payments from phones held near: how near, tips, what is taken offline, and the acquirer behind them.
 
 import * as api from "../api.js";
+import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { momentText } from "../charge-words.js";
 import { busyButton, checkField, choiceField, notice, secretField, showFieldErrors, textField, toast } from "../form.js";
@@ -11,6 +12,7 @@ import { state } from "../store.js";
 import { t } from "../strings.js";
 import { calibration } from "./calibration.js";
 import { copyText } from "./history.js";
+import { phoneTimes } from "./phone-times.js";
 import { settingsPage } from "./settings-page.js";
 
 const MODES = ["tap", "near", "open", "tagged"];
@@ -58,8 +60,8 @@ function makeFields(saved) {
   };
 }
 
-/** The code that phones read, for the counter and for a sticker. */
-function paintTag(place, saved) {
+/** The code that phones read, for the counter and for a sticker. `renew` makes a new one. */
+function paintTag(place, saved, renew) {
   const title = h("legend", {}, t("phones.tag"));
   if (saved.mode !== "tagged" || !saved.enabled) return refill(place, title, h("p", { class: "quiet" }, t("phones.tagUnsaved")));
   if (!saved.tagURI) return refill(place, title, h("p", { class: "quiet" }, t("phones.tagMissing")));
@@ -76,7 +78,27 @@ function paintTag(place, saved) {
       h("dl", { class: "facts" }, h("div", {}, h("dt", {}, t("phones.tagURI")), h("dd", { class: "code" }, h("span", {}, saved.tagURI), copy))),
     ),
     h("p", { class: "field-help" }, t("phones.tagSticker")),
+    h("p", { class: "field-help" }, t("phones.tagRenewHelp")), renew,
   );
+}
+
+/** The button for a new code. What phones, stickers and prints know of the one before is void then, so it asks first. */
+function renewButton(saved, onSaved) {
+  const button = busyButton({ label: t("phones.tagRenew"), busyLabel: t("phones.tagRenewing"), className: "button", type: "button" });
+  async function renew() {
+    const isSure = await ask({
+      title: t("phones.tagRenewTitle"), text: t("phones.tagRenewText"), yes: t("phones.tagRenewYes"), no: t("phones.tagRenewNo"), isGrave: true,
+    });
+    if (!isSure) return;
+    try {
+      await api.savePhones({ version: saved.version, renewTag: true });
+      await onSaved(t("phones.tagRenewed"));
+    } catch (error) {
+      if (error.status !== 401) toast(`${error.message} ${error.action ?? ""}`, { isBad: true });
+    }
+  }
+  button.element.addEventListener("click", () => button.during(renew));
+  return button.element;
 }
 
 /** What the terminal says of phones now: ready or what hinders, and what waits to be booked. */
@@ -95,13 +117,15 @@ export function phonesView() { return settingsPage("phones", { read: api.phones,
 
 function build(place, saved, onSaved) {
   const fields = makeFields(saved);
-  const all = Object.values(fields);
+  const times = phoneTimes(saved.times ?? {});
+  const all = [...Object.values(fields), ...times.fields];
   const trouble = h("div", { class: "trouble", role: "alert" });
   const save = busyButton({ label: t("settings.save"), busyLabel: t("settings.saving") });
   const rest = h("div", { class: "settings-form" });
   const status = h("div", { class: "phones-status", role: "status" });
   const tag = h("fieldset", { class: "card" });
-  paintTag(tag, saved);
+  const renew = renewButton(saved, onSaved);
+  paintTag(tag, saved, renew);
   const measured = h("p", { class: "field-help" });
   const measuring = calibration({
     mode: () => fields.mode.value,
@@ -115,7 +139,7 @@ function build(place, saved, onSaved) {
     },
   });
   const measure = h("details", { class: "card" }, h("summary", {}, t("phones.measure.title"), icon("right")), measuring.element);
-  const more = h("details", { class: "card" }, h("summary", {}, t("phones.more"), icon("right")), fields.serviceUUID.element, fields.acceptUnknownSignal.element);
+  const more = h("details", { class: "card" }, h("summary", {}, t("phones.more"), icon("right")), fields.serviceUUID.element, fields.acceptUnknownSignal.element, times.element);
 
   /** Whether money would go through other hands, for which the terminal wants the owner's password. */
   const acquirerChanges = () => saved.version > 0 && (fields.acquirerPassword.value !== ""
@@ -138,14 +162,18 @@ function build(place, saved, onSaved) {
 
   async function submit() {
     refill(trouble);
+    const changed = times.changed();
     const body = bodyOf(fields, saved);
-    if (!body) return;
+    if (!changed) more.open = true;
+    if (!changed && body) times.fields.find((field) => field.control.hasAttribute("aria-invalid"))?.control.focus();
+    if (!body || !changed) return;
+    if (Object.keys(changed).length > 0) body.times = changed;
     try {
       await api.savePhones(body);
       await onSaved();
     } catch (error) {
       if (error.status === 401) return;
-      if (error.fields?.serviceUUID) more.open = true;
+      if (Object.keys(error.fields ?? {}).some((name) => name === "serviceUUID" || name.startsWith("times."))) more.open = true;
       const named = all.filter((field) => field.setError);
       const count = error instanceof api.Refused ? showFieldErrors(named, error) : 0;
       refill(
@@ -189,7 +217,7 @@ function build(place, saved, onSaved) {
     stand(now) {
       if (now.tagURI !== saved.tagURI) {
         Object.assign(saved, { tagURI: now.tagURI, tagCode: now.tagCode });
-        paintTag(tag, saved);
+        paintTag(tag, saved, renew);
       }
       const stands = JSON.stringify([now.light, now.waiting]);
       if (stands === stood) return;

@@ -21,7 +21,7 @@ export function settingsPage(name, { read, build }) {
   let built = null;
   async function load(note = null) {
     try {
-      built = build(place, (await read()) ?? {}, () => load(t(`${name}.saved`)));
+      built = build(place, (await read()) ?? {}, (note = t(`${name}.saved`)) => load(note));
       if (note) {
         toast(note);
         // How it stands now is said at the top.
