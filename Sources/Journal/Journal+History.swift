@@ -102,13 +102,11 @@ struct ChargeListing {
         let (index, condition, value) = walk
         var walked: StatementArguments = []
         if let value { walked += [value] }
-        walked += [
-            filter.from?.millisecondsSince1970 ?? .min, filter.until?.millisecondsSince1970 ?? .max,
-            start.milliseconds, start.sequence, Self.mostLookedAt,
-        ]
+        let bounds = bounds(from: start.milliseconds)
+        walked += [bounds.lowest, bounds.highest, start.milliseconds, start.sequence, Self.mostLookedAt]
         let source = """
             FROM charge INDEXED BY \(index)
-            WHERE \(condition)opened_ms >= ? AND opened_ms < ? AND (opened_ms, opened_seq) \(beyond) (?, ?)
+            WHERE \(condition)opened_ms BETWEEN ? AND ? AND (opened_ms, opened_seq) \(beyond) (?, ?)
             ORDER BY opened_ms \(order), opened_seq \(order) LIMIT ?
             """
         let (conditions, values) = conditions(besideSearch: false)
@@ -131,6 +129,14 @@ struct ChargeListing {
     }
 
     // MARK: - Parts of the question
+
+    /// The times that are left from where the list goes on. One bound at each end: SQLite goes straight to it, and would
+    /// walk there from the newest charge where it had to choose between two.
+    private func bounds(from start: Int64) -> (lowest: Int64, highest: Int64) {
+        let lowest = filter.from?.millisecondsSince1970 ?? .min
+        let highest = filter.until.map { max($0.millisecondsSince1970, .min + 1) - 1 } ?? .max
+        return place.isForward ? (max(lowest, start), highest) : (lowest, min(highest, start))
+    }
 
     /// The index to go along, and what of the filter it answers.
     private var walk: (index: String, condition: String, value: String?) {
@@ -264,8 +270,7 @@ enum TakingsQuery {
         let open = try Row.fetchAll(db, sql: "SELECT \(ChargeRow.columns) FROM charge WHERE open = 1")
             .map(ChargeRow.init(checked:))
         return try ranges.map { range in
-            let from = range.lowerBound.millisecondsSince1970
-            let until = range.upperBound.millisecondsSince1970
+            let (from, until) = TakingsDelta.held(range)
             var sums: [Key: TakingsDelta.Sums] = [:]
             let day = TakingsDelta.day
             let firstDay = TakingsDelta.start(of: from - 1, day) + day

@@ -95,8 +95,17 @@ struct TakingsDelta: Equatable {
 
     /// The beginning of the span that holds a moment; clocks that are far off count as their century's end.
     static func start(of milliseconds: Int64, _ span: Int64) -> Int64 {
-        let held = min(max(milliseconds, -8_640_000_000_000), 8_640_000_000_000)
-        return held - ((held % span) + span) % span
+        let time = held(milliseconds)
+        return time - ((time % span) + span) % span
+    }
+
+    /// The same limits for a time that is asked for.
+    static func held(_ range: Range<WallTime>) -> (from: Int64, until: Int64) {
+        (held(range.lowerBound.millisecondsSince1970), held(range.upperBound.millisecondsSince1970))
+    }
+
+    private static func held(_ milliseconds: Int64) -> Int64 {
+        min(max(milliseconds, -8_640_000_000_000), 8_640_000_000_000)
     }
 
     /// Without what cancelled itself out.

@@ -238,6 +238,8 @@ struct HistoryTests {
         #expect(try await journal.verifyProjections() == nil)
         let ever = WallTime(millisecondsSince1970: 0)..<WallTime.example.advanced(by: .seconds(86_400))
         #expect(try await journal.takings(in: [ever])[0].reduce(0) { $0 + $1.charges } == 3)
+        let always = WallTime(millisecondsSince1970: .min)..<WallTime(millisecondsSince1970: .max)
+        #expect(try await journal.takings(in: [always])[0].reduce(0) { $0 + $1.charges } == 3)
     }
 }
 
