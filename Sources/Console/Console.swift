@@ -189,7 +189,7 @@ public struct Console: Sendable {
             logger: logger,
             printer: printer
         )
-        securityContact = configuration.securityContact.map { SecurityContact(address: $0, page: address) }
+        securityContact = configuration.securityContact
         try await entrance.load()
         try await customers.load()
         try await receipts.load()
