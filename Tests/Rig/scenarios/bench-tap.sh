@@ -45,7 +45,8 @@ in_turns() {
     for ((number = 0; number < payments; number++)); do
         for who in "${order[@]}"; do
             within 20 knows_no_device hci0 || return 1
-            sleep 1
+            # For five seconds a phone that heard no goodbye tells the next terminal that it is busy.
+            sleep 6
             drive "$who" 100
             if drive_says paid 60; then ((paid += 1)); else ((failed += 1)); fi
         done
