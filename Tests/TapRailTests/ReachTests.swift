@@ -172,7 +172,7 @@ struct ReachTests {
                     if case .heard(.error(_, .vouchersNotTaken, _)) = $0 { true } else { false }
                 }
             }
-            #expect(try await shift.snapshot(id).isClaimed == false)
+            try await shift.until("nothing stays claimed") { try await !shift.snapshot(id).isClaimed }
             #expect(try await shift.journal.tapPayments(with: "claimed", without: "none").isEmpty)
         }
         #expect(await stall.bank.executions == 0)
