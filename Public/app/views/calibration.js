@@ -50,10 +50,11 @@ export function calibration({ mode, onKept }) {
     )));
     keep.element.hidden = isMeasuring || now.threshold === null || now.mode !== mode();
     if (!keep.element.hidden) keep.setLabel(t("phones.measure.keep", { limit: now.threshold }));
-    const problem = now.problem ? JSON.stringify(now.problem) : "";
-    if (problem !== shown) {
-      shown = problem;
-      refill(trouble, now.problem ? notice("bad", now.problem.message, now.problem.action) : null);
+    const said = now.problem ?? now.remark;
+    const words = said ? JSON.stringify(said) : "";
+    if (words !== shown) {
+      shown = words;
+      refill(trouble, said ? notice(now.problem ? "bad" : "plain", said.message, said.action) : null);
     }
     if (ended && !now.problem) announce(t(`phones.measure.${ended}Done`));
   }
