@@ -1,6 +1,4 @@
-import Acquirer
 import ArgumentParser
-import Bluetooth
 import CMalloc
 import Console
 import Foundation
@@ -14,10 +12,7 @@ import ServiceLifecycle
 import Supervision
 import Terminal
 import UnixSignals
-import WalletConnect
-import WalletConnectPay
 import WebServer
-import WebSocket
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Runs the terminal until it is told to stop.")
@@ -88,183 +83,31 @@ struct Run: AsyncParsableCommand {
         _ transport: HTTPClientTransport,
         _ logger: Logger
     ) async throws {
-        let clock = TerminalClock.system
-        let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
-        let links = LinkHosts(configuration.linkHosts)
-        let gateways = GatewayPolicy(
-            allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
-            hosts: configuration.gatewayHosts
-        )
-        let radio = BluetoothRadio(
-            // BlueZ as a phone drops what is longer. Source: BlueZ 5.66, a value of 511 bytes is refused.
-            BluetoothCentral(adapter: configuration.bluetoothAdapter, valueLimit: 510),
-            clock: clock
-        )
-        let known = [MachineClock.builtAt(), try await journal.newestTime()].compactMap(\.self).max()
-        let station = TapStation(
-            radio: radio,
-            journal: journal,
-            clock: clock,
-            logger: logger,
-            isClockSet: {
-                MachineClock.isSet(now: clock.wallTime(), notBefore: known ?? WallTime(millisecondsSince1970: 0))
-            }
-        )
-        let taps = TapDesk(
-            journal: journal,
-            desk: desk,
-            station: station,
-            acquirers: gateways,
-            clock: clock,
-            logger: logger
-        ) { try AcquirerClient(baseURL: $0, transport: transport) }
-        let pace = GatewayPace(clock: clock)
-        let wallets = try wallets(configuration, journal, desk, transport, pace, clock, logger)
-        let settings = SettingsDesk(
-            journal: journal,
-            desk: desk,
-            gateways: gateways,
-            clock: clock,
-            logger: logger,
-            otherRails: { await taps.rail.map { [$0] } ?? [] },
-            wallets: wallets.station,
-            pace: pace
-        ) { settings, key in
-            try MerchantClient(
-                baseURL: settings.gatewayURL,
-                credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
-                transport: transport,
-                linkHosts: links
-            )
-        }
-        await taps.serveWallets { project in
-            guard let url = await settings.current?.settings.gatewayURL,
-                let host = URL(string: url)?.host(),
-                let client = try? PayClient(
-                    baseURL: url,
-                    credentials: .app(id: project, clientID: "till"),
-                    transport: transport,
-                    linkHosts: links,
-                    retries: 1
-                )
-            else { return nil }  // The next saving of the settings tries again.
-            return TapWalletClient(
-                client: client,
-                host: host,
-                mayShow: mayShow(configuration)
-            ) { Int(clock.wallTime().secondsSince1970) }
-        }
-        try await taps.load()
-        try await wallets.load()
-        try await settings.load()
-        let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
-        var pages = configuration.console
-        pages.wallets = WalletList.load(configuration.wallets, logger)
-        let console = try await Console(
-            configuration: pages,
-            desk: desk,
-            settings: settings,
-            days: days,
-            taps: taps,
-            wallets: wallets,
-            journal: journal,
-            clock: clock,
-            logger: logger
-        )
-        logger.notice("the page is at \(console.address)")
-        await wallets.station.setPageAddress(console.address)
-        let director = ScreenDirector(
-            desk: desk,
+        let assembly = Assembly(
+            configuration: configuration,
             display: display,
-            clock: clock,
-            webAddress: console.address,
+            journal: journal,
+            transport: transport,
             logger: logger
         )
-        var services: [any Service] = [
-            Part(name: "desk") { try await desk.run() },
-            Part(name: "console") { try await console.run() },
-            Part(name: "screen") {
-                await display.warmUp()
-                StartupMemory.release()
-                await director.run()
-            },
-            Part(name: "gateway watch") { await settings.watchGateway() },
-            Part(name: "days") { await days.run() },
-            Part(name: "bluetooth") {
-                await taps.waitUntilEnabled()
-                await radio.run()
-            },
-            Part(name: "tap") { await station.run() },
-            Part(name: "tap settings") { await taps.run() },
-            Part(name: "tap light") { await taps.show() },
-            Part(name: "wallets") { await wallets.station.run() },
-            Part(name: "wallets light") { await wallets.show() },
-        ]
+        var (parts, address) = try await assembly.parts()
+        logger.notice("the page is at \(address)")
+        let (desk, clock) = (assembly.desk, assembly.clock)
         if let manager = ServiceManager(environment: ProcessInfo.processInfo.environment) {
-            services.append(Part(name: "supervision") { await manager.watch(desk, clock, logger) })
+            parts.append(Part(name: "supervision") { await manager.watch(desk, clock, logger) })
         }
         if let announcer = try announcer() {
-            announcer.listening(at: console.address)
-            services.append(Part(name: "announcer") { await announcer.run(desk) })
+            announcer.listening(at: address)
+            parts.append(Part(name: "announcer") { await announcer.run(desk) })
         }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services,
+                services: parts,
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger
             )
         )
         try await group.run()
-    }
-
-    /// Where wallets are met that pair with the terminal.
-    private func wallets(
-        _ configuration: Configuration,
-        _ journal: Journal,
-        _ desk: ChargeDesk,
-        _ transport: HTTPClientTransport,
-        _ pace: GatewayPace,
-        _ clock: TerminalClock,
-        _ logger: Logger
-    ) throws -> ConnectDesk {
-        let links = LinkHosts(configuration.linkHosts)
-        let station = ConnectStation(
-            store: ConnectStore(journal: journal),
-            memory: ConnectRelayMemory(journal: journal),
-            sockets: try WebSocketClient(
-                trust: configuration.relayCertificates.map(WebSocketClient.Trust.file) ?? .system,
-                allowsPlain: configuration.allowsLoopbackHTTP
-            ),
-            clock: clock,
-            logger: logger
-        )
-        return ConnectDesk(
-            journal: journal,
-            desk: desk,
-            station: station,
-            clock: clock,
-            allowsPlain: configuration.allowsLoopbackHTTP
-        ) { url, project in
-            // Of an address that cannot be used nothing is asked; the settings say so where it is typed.
-            try? ConnectGatewayClient(
-                client: PayClient(
-                    baseURL: url,
-                    credentials: .app(id: project, clientID: "till"),
-                    transport: transport,
-                    linkHosts: links,
-                    retries: 0
-                ),
-                address: url,
-                pace: pace,
-                mayShow: mayShow(configuration)
-            )
-        }
-    }
-
-    /// Where a customer may be sent to fill in a form: to the hosts that payment links lead to, and to sandboxes.
-    private func mayShow(_ configuration: Configuration) -> @Sendable (String) -> Bool {
-        let (links, allowsLoopback) = (LinkHosts(configuration.linkHosts), configuration.allowsLoopbackHTTP)
-        return { form in links.allow(form) || allowsLoopback && URL(string: form)?.host() == "127.0.0.1" }
     }
 
     private func announcer() throws -> Announcer? {
@@ -276,17 +119,6 @@ struct Run: AsyncParsableCommand {
             throw ExitCode(Exit.inputOutput)
         }
         return Announcer(descriptor: descriptor)
-    }
-}
-
-/// One part of the terminal, run until the terminal is told to stop.
-private struct Part: Service {
-    let name: String
-    let body: @Sendable () async throws -> Void
-
-    func run() async throws {
-        // Told to stop, every part is cancelled; each leaves nothing half done, and no payment ends by it.
-        try await cancelWhenGracefulShutdown { try await body() }
     }
 }
 
@@ -308,7 +140,7 @@ extension Configuration {
             : .only(gatewayHosts, allowsLoopbackHTTP: allowsLoopbackHTTP)
     }
 
-    fileprivate var console: Console.Configuration {
+    var console: Console.Configuration {
         Console.Configuration(
             address: webAddress,
             port: webPort,

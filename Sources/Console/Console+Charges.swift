@@ -1,0 +1,212 @@
+import Crypto
+import Foundation
+import Payments
+import Terminal
+import WebServer
+
+/// Charges, and news of them.
+extension Console {
+    func openCharge(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        let keys = request.headers("Idempotency-Key")
+        guard keys.count == 1, (1...255).contains(keys[0].utf8.count),
+            keys[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw Problem(
+                400,
+                "idempotency_key_missing",
+                "The request has no key of its own, so a repetition could charge twice. Nothing was charged.",
+                "Send a header Idempotency-Key with a new value for each sale and the same for each repetition."
+            )
+        }
+        guard let stored = await settings.current else { throw Self.problem(.notSetUp, .english) }
+        var form = try Form(request.body)
+        let typed = form.optionalText("amount", limit: 40)
+        let minor = form.integer("amountMinor")
+        let currency = form.optionalText("currency", limit: 10)
+        let reference = form.optionalText("reference", limit: 200)
+        try form.finish()
+        let amount = try Self.amount(typed: typed, minor: minor, currency: currency, stored.settings)
+        let amountField = minor == nil ? "amount" : "amountMinor"
+        let reduced = reference?.isEmpty == true ? nil : reference
+        let canonical = JSON.object([
+            "amountMinor": .integer(amount.minorUnits), "currency": .string(amount.currency.code),
+            "reference": .optional(reduced),
+        ])
+        let key = IdempotencyKey(key: keys[0], requestDigest: Array(SHA256.hash(data: Array(canonical.text.utf8))))
+        var response = try await audited("charge", "\(amount.minorUnits) \(amount.currency.code)", request, amountField)
+        {
+            () throws(ChargeRefusal) in
+            try await desk.open(ChargeRequest(amount: amount, reference: reduced, key: key, by: Self.staff))
+        }
+        response.status = 201
+        return response
+    }
+
+    static func amount(
+        typed: String?,
+        minor: Int64?,
+        currency: String?,
+        _ settings: MerchantSettings
+    ) throws(Problem) -> Money {
+        let format = settings.format
+        if let currency, Currency(code: currency) != settings.currency {
+            throw problem(.limit(.wrongCurrency(expected: settings.currency)), format)
+        }
+        switch (typed, minor) {
+        case (let typed?, nil):
+            do throws(AmountError) {
+                return try Money.parse(typed: typed, currency: settings.currency, format: format)
+            } catch { throw .field("amount", error.reason) }
+        case (nil, let minor?):
+            guard minor > 0 else { throw .field("amountMinor", (minor == 0 ? AmountError.zero : .negative).reason) }
+            return Money(minorUnits: minor, currency: settings.currency)
+        case (nil, nil): throw .field("amount", AmountError.empty.reason)
+        case (_?, _?):
+            throw .field(
+                "amountMinor",
+                Reason(
+                    code: "amount_twice",
+                    message: "The request says the amount in two ways. Nothing was charged.",
+                    action: "Send either the amount or the amount in minor units."
+                )
+            )
+        }
+    }
+
+    func charge(_ work: () async throws(ChargeRefusal) -> ChargeSnapshot) async throws(Problem) -> WebResponse {
+        do throws(ChargeRefusal) { return .json(JSON.charge(try await work()).text) } catch {
+            throw Self.problem(error, await desk.format)
+        }
+    }
+
+    /// Does something to a charge and writes down who asked for it and what became of it.
+    func audited(
+        _ what: String,
+        _ about: String,
+        _ request: WebRequest,
+        _ amountField: String = "amount",
+        _ work: () async throws(ChargeRefusal) -> ChargeSnapshot
+    ) async throws(Problem) -> WebResponse {
+        do throws(ChargeRefusal) {
+            let charge = try await work()
+            await entrance.audit(what, "ok", charge.id.rawValue, by: Self.staff, from: request.peerAddress)
+            return .json(JSON.charge(charge).text)
+        } catch {
+            let problem = Self.problem(error, await desk.format, amountField)
+            await entrance.audit(
+                what,
+                "refused",
+                "\(about): \(problem.reason.code)",
+                by: Self.staff,
+                from: request.peerAddress
+            )
+            throw problem
+        }
+    }
+
+    static func problem(
+        _ refusal: ChargeRefusal,
+        _ format: AmountFormat,
+        _ amountField: String = "amount"
+    ) -> Problem {
+        let reason = refusal.reason(format: format)
+        switch refusal {
+        case .notSetUp, .notReady, .tooLate: return Problem(409, reason)
+        case .busy(let id):
+            var problem = Problem(409, reason)
+            problem.chargeID = id
+            return problem
+        case .limit(.wrongCurrency): return .field("currency", reason)
+        case .limit: return .field(amountField, reason)
+        case .invalidReference: return .field("reference", reason)
+        case .invalidTip: return .field("tip", reason)
+        case .idempotencyConflict: return Problem(409, reason)
+        case .notFound: return Problem(404, reason)
+        case .journal: return Problem(503, reason)
+        }
+    }
+
+    /// Each change of the terminal, and a heartbeat every 15 seconds. Ends with the session.
+    func events(_ pass: Gate.Pass) -> WebResponse {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ServerSentEvent.self,
+            bufferingPolicy: .bufferingNewest(8)
+        )
+        let (desk, clock, sessions) = (desk, clock, sessions)
+        // The stream owns it: it ends with the reader, with the session, or with the terminal.
+        let work = Task {
+            await withTaskGroup { group in
+                group.addTask {
+                    for await snapshot in await desk.snapshots() {
+                        guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
+                            return
+                        }
+                        continuation.yield(ServerSentEvent(event: "terminal", data: JSON.terminal(snapshot).text))
+                    }
+                }
+                group.addTask {
+                    while !Task.isCancelled {
+                        do { try await clock.sleep(.seconds(15)) } catch { return }  // The reader has left.
+                        guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
+                            return
+                        }
+                        continuation.yield(ServerSentEvent(event: "ping", data: "{}"))
+                    }
+                }
+                await group.next()
+                group.cancelAll()
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in work.cancel() }
+        return .events(stream)
+    }
+}
+
+extension AmountError {
+    /// The error in a cashier's words.
+    var reason: Reason {
+        switch self {
+        case .empty:
+            Reason(code: "amount_missing", message: "There is no amount. Nothing was charged.", action: "Enter it.")
+        case .notANumber:
+            Reason(
+                code: "amount_not_a_number",
+                message: "This is not an amount. Nothing was charged.",
+                action: "Use digits and one point or comma."
+            )
+        case .negative:
+            Reason(
+                code: "amount_not_positive",
+                message: "An amount cannot be below zero. Nothing was charged.",
+                action: "To give money back, make a refund at the gateway."
+            )
+        case .zero:
+            Reason(
+                code: "amount_not_positive",
+                message: "The amount must be more than zero. Nothing was charged.",
+                action: "Enter the amount again."
+            )
+        case .tooManyDecimals(let allowed):
+            Reason(
+                code: "amount_too_fine",
+                message: allowed == 0
+                    ? "This currency has no decimals. Nothing was charged."
+                    : "This currency has \(allowed) decimals at most. Nothing was charged.",
+                action: "Enter the amount again."
+            )
+        case .ambiguous:
+            Reason(
+                code: "amount_ambiguous",
+                message: "This could be read in two ways, a thousand times apart. Nothing was charged.",
+                action: "Enter it without a separator for thousands."
+            )
+        case .tooLarge:
+            Reason(
+                code: "amount_above_limit",
+                message: "The amount is larger than the terminal can count. Nothing was charged.",
+                action: "Enter a smaller amount."
+            )
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Payments
+import Terminal
+import WebServer
+
+/// Who is signed in, and how.
+extension Console {
+    func claim(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let code = form.text("code", limit: 40)
+        let password = form.text("password", limit: 1000)
+        try form.finish()
+        let (token, session) = try await entrance.claim(code: code, password: password, from: request.peerAddress)
+        return await signedIn(token, session, status: 201)
+    }
+
+    func signIn(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let password = form.text("password", limit: 1000)
+        try form.finish()
+        let (token, session) = try await entrance.signIn(password: password, from: request.peerAddress)
+        return await signedIn(token, session, status: 200)
+    }
+
+    func signOut(_ pass: Gate.Pass, _ request: WebRequest) async -> WebResponse {
+        var response: WebResponse
+        do throws(Problem) {
+            if let session = pass.session { try await entrance.signOut(session, from: request.peerAddress) }
+            response = await sessionResponse(nil, nil)
+        } catch {
+            // Ended it has, whether or not that is stored: the browser forgets it too.
+            response = error.response
+        }
+        response.headers.add("Set-Cookie", "\(Gate.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict")
+        return response
+    }
+
+    func signedIn(_ token: String, _ session: Session, status: Int) async -> WebResponse {
+        var response = await sessionResponse(token, session)
+        response.status = status
+        response.headers.add("Set-Cookie", "\(Gate.cookie)=\(token); Path=/; Secure; HttpOnly; SameSite=Strict")
+        return response
+    }
+
+    func sessionResponse(_ token: String?, _ session: Session?) async -> WebResponse {
+        let stored = await settings.current
+        let isIn = session != nil
+        return .json(
+            JSON.object([
+                "claimed": .bool(entrance.claimed.value), "signedIn": .bool(isIn),
+                "role": .optional(session?.role.rawValue),
+                "csrfToken": isIn ? .optional(token.map(Sessions.csrfToken(of:))) : .null,
+                "setUp": .bool(stored != nil),
+                // Who is paid is on the screen for everybody; it is nobody's business over the network.
+                "merchantName": isIn ? .optional(stored?.settings.merchantName) : .null,
+                "currency": isIn ? .optional(stored?.settings.currency.code) : .null,
+                "currencyExponent": isIn ? .optional(stored?.settings.currency.exponent) : .null,
+                "locale": isIn ? .optional(stored?.settings.locale) : .null,
+            ]).text
+        )
+    }
+
+    func changePassword(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let current = form.text("currentPassword", limit: 1000)
+        let new = form.text("newPassword", limit: 1000)
+        let endingOthers = form.bool("signOutOthers") ?? true
+        try form.finish()
+        guard let session = pass.session else { throw .notSignedIn }
+        let (token, renewed) = try await entrance.changePassword(
+            from: current,
+            to: new,
+            endingOthers: endingOthers,
+            of: session,
+            from: request.peerAddress
+        )
+        return await signedIn(token, renewed, status: 200)
+    }
+
+    func finishReset(_ request: WebRequest) async throws(Problem) -> WebResponse {
+        var form = try Form(request.body)
+        let code = form.text("code", limit: 40)
+        let password = form.text("password", limit: 1000)
+        try form.finish()
+        let (token, session) = try await entrance.finishReset(
+            code: code,
+            password: password,
+            from: request.peerAddress
+        )
+        return await signedIn(token, session, status: 200)
+    }
+
+    func sessionList(_ pass: Gate.Pass) -> WebResponse {
+        let list = sessions.list(at: clock.wallTime()).map { session in
+            JSON.object([
+                "id": .string(session.id), "role": .string(session.role.rawValue),
+                "createdAt": .time(WallTime(millisecondsSince1970: session.createdAt)),
+                "usedAt": .time(WallTime(millisecondsSince1970: session.usedAt)),
+                "current": .bool(session.id == pass.session?.id),
+            ])
+        }
+        return .json(JSON.object(["sessions": .array(list)]).text)
+    }
+}

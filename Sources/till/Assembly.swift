@@ -1,0 +1,224 @@
+import Acquirer
+import Bluetooth
+import Console
+import Foundation
+import Journal
+import Logging
+import Net
+import Payments
+import Screen
+import ServiceLifecycle
+import Terminal
+import WalletConnectPay
+import WebSocket
+
+/// The terminal's parts, put together for one configuration.
+struct Assembly: Sendable {
+    let configuration: Configuration
+    let display: Display
+    let journal: Journal
+    let transport: HTTPClientTransport
+    let logger: Logger
+    let clock = TerminalClock.system
+    let desk: ChargeDesk
+    /// What a gateway asks for holds for every rail.
+    private let pace: GatewayPace
+    private let links: LinkHosts
+    private let gateways: GatewayPolicy
+
+    init(
+        configuration: Configuration,
+        display: Display,
+        journal: Journal,
+        transport: HTTPClientTransport,
+        logger: Logger
+    ) {
+        (self.configuration, self.display, self.journal) = (configuration, display, journal)
+        (self.transport, self.logger) = (transport, logger)
+        desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
+        pace = GatewayPace(clock: clock)
+        links = LinkHosts(configuration.linkHosts)
+        gateways = GatewayPolicy(
+            allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
+            hosts: configuration.gatewayHosts
+        )
+    }
+
+    /// Everything that runs, with what the journal remembers in force, and where the page is.
+    func parts() async throws -> (parts: [any Service], address: String) {
+        let (taps, tapParts) = try await phones()
+        let wallets = try wallets()
+        let settings = settings(taps, wallets)
+        await serveWallets(of: taps, settings)
+        try await taps.load()
+        try await wallets.load()
+        try await settings.load()
+        let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
+        var pages = configuration.console
+        pages.wallets = WalletList.load(configuration.wallets, logger)
+        let console = try await Console(
+            configuration: pages,
+            desk: desk,
+            settings: settings,
+            days: days,
+            taps: taps,
+            wallets: wallets,
+            journal: journal,
+            clock: clock,
+            logger: logger
+        )
+        await wallets.station.setPageAddress(console.address)
+        let director = ScreenDirector(
+            desk: desk,
+            display: display,
+            clock: clock,
+            webAddress: console.address,
+            logger: logger
+        )
+        let (desk, display) = (desk, display)
+        let parts: [any Service] = [
+            Part(name: "desk") { try await desk.run() },
+            Part(name: "console") { try await console.run() },
+            Part(name: "screen") {
+                await display.warmUp()
+                StartupMemory.release()
+                await director.run()
+            },
+            Part(name: "gateway watch") { await settings.watchGateway() },
+            Part(name: "days") { await days.run() },
+            Part(name: "wallets") { await wallets.station.run() },
+            Part(name: "wallets light") { await wallets.show() },
+        ]
+        return (parts + tapParts, console.address)
+    }
+
+    /// Where phones are met that are held near the terminal.
+    private func phones() async throws -> (TapDesk, [any Service]) {
+        let (clock, transport) = (clock, transport)
+        let radio = BluetoothRadio(
+            // BlueZ as a phone drops what is longer. Source: BlueZ 5.66, a value of 511 bytes is refused.
+            BluetoothCentral(adapter: configuration.bluetoothAdapter, valueLimit: 510),
+            clock: clock
+        )
+        let known = [MachineClock.builtAt(), try await journal.newestTime()].compactMap(\.self).max()
+        let station = TapStation(
+            radio: radio,
+            journal: journal,
+            clock: clock,
+            logger: logger,
+            isClockSet: {
+                MachineClock.isSet(now: clock.wallTime(), notBefore: known ?? WallTime(millisecondsSince1970: 0))
+            }
+        )
+        let taps = TapDesk(
+            journal: journal,
+            desk: desk,
+            station: station,
+            acquirers: gateways,
+            clock: clock,
+            logger: logger
+        ) { try AcquirerClient(baseURL: $0, transport: transport) }
+        let parts: [any Service] = [
+            Part(name: "bluetooth") {
+                await taps.waitUntilEnabled()
+                await radio.run()
+            },
+            Part(name: "tap") { await station.run() },
+            Part(name: "tap settings") { await taps.run() },
+            Part(name: "tap light") { await taps.show() },
+        ]
+        return (taps, parts)
+    }
+
+    private func settings(_ taps: TapDesk, _ wallets: ConnectDesk) -> SettingsDesk {
+        let (transport, links) = (transport, links)
+        return SettingsDesk(
+            journal: journal,
+            desk: desk,
+            gateways: gateways,
+            clock: clock,
+            logger: logger,
+            otherRails: { await taps.rail.map { [$0] } ?? [] },
+            wallets: wallets.station,
+            pace: pace
+        ) { settings, key in
+            try MerchantClient(
+                baseURL: settings.gatewayURL,
+                credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
+                transport: transport,
+                linkHosts: links
+            )
+        }
+    }
+
+    /// Phones whose wallet signs, and has no network of its own, reach the gateway through the terminal.
+    private func serveWallets(of taps: TapDesk, _ settings: SettingsDesk) async {
+        let clock = clock
+        await taps.serveWallets { project in
+            guard let url = await settings.current?.settings.gatewayURL,
+                let host = URL(string: url)?.host(),
+                let client = try? wallets(at: url, project, retries: 1)
+            else { return nil }  // The next saving of the settings tries again.
+            return TapWalletClient(client: client, host: host, mayShow: mayShow) {
+                Int(clock.wallTime().secondsSince1970)
+            }
+        }
+    }
+
+    /// Where wallets are met that pair with the terminal.
+    private func wallets() throws -> ConnectDesk {
+        let station = ConnectStation(
+            store: ConnectStore(journal: journal),
+            memory: ConnectRelayMemory(journal: journal),
+            sockets: try WebSocketClient(
+                trust: configuration.relayCertificates.map(WebSocketClient.Trust.file) ?? .system,
+                allowsPlain: configuration.allowsLoopbackHTTP
+            ),
+            clock: clock,
+            logger: logger
+        )
+        return ConnectDesk(
+            journal: journal,
+            desk: desk,
+            station: station,
+            clock: clock,
+            allowsPlain: configuration.allowsLoopbackHTTP
+        ) { url, project in
+            // Of an address that cannot be used nothing is asked; the settings say so where it is typed.
+            try? ConnectGatewayClient(
+                client: wallets(at: url, project, retries: 0),
+                address: url,
+                pace: pace,
+                mayShow: mayShow
+            )
+        }
+    }
+
+    /// The gateway as wallets speak to it.
+    private func wallets(at url: String, _ project: String, retries: Int) throws -> PayClient {
+        try PayClient(
+            baseURL: url,
+            credentials: .app(id: project, clientID: "till"),
+            transport: transport,
+            linkHosts: links,
+            retries: retries
+        )
+    }
+
+    /// Where a customer may be sent to fill in a form: to the hosts that payment links lead to, and to sandboxes.
+    private var mayShow: @Sendable (String) -> Bool {
+        let (links, allowsLoopback) = (links, configuration.allowsLoopbackHTTP)
+        return { form in links.allow(form) || allowsLoopback && URL(string: form)?.host() == "127.0.0.1" }
+    }
+}
+
+/// One part of the terminal, run until the terminal is told to stop.
+struct Part: Service {
+    let name: String
+    let body: @Sendable () async throws -> Void
+
+    func run() async throws {
+        // Told to stop, every part is cancelled; each leaves nothing half done, and no payment ends by it.
+        try await cancelWhenGracefulShutdown { try await body() }
+    }
+}
