@@ -188,8 +188,7 @@ struct LateTests {
                 try await wallet.respond(request, signs: true)
                 // The relay is faster than the gateway, so that the answer is there before anybody goes on with the charge.
                 counter.line.faults.before("/payments") {
-                    let end = counter.clock.now + .seconds(2)
-                    while counter.clock.now < end, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
+                    try? await counter.clock.terminalClock.sleep(.seconds(2))  // Cancelled: the test is over.
                 }
                 try await counter.open(relay) { shift in
                     try await shift.until(id, is: .succeeded)
@@ -226,13 +225,14 @@ struct LateTests {
 
 /// Holds whoever comes until it is opened.
 actor Gate {
-    private var isOpen = false
+    private let opening = AsyncStream<Never>.makeStream()
     private(set) var isWaitedFor = false
 
+    /// Returns once it is open, or the task is cancelled. For one caller.
     func wait() async {
         isWaitedFor = true
-        while !isOpen, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
+        for await _ in opening.stream {}
     }
 
-    func open() { isOpen = true }
+    func open() { opening.continuation.finish() }
 }
