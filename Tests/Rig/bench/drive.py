@@ -55,7 +55,7 @@ class Page:
             body, headers["Content-Type"] = json.dumps(body), "application/json"
         try:
             return self.answer(method, path, body, headers)
-        except (ConnectionError, http.client.RemoteDisconnected):
+        except (ConnectionError, ssl.SSLError, http.client.HTTPException):
             # It rested too long and was closed. A charge that was opened all the same is found by its key.
             self.connection.close()
             return self.answer(method, path, body, headers)
