@@ -147,7 +147,7 @@ struct GatewayTests {
                     try await shift.until("the form is shown") {
                         try await shift.snapshot(id).connect?.formURL != nil
                     }
-                    #expect(try await trouble(shift, id, within: .seconds(140)) == "connect_form_unfilled")
+                    #expect(try await trouble(shift, id, within: .seconds(200)) == "connect_form_unfilled")
                     _ = try await shift.pairing(of: id, after: code)
                     #expect(try await shift.snapshot(id).connect?.formURL == nil)
                 }

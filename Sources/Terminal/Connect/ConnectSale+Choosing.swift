@@ -11,7 +11,7 @@ extension ConnectSale {
     }
 
     /// How long a customer is left alone with a form. Who fills it in later scans again and goes on.
-    static let formLimit = Duration.seconds(120)
+    static let formLimit = Duration.seconds(180)
     /// How long a gateway may say nothing that helps before the wallet is let go, and before the screen says so.
     static let (silenceLimit, silenceSaid) = (Duration.seconds(60), Duration.seconds(5))
 
