@@ -4,42 +4,42 @@ import WebServer
 
 /// Measuring, from the page, how near a phone must be held.
 extension Console {
-    func calibration(_ route: Route, _ request: WebRequest) async throws(Problem) -> WebResponse {
+    func calibration(_ route: Route, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         guard let taps else { throw .notFound }
         switch route {
         case .calibrate:
-            let (place, mode) = try Self.calibrationForm(request)
+            let (place, mode) = try Self.calibrationForm(pass)
             do throws(CalibrationRefusal) { try await taps.calibrate(place, mode: mode) } catch {
                 throw Problem(409, error.reason)
             }
-            await auditCalibration("started", "\(mode.rawValue), \(place.rawValue)", request)
+            await auditCalibration("started", "\(mode.rawValue), \(place.rawValue)", pass)
         case .keepCalibration:
-            try requireEmptyForm(request)
+            try requireEmptyForm(pass)
             do throws(CalibrationRefusal) {
-                let (mode, kept) = try await taps.keepCalibration(by: Self.staff)
-                await auditCalibration("ok", "\(mode.rawValue): \(kept.threshold) dBm", request)
+                let (mode, kept) = try await taps.keepCalibration(by: pass.who)
+                await auditCalibration("ok", "\(mode.rawValue): \(kept.threshold) dBm", pass)
             } catch {
-                await auditCalibration("refused", "", request)
+                await auditCalibration("refused", "", pass)
                 if case .settings(let error) = error { throw Self.problem(error) }
                 throw Problem(409, error.reason)
             }
             return try await tapsResponse()
         case .stopCalibration:
-            try requireEmptyForm(request)
+            try requireEmptyForm(pass)
             await taps.calibrator.stop()
         default: break  // Only looked at.
         }
         return .json(Self.state(await taps.calibrator.state()).text)
     }
 
-    private func auditCalibration(_ result: String, _ detail: String, _ request: WebRequest) async {
-        await entrance.audit("taps.calibration", result, detail, by: Self.staff, from: request.peerAddress)
+    private func auditCalibration(_ result: String, _ detail: String, _ pass: Gate.Pass) async {
+        await entrance.audit("taps.calibration", result, detail, by: pass.who, from: pass.request.peerAddress)
     }
 
     private static func calibrationForm(
-        _ request: WebRequest
+        _ pass: Gate.Pass
     ) throws(Problem) -> (CalibrationPlace, TapMode) {
-        var fields = try Form(request.body)
+        var fields = try Form(pass.request.body)
         let place = fields.text("place", limit: 20)
         let mode = fields.text("mode", limit: 20)
         try fields.finish()

@@ -6,8 +6,8 @@ import WebServer
 
 /// Charges, and news of them.
 extension Console {
-    func openCharge(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        let keys = request.headers("Idempotency-Key")
+    func openCharge(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        let keys = pass.request.headers("Idempotency-Key")
         guard keys.count == 1, (1...255).contains(keys[0].utf8.count),
             keys[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
@@ -19,7 +19,7 @@ extension Console {
             )
         }
         guard let stored = await settings.current else { throw Self.problem(.notSetUp, .english) }
-        var form = try Form(request.body)
+        var form = try Form(pass.request.body)
         let typed = form.optionalText("amount", limit: 40)
         let minor = form.integer("amountMinor")
         let currency = form.optionalText("currency", limit: 10)
@@ -33,10 +33,9 @@ extension Console {
             "reference": .optional(reduced),
         ])
         let key = IdempotencyKey(key: keys[0], requestDigest: Array(SHA256.hash(data: Array(canonical.text.utf8))))
-        var response = try await audited("charge", "\(amount.minorUnits) \(amount.currency.code)", request, amountField)
-        {
+        var response = try await audited("charge", "\(amount.minorUnits) \(amount.currency.code)", pass, amountField) {
             () throws(ChargeRefusal) in
-            try await desk.open(ChargeRequest(amount: amount, reference: reduced, key: key, by: Self.staff))
+            try await desk.open(ChargeRequest(amount: amount, reference: reduced, key: key, by: pass.who))
         }
         response.status = 201
         return response
@@ -83,13 +82,13 @@ extension Console {
     func audited(
         _ what: String,
         _ about: String,
-        _ request: WebRequest,
+        _ pass: Gate.Pass,
         _ amountField: String = "amount",
         _ work: () async throws(ChargeRefusal) -> ChargeSnapshot
     ) async throws(Problem) -> WebResponse {
         do throws(ChargeRefusal) {
             let charge = try await work()
-            await entrance.audit(what, "ok", charge.id.rawValue, by: Self.staff, from: request.peerAddress)
+            await entrance.audit(what, "ok", charge.id.rawValue, by: pass.who, from: pass.request.peerAddress)
             return .json(JSON.charge(charge).text)
         } catch {
             let problem = Self.problem(error, await desk.format, amountField)
@@ -97,8 +96,8 @@ extension Console {
                 what,
                 "refused",
                 "\(about): \(problem.reason.code)",
-                by: Self.staff,
-                from: request.peerAddress
+                by: pass.who,
+                from: pass.request.peerAddress
             )
             throw problem
         }

@@ -29,9 +29,9 @@ extension Console {
         ])
     }
 
-    func saveConnect(_ request: WebRequest) async throws(Problem) -> WebResponse {
+    func saveConnect(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         guard let wallets, let current = await wallets.current else { throw .notFound }
-        var fields = try Form(request.body)
+        var fields = try Form(pass.request.body)
         var form = ConnectForm()
         form.isEnabled = fields.bool("enabled")
         form.relayURL = fields.optionalText("relayURL", limit: 300)
@@ -42,30 +42,30 @@ extension Console {
         try fields.finish()
         if let version, version != Int64(current.version) { throw Self.problem(SettingsError.conflict) }
         do throws(SettingsError) {
-            _ = try await wallets.save(form, replacing: current.version, by: Self.staff)
+            _ = try await wallets.save(form, replacing: current.version, by: pass.who)
         } catch {
-            await entrance.audit("connect", "refused", "", by: Self.staff, from: request.peerAddress)
+            await entrance.audit("connect", "refused", "", by: pass.who, from: pass.request.peerAddress)
             throw Self.problem(error)
         }
         await settings.railsChanged()
-        await entrance.audit("connect", "ok", "", by: Self.staff, from: request.peerAddress)
+        await entrance.audit("connect", "ok", "", by: pass.who, from: pass.request.peerAddress)
         return try await connectResponse()
     }
 
     /// Lets the terminal forget its wallets.
-    func forgetConnect(_ request: WebRequest) async throws(Problem) -> WebResponse {
+    func forgetConnect(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         guard let wallets else { throw .notFound }
         do throws(ConnectForgetError) { try await wallets.forgetEverything() } catch {
-            await entrance.audit("connect.forget", "refused", "", by: Self.staff, from: request.peerAddress)
+            await entrance.audit("connect.forget", "refused", "", by: pass.who, from: pass.request.peerAddress)
             throw Problem(error == .inUse ? 409 : 503, error.reason)
         }
-        await entrance.audit("connect.forget", "ok", "", by: Self.staff, from: request.peerAddress)
+        await entrance.audit("connect.forget", "ok", "", by: pass.who, from: pass.request.peerAddress)
         return try await connectResponse()
     }
 
     /// Turns the screen's code from one kind of wallets to the other.
-    func turnCode(_ id: ChargeID, _ request: WebRequest) async throws(Problem) -> WebResponse {
-        var fields = try Form(request.body)
+    func turnCode(_ id: ChargeID, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        var fields = try Form(pass.request.body)
         let kind = fields.text("code", limit: 20)
         try fields.finish()
         guard let choice = ChargeSnapshot.CodeChoice(rawValue: kind), choice != .both else {

@@ -25,17 +25,23 @@ extension Console {
         ])
     }
 
-    func saveCustomers(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        let (form, password, version) = try Self.customerForm(request)
+    func saveCustomers(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        let (form, password, version) = try Self.customerForm(pass)
         let led: [String]
         do throws(Problem) {
-            led = try await keepCustomers(form, replacing: version, password: password, from: request.peerAddress)
+            led = try await keepCustomers(form, replacing: version, password: password, of: pass)
         } catch {
-            await entrance.audit("customers", "refused", error.reason.code, by: Self.staff, from: request.peerAddress)
+            await entrance.audit(
+                "customers",
+                "refused",
+                error.reason.code,
+                by: pass.who,
+                from: pass.request.peerAddress
+            )
             throw error
         }
         let changed = led.joined(separator: ", ")
-        await entrance.audit("customers", "ok", changed, by: Self.staff, from: request.peerAddress)
+        await entrance.audit("customers", "ok", changed, by: pass.who, from: pass.request.peerAddress)
         return await customersResponse()
     }
 
@@ -45,7 +51,7 @@ extension Console {
         _ form: CustomerForm,
         replacing version: Int?,
         password: String?,
-        from peer: String
+        of pass: Gate.Pass
     ) async throws(Problem) -> [String] {
         let current = await customers.version
         // What the form is compared with is what it replaces.
@@ -55,17 +61,17 @@ extension Console {
             try await requirePassword(
                 password,
                 because: "Changing where customers are led needs the password again.",
-                from: peer
+                of: pass
             )
         }
-        try await customers.save(form, replacing: current, by: Self.staff)
+        try await customers.save(form, replacing: current, by: pass.who)
         return led
     }
 
-    private static func customerForm(_ request: WebRequest) throws(Problem) -> (
+    private static func customerForm(_ pass: Gate.Pass) throws(Problem) -> (
         CustomerForm, password: String?, version: Int?
     ) {
-        var fields = try Form(request.body, bytes: CustomerForm.bodyBytes)
+        var fields = try Form(pass.request.body, bytes: CustomerForm.bodyBytes)
         var form = CustomerForm()
         form.isEnabled = fields.bool("enabled")
         form.isOnScreen = fields.bool("onScreen")

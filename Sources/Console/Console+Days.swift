@@ -46,11 +46,11 @@ extension Console {
     }
 
     /// Has a day compared. The answer comes at once; the report when it is done.
-    func compare(_ day: ShopDay, _ request: WebRequest) async throws(Problem) -> WebResponse {
+    func compare(_ day: ShopDay, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         do throws(DayRefusal) { try await days.request(day) } catch {
             throw error == .tooManyWait ? Problem(503, error.reason) : .field("day", error.reason)
         }
-        await entrance.audit("day.compare", "ok", day.text, by: Self.staff, from: request.peerAddress)
+        await entrance.audit("day.compare", "ok", day.text, by: pass.who, from: pass.request.peerAddress)
         var response = try await dayResponse(day)
         response.status = 202
         return response

@@ -72,8 +72,8 @@ extension Console {
     }
 
     /// Every charge that fits as a file, made while it is sent. The audit log says who took it.
-    func exportResponse(_ format: ExportFormat, _ query: HistoryQuery, _ request: WebRequest) async -> WebResponse {
-        await entrance.audit("export", "ok", format.rawValue, by: Self.staff, from: request.peerAddress)
+    func exportResponse(_ format: ExportFormat, _ query: HistoryQuery, _ pass: Gate.Pass) async -> WebResponse {
+        await entrance.audit("export", "ok", format.rawValue, by: pass.who, from: pass.request.peerAddress)
         let writer = ExportWriter(await history.export(query), format)
         let day = await days.today().day.text
         return WebResponse(

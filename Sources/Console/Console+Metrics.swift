@@ -61,8 +61,8 @@ extension Console {
         ])
     }
 
-    func makeToken(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        var form = try Form(request.body)
+    func makeToken(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        var form = try Form(pass.request.body)
         let name = form.text("name", limit: 40)
         let scope = form.text("scope", limit: 20)
         try form.finish()
@@ -72,20 +72,20 @@ extension Console {
                 Payments.Reason(code: "scope_unknown", message: "There is no such scope.", action: "Use metrics.")
             )
         }
-        let (made, text) = try await tokens.make(name, scope, by: Self.staff)
+        let (made, text) = try await tokens.make(name, scope, by: pass.who)
         await entrance.audit(
             "token.make",
             "ok",
             "\(made.id) \(scope.rawValue)",
-            by: Self.staff,
-            from: request.peerAddress
+            by: pass.who,
+            from: pass.request.peerAddress
         )
         return .json(JSON.object(["token": .string(text), "id": .string(made.id)]).text, status: 201)
     }
 
-    func revokeToken(_ id: String, _ request: WebRequest) async throws(Problem) -> WebResponse {
-        try await tokens.revoke(id, by: Self.staff)
-        await entrance.audit("token.revoke", "ok", id, by: Self.staff, from: request.peerAddress)
+    func revokeToken(_ id: String, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        try await tokens.revoke(id, by: pass.who)
+        await entrance.audit("token.revoke", "ok", id, by: pass.who, from: pass.request.peerAddress)
         return await tokenList()
     }
 }

@@ -11,93 +11,91 @@ extension Console {
         case .claim: return try await claim(request)
         case .signIn: return try await signIn(request)
         case .signOut:
-            try requireEmptyForm(request)
+            try requireEmptyForm(pass)
             return await signOut(pass, request)
         case .changePassword: return try await changePassword(pass, request)
         case .startReset:
-            try requireEmptyForm(request)
+            try requireEmptyForm(pass)
             try await entrance.startReset(from: request.peerAddress)
             return .json(JSON.object(["started": .bool(true)]).text, status: 202)
         case .finishReset: return try await finishReset(request)
         case .sessions: return sessionList(pass)
         case .endSession(let id):
-            try requireEmptyForm(request)
+            try requireEmptyForm(pass)
             try await entrance.endSession(id, from: request.peerAddress)
             return sessionList(pass)
         case .endOtherSessions:
-            try requireEmptyForm(request)
+            try requireEmptyForm(pass)
             if let session = pass.session {
                 _ = try await entrance.endOthers(than: session, from: request.peerAddress)
             }
             return sessionList(pass)
         case .settings: return await settingsResponse()
-        case .saveSettings: return try await saveSettings(request)
-        case .testConnection: return try await testConnection(request)
-        case .openCharge: return try await openCharge(request)
+        case .saveSettings: return try await saveSettings(pass)
+        case .testConnection: return try await testConnection(pass)
+        case .openCharge: return try await openCharge(pass)
         case .history(let query): return try await historyResponse(query)
         case .totals(let span, let from, let to): return try await totalsResponse(span, from, to)
-        case .export(let format, let query): return await exportResponse(format, query, request)
+        case .export(let format, let query): return await exportResponse(format, query, pass)
         case .currentCharge:
             guard case .charging(let charge) = await desk.snapshot.phase else { return WebResponse(status: 204) }
             return .json(JSON.charge(charge).text)
         case .charge(let id): return try await chargeResponse(id)
         case .cancel(let id):
-            try requireEmptyForm(request)
-            return try await audited("charge.cancel", id.rawValue, request) { () throws(ChargeRefusal) in
-                try await desk.cancel(id, by: Self.staff)
+            try requireEmptyForm(pass)
+            return try await audited("charge.cancel", id.rawValue, pass) { () throws(ChargeRefusal) in
+                try await desk.cancel(id, by: pass.who)
             }
         case .release(let id):
-            try requireEmptyForm(request)
-            return try await audited("charge.release", id.rawValue, request) { () throws(ChargeRefusal) in
-                try await desk.release(id, by: Self.staff)
+            try requireEmptyForm(pass)
+            return try await audited("charge.release", id.rawValue, pass) { () throws(ChargeRefusal) in
+                try await desk.release(id, by: pass.who)
             }
         case .markSeen(let id):
-            try requireEmptyForm(request)
-            return try await audited("charge.seen", id.rawValue, request) { () throws(ChargeRefusal) in
-                try await desk.markSeen(id, by: Self.staff)
+            try requireEmptyForm(pass)
+            return try await audited("charge.seen", id.rawValue, pass) { () throws(ChargeRefusal) in
+                try await desk.markSeen(id, by: pass.who)
             }
         case .tokens: return await tokenList()
-        case .makeToken: return try await makeToken(request)
+        case .makeToken: return try await makeToken(pass)
         case .revokeToken(let id):
-            try requireEmptyForm(request)
-            return try await revokeToken(id, request)
+            try requireEmptyForm(pass)
+            return try await revokeToken(id, pass)
         case .customers: return await customersResponse()
-        case .saveCustomers: return try await saveCustomers(request)
-        case .receipt(let id, let format): return try await receipt(id, format, request)
+        case .saveCustomers: return try await saveCustomers(pass)
+        case .receipt(let id, let format): return try await receipt(id, format, pass)
         case .printReceipt(let id):
-            try requireEmptyForm(request)
-            return try await printReceipt(id, request)
+            try requireEmptyForm(pass)
+            return try await printReceipt(id, pass)
         case .receipts: return await receiptsResponse()
-        case .saveReceipts: return try await saveReceipts(request)
+        case .saveReceipts: return try await saveReceipts(pass)
         case .testReceipt:
-            try requireEmptyForm(request)
-            return try await testReceipt(request)
+            try requireEmptyForm(pass)
+            return try await testReceipt(pass)
         case .taps: return try await tapsResponse()
-        case .saveTaps: return try await saveTaps(request)
+        case .saveTaps: return try await saveTaps(pass)
         case .connect: return try await connectResponse()
-        case .saveConnect: return try await saveConnect(request)
+        case .saveConnect: return try await saveConnect(pass)
         case .forgetConnect:
-            try requireEmptyForm(request)
-            return try await forgetConnect(request)
-        case .turnCode(let id): return try await turnCode(id, request)
+            try requireEmptyForm(pass)
+            return try await forgetConnect(pass)
+        case .turnCode(let id): return try await turnCode(id, pass)
         case .calibration, .calibrate, .keepCalibration, .stopCalibration:
-            return try await calibration(pass.route, request)
+            return try await calibration(pass.route, pass)
         case .takeBack(let id):
-            try requireEmptyForm(request)
-            return try await takeBack(id, request)
+            try requireEmptyForm(pass)
+            return try await takeBack(id, pass)
         case .events: return events(pass)
         case .days: return try await dayList()
         case .day(let day): return try await dayResponse(day)
         case .compareDay(let day):
-            try requireEmptyForm(request)
-            return try await compare(day, request)
+            try requireEmptyForm(pass)
+            return try await compare(day, pass)
         }
     }
 
-    static let staff = Entrance.ownerActor
-
-    func requireEmptyForm(_ request: WebRequest) throws(Problem) {
-        var form = try Form(request.body.isEmpty ? Array("{}".utf8) : request.body)
+    func requireEmptyForm(_ pass: Gate.Pass) throws(Problem) {
+        var form = try Form(pass.request.body.isEmpty ? Array("{}".utf8) : pass.request.body)
         try form.finish()
     }
 }

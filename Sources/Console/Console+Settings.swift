@@ -32,10 +32,10 @@ extension Console {
     }
 
     /// The form of settings, and the password where the request carries one.
-    func settingsForm(_ request: WebRequest) throws(Problem) -> (
+    func settingsForm(_ pass: Gate.Pass) throws(Problem) -> (
         SettingsForm, password: String?, version: Int64?
     ) {
-        var form = try Form(request.body)
+        var form = try Form(pass.request.body)
         let parsed = SettingsForm(
             operatorID: form.text("operatorID", limit: 200),
             merchantID: form.text("merchantID", limit: 200),
@@ -54,8 +54,8 @@ extension Console {
         return (parsed, password, version)
     }
 
-    func saveSettings(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        let (form, password, version) = try settingsForm(request)
+    func saveSettings(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        let (form, password, version) = try settingsForm(pass)
         let current = await settings.current
         // The page names the version it showed: two people who save at once must not undo each other.
         if let version, version != Int64(current?.version ?? 0) { throw Self.problem(.conflict) }
@@ -64,16 +64,16 @@ extension Console {
                 form.gatewayURL != current.settings.gatewayURL || form.merchantID != current.settings.merchantID
                 || form.gatewayKey?.isEmpty == false
             if sendsMoneyElsewhere {
-                try await requirePassword(password, because: Self.sendsMoneyElsewhere, from: request.peerAddress)
+                try await requirePassword(password, because: Self.sendsMoneyElsewhere, of: pass)
             }
         }
         do throws(SettingsError) {
-            _ = try await settings.save(form, replacing: current?.version, by: Self.staff)
+            _ = try await settings.save(form, replacing: current?.version, by: pass.who)
         } catch {
-            await entrance.audit("settings", "refused", "", by: Self.staff, from: request.peerAddress)
+            await entrance.audit("settings", "refused", "", by: pass.who, from: pass.request.peerAddress)
             throw Self.problem(error)
         }
-        await entrance.audit("settings", "ok", "", by: Self.staff, from: request.peerAddress)
+        await entrance.audit("settings", "ok", "", by: pass.who, from: pass.request.peerAddress)
         return await settingsResponse()
     }
 
@@ -81,21 +81,26 @@ extension Console {
 
     /// Who is signed in proves again that they are who they were. Source: OWASP ASVS 5.0, 7.5.1.
     /// - Parameter cause: What is changed, as a sentence.
-    func requirePassword(_ password: String?, because cause: String, from peer: String) async throws(Problem) {
+    func requirePassword(_ password: String?, because cause: String, of pass: Gate.Pass) async throws(Problem) {
         guard let password, !password.isEmpty else {
             let reason = Reason(code: "password_needed", message: cause, action: "Enter the owner's password.")
             throw Problem.field("password", reason)
         }
         do throws(Problem) {
-            try await entrance.check(password: password, what: "settings.password", by: Self.staff, from: peer)
+            try await entrance.check(
+                password: password,
+                what: "settings.password",
+                by: pass.who,
+                from: pass.request.peerAddress
+            )
         } catch {
             // Signed in they are; it is the field that is wrong.
             throw error.status == 401 ? .field("password", error.reason) : error
         }
     }
 
-    func testConnection(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        let (form, _, _) = try settingsForm(request)
+    func testConnection(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        let (form, _, _) = try settingsForm(pass)
         let test: ConnectionTest
         do throws(SettingsError) { test = try await settings.testConnection(form) } catch { throw Self.problem(error) }
         let (seconds, attoseconds) = test.duration.components

@@ -66,32 +66,32 @@ extension Console {
         }
     }
 
-    func saveTaps(_ request: WebRequest) async throws(Problem) -> WebResponse {
+    func saveTaps(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         guard let taps, let current = await taps.current else { throw .notFound }
-        let (form, password, version) = try Self.tapForm(request)
+        let (form, password, version) = try Self.tapForm(pass)
         if let version, version != Int64(current.version) { throw Self.problem(SettingsError.conflict) }
         let sendsMoneyElsewhere =
             form.acquirerURL.map { $0 != current.settings.acquirerURL } ?? false
             || form.acquirerLogin.map { $0 != current.settings.acquirerLogin } ?? false
             || form.acquirerPassword?.isEmpty == false
         if sendsMoneyElsewhere, current.version > 0 {
-            try await requirePassword(password, because: Self.sendsMoneyElsewhere, from: request.peerAddress)
+            try await requirePassword(password, because: Self.sendsMoneyElsewhere, of: pass)
         }
         do throws(SettingsError) {
-            _ = try await taps.save(form, replacing: current.version, by: Self.staff)
+            _ = try await taps.save(form, replacing: current.version, by: pass.who)
         } catch {
-            await entrance.audit("taps", "refused", "", by: Self.staff, from: request.peerAddress)
+            await entrance.audit("taps", "refused", "", by: pass.who, from: pass.request.peerAddress)
             throw Self.problem(error)
         }
         await settings.railsChanged()
-        await entrance.audit("taps", "ok", "", by: Self.staff, from: request.peerAddress)
+        await entrance.audit("taps", "ok", "", by: pass.who, from: pass.request.peerAddress)
         return try await tapsResponse()
     }
 
-    private static func tapForm(_ request: WebRequest) throws(Problem) -> (
+    private static func tapForm(_ pass: Gate.Pass) throws(Problem) -> (
         TapForm, password: String?, version: Int64?
     ) {
-        var fields = try Form(request.body)
+        var fields = try Form(pass.request.body)
         var form = TapForm()
         form.isEnabled = fields.bool("enabled")
         form.mode = fields.optionalText("mode", limit: 20)
@@ -122,14 +122,20 @@ extension Console {
         return (form, password, version)
     }
 
-    func takeBack(_ id: ChargeID, _ request: WebRequest) async throws(Problem) -> WebResponse {
+    func takeBack(_ id: ChargeID, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         guard let taps else { throw .notFound }
         // A charge that is not there is not one of which nothing was paid.
         _ = try await charge { () throws(ChargeRefusal) in try await desk.charge(id) }
         do throws(TakeBackRefusal) {
             try await desk.takeBack(id, by: taps.station)
         } catch {
-            await entrance.audit("charge.take-back", "refused", id.rawValue, by: Self.staff, from: request.peerAddress)
+            await entrance.audit(
+                "charge.take-back",
+                "refused",
+                id.rawValue,
+                by: pass.who,
+                from: pass.request.peerAddress
+            )
             let reason = error.reason
             let status =
                 switch error {
@@ -138,7 +144,7 @@ extension Console {
                 }
             throw Problem(status, reason.code, reason.message, reason.action)
         }
-        await entrance.audit("charge.take-back", "ok", id.rawValue, by: Self.staff, from: request.peerAddress)
+        await entrance.audit("charge.take-back", "ok", id.rawValue, by: pass.who, from: pass.request.peerAddress)
         return try await charge { () throws(ChargeRefusal) in try await desk.charge(id) }
     }
 }

@@ -9,8 +9,12 @@ struct Gate: Sendable {
     /// A request that passed, with who sent it.
     struct Pass: Sendable {
         let route: Route
+        let request: WebRequest
         let token: String?
         let session: Session?
+
+        /// On whose behalf it is done, for the journal and the audit log.
+        var who: Payments.Actor { session?.who ?? .stranger }
     }
 
     static let cookie = "__Host-till"
@@ -26,7 +30,7 @@ struct Gate: Sendable {
 
         let token = request.cookies[Self.cookie]
         let session = sessions.session(of: token, at: now)
-        if route.isOpen { return Pass(route: route, token: token, session: session) }
+        if route.isOpen { return Pass(route: route, request: request, token: token, session: session) }
         guard let session, let token else { throw .notSignedIn }
         guard route.roles.contains(session.role) else {
             throw Problem(403, "not_allowed", "Your role does not include this.", "Ask the owner to do it.")
@@ -39,7 +43,7 @@ struct Gate: Sendable {
                 "Reload the page and try again."
             )
         }
-        return Pass(route: route, token: token, session: session)
+        return Pass(route: route, request: request, token: token, session: session)
     }
 
     /// The page that sends it is this terminal's own: same scheme, name and port. Browsers send no origin with a page's own

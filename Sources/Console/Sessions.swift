@@ -14,6 +14,8 @@ struct Session: Sendable, Codable, Equatable {
     /// SHA-256 of the token; the token itself is only in the browser's cookie.
     var tokenHash: [UInt8]
     var role: Role
+    /// Whom it belongs to, as the journal names them; nil: the owner.
+    var name: String?
     /// Milliseconds since 1970.
     var createdAt: Int64
     var usedAt: Int64
@@ -28,6 +30,9 @@ struct Session: Sendable, Codable, Equatable {
         HMAC<SHA256>.authenticationCode(for: Array("session".utf8), using: SymmetricKey(data: tokenHash))
             .prefix(6).map { Sessions.hexadecimal($0) }.joined()
     }
+
+    /// On whose behalf it acts.
+    var who: Payments.Actor { name.map { .staff(name: $0) } ?? Entrance.ownerActor }
 
     func isOver(at now: Int64) -> Bool {
         now - usedAt > Self.idleLimit || now - createdAt > Self.absoluteLimit || now < createdAt - 3_600_000

@@ -22,7 +22,7 @@ enum ReceiptFormat: String, Sendable, Equatable, CaseIterable {
 
 /// Receipts of charges, and what the owner may see and change about them.
 extension Console {
-    func receipt(_ id: ChargeID, _ format: ReceiptFormat?, _ request: WebRequest) async throws(Problem) -> WebResponse {
+    func receipt(_ id: ChargeID, _ format: ReceiptFormat?, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         let snapshot: ChargeSnapshot
         do throws(ChargeRefusal) { snapshot = try await desk.charge(id) } catch {
             throw Self.problem(error, await desk.format)
@@ -30,7 +30,7 @@ extension Console {
         let receipt = await receipts.receipt(of: snapshot)
         let options = await receipts.settings.options
         var response: WebResponse
-        switch format ?? ReceiptFormat(accept: request.header("Accept")) {
+        switch format ?? ReceiptFormat(accept: pass.request.header("Accept")) {
         case .text: response = .text(receipt.slip().text(columns: options.columns))
         case .html: response = ReceiptPage(slip: receipt.slip(), title: "Receipt \(receipt.code)").response
         case .pdf: response = try await receipts.document(receipt)
@@ -43,31 +43,31 @@ extension Console {
         return response
     }
 
-    func printReceipt(_ id: ChargeID, _ request: WebRequest) async throws(Problem) -> WebResponse {
-        try await printed("receipt.print", id.rawValue, request) { () throws(Problem) in try await receipts.print(id) }
+    func printReceipt(_ id: ChargeID, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        try await printed("receipt.print", id.rawValue, pass) { () throws(Problem) in try await receipts.print(id) }
     }
 
-    func testReceipt(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        try await printed("receipt.test", "", request) { () throws(Problem) in try await receipts.test() }
+    func testReceipt(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        try await printed("receipt.test", "", pass) { () throws(Problem) in try await receipts.test() }
     }
 
     private func printed(
         _ what: String,
         _ about: String,
-        _ request: WebRequest,
+        _ pass: Gate.Pass,
         _ work: () async throws(Problem) -> PrintOutcome
     ) async throws(Problem) -> WebResponse {
         do throws(Problem) {
             let outcome = try await work()
-            await entrance.audit(what, "ok", about, by: Self.staff, from: request.peerAddress)
+            await entrance.audit(what, "ok", about, by: pass.who, from: pass.request.peerAddress)
             return .json(JSON.object(["outcome": .string(outcome.rawValue)]).text)
         } catch {
             await entrance.audit(
                 what,
                 "refused",
                 about.isEmpty ? error.reason.code : "\(about): \(error.reason.code)",
-                by: Self.staff,
-                from: request.peerAddress
+                by: pass.who,
+                from: pass.request.peerAddress
             )
             throw error
         }
@@ -95,8 +95,8 @@ extension Console {
         ])
     }
 
-    func saveReceipts(_ request: WebRequest) async throws(Problem) -> WebResponse {
-        var fields = try Form(request.body)
+    func saveReceipts(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        var fields = try Form(pass.request.body)
         var form = ReceiptForm()
         form.printer = fields.optionalText("printer", limit: 260)
         form.columns = fields.integer("columns")
@@ -112,12 +112,12 @@ extension Console {
         try fields.finish()
         do throws(Problem) {
             let current = await receipts.version
-            try await receipts.save(form, replacing: version.map { Int(clamping: $0) } ?? current, by: Self.staff)
+            try await receipts.save(form, replacing: version.map { Int(clamping: $0) } ?? current, by: pass.who)
         } catch {
-            await entrance.audit("receipts", "refused", error.reason.code, by: Self.staff, from: request.peerAddress)
+            await entrance.audit("receipts", "refused", error.reason.code, by: pass.who, from: pass.request.peerAddress)
             throw error
         }
-        await entrance.audit("receipts", "ok", "", by: Self.staff, from: request.peerAddress)
+        await entrance.audit("receipts", "ok", "", by: pass.who, from: pass.request.peerAddress)
         return await receiptsResponse()
     }
 }
