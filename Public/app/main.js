@@ -214,7 +214,6 @@ function sessionEnded() {
 }
 
 async function begin() {
-  useLanguage(navigator.languages ?? ["en"]);
   try {
     await arrive(await api.session());
   } catch {
@@ -249,4 +248,4 @@ addEventListener("hashchange", () => {
   render();
 });
 
-begin();
+useLanguage(navigator.languages ?? ["en"]).then(begin);
