@@ -1,7 +1,7 @@
 // The page's words: one file for each language in words/, of which only the one in use is loaded.
 
 /** Languages there are words for, by their BCP 47 primary tag, each by its own name. */
-export const LANGUAGES = { en: "English" };
+export const LANGUAGES = { en: "English", de: "Deutsch", es: "Español", fr: "Français", ar: "العربية" };
 
 /** Languages that are written from right to left. */
 const RIGHT_TO_LEFT = new Set(["ar"]);
@@ -56,8 +56,11 @@ export function t(key, values = {}) {
     return key;
   }
   if (typeof words === "function") return words(values);
-  return words.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return words.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? isolated(String(values[name])) : whole));
 }
+
+/** Keeps what is filled in from being reordered with the words around it. Source: UAX #9, FSI and PDI. */
+function isolated(text) { return RIGHT_TO_LEFT.has(language) ? `\u2068${text}\u2069` : text; }
 
 /** True where there are words for `key`. */
 export function hasWords(key) { return find(key) !== undefined; }
