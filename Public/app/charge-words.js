@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { state } from "./store.js";
-import { t } from "./strings.js";
+import { language, t } from "./strings.js";
 
 /** Colour name (style/tokens.css) and icon of each state. */
 const LOOKS = {
@@ -53,7 +53,11 @@ export function stateBadge(charge) {
   return h("span", { class: "state-badge" }, h("span", { class: `disc tone-${tone}` }, icon(name)), h("span", { class: "state-word" }, word));
 }
 
-function locale() { return state.session?.locale ?? undefined; }
+/** The shop's way of writing where it is that of the page's language; else the page's, with the digits of the rest. */
+function locale() {
+  const shop = state.session?.locale ?? language;
+  return `${shop.split("-")[0] === language ? shop : language}-u-nu-latn`;
+}
 
 function format(options, moment) {
   const date = new Date(moment);

@@ -2,7 +2,7 @@
 
 import { announce, freshID, h, refill } from "./dom.js";
 import { icon } from "./icons.js";
-import { t } from "./strings.js";
+import { language, t } from "./strings.js";
 
 /** Puts `control` under a label, with help below and room for an error. Returns what a form needs of it. */
 function wrap(name, control, { label, help, frame = control, after = null }) {
@@ -34,13 +34,13 @@ function wrap(name, control, { label, help, frame = control, after = null }) {
 
 /** A line of text. `attributes` go to the input. */
 export function textField(name, { label, help, value = "", attributes = {} }) {
-  const input = h("input", { id: freshID(name), class: "input", type: "text", autocomplete: "off", ...attributes, value });
+  const input = h("input", { id: freshID(name), class: "input", type: "text", dir: "auto", autocomplete: "off", ...attributes, value });
   return wrap(name, input, { label, help });
 }
 
 /** Lines of text, one below the other. `lines` reads those that are not empty. */
 export function linesField(name, { label, help, lines = [], rows = 3 }) {
-  const area = h("textarea", { id: freshID(name), class: "input", rows, autocomplete: "off", value: lines.join("\n") });
+  const area = h("textarea", { id: freshID(name), class: "input", dir: "auto", rows, autocomplete: "off", value: lines.join("\n") });
   const field = wrap(name, area, { label, help });
   Object.defineProperty(field, "lines", { get: () => area.value.split("\n").map((line) => line.trim()).filter(Boolean) });
   return field;
@@ -78,7 +78,7 @@ export function secretField(name, { label, help, autocomplete, withStrength = fa
   const show = (isShown) => {
     input.type = isShown ? "text" : "password";
     const words = name === "password" ? (isShown ? "password.hide" : "password.show") : (isShown ? "password.hideSecret" : "password.showSecret");
-    toggle.setAttribute("aria-label", t(words, { name: label.toLowerCase() }));
+    toggle.setAttribute("aria-label", t(words, { name: language === "en" ? label.toLowerCase() : label }));
     refill(toggle, icon(isShown ? "eyeOff" : "eye"));
   };
   toggle.addEventListener("click", () => show(input.type === "password"));
@@ -116,7 +116,9 @@ export function notice(kind, title, more = "") {
 /** A word that goes by itself, also heard. */
 export function toast(text, { isBad = false } = {}) {
   const element = h("div", { class: isBad ? "toast toast-bad" : "toast" }, icon(isBad ? "alert" : "check"), h("span", {}, text));
-  document.querySelector("main").append(element);
+  const main = document.querySelector("main");
+  const place = main.querySelector(":scope > .toasts") ?? main.appendChild(h("div", { class: "toasts" }));
+  place.append(element);
   announce(text, { atOnce: isBad });
   setTimeout(() => element.remove(), isBad ? 8_000 : 4_000);
 }

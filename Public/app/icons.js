@@ -13,6 +13,7 @@ const PATHS = {
   cross: ["M6 6l12 12", "M18 6L6 18"],
   eye: ["M2 12s3.6-6.5 10-6.5S22 12 22 12s-3.6 6.5-10 6.5S2 12 2 12z", "M12 9.2a2.8 2.8 0 1 0 0 5.6 2.8 2.8 0 0 0 0-5.6z"],
   eyeOff: ["M4 4l16 16", "M9.9 5.7A9.6 9.6 0 0 1 12 5.5c6.4 0 10 6.5 10 6.5a17 17 0 0 1-3.2 3.8", "M6.2 7.5A16.5 16.5 0 0 0 2 12s3.6 6.5 10 6.5a9.9 9.9 0 0 0 4.2-.9"],
+  globe: ["M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z", "M3.3 12h17.4", "M12 3c2.6 2.7 3.8 5.7 3.8 9s-1.2 6.3-3.8 9c-2.6-2.7-3.8-5.7-3.8-9S9.4 5.7 12 3z"],
   history: ["M3.5 12a8.5 8.5 0 1 0 2.6-6.1L3.5 8.3", "M3.5 3.8v4.5H8", "M12 7.5V12l3 2"],
   keypad: ["M5 5h.01", "M12 5h.01", "M19 5h.01", "M5 12h.01", "M12 12h.01", "M19 12h.01", "M5 19h.01", "M12 19h.01", "M19 19h.01"],
   left: ["M15 5l-7 7 7 7"],
@@ -24,12 +25,15 @@ const PATHS = {
   wallet: ["M8 2.5h8A1.5 1.5 0 0 1 17.5 4v16a1.5 1.5 0 0 1-1.5 1.5H8A1.5 1.5 0 0 1 6.5 20V4A1.5 1.5 0 0 1 8 2.5z", "M11 18.3h2", "M9.6 6.3h1.5v1.5H9.6z", "M13 6.3h1.5v1.5H13z", "M9.6 9.7h1.5v1.5H9.6z", "M12.7 11l.9.9 1.5-1.9"],
 };
 
+/** Icons that point along the line of reading: they are mirrored where it runs from right to left. */
+const POINTING = new Set(["left", "right", "signOut"]);
+
 /** The icon of that name. It is hidden from screen readers: words stand beside it. */
 export function icon(name, className = "") {
   return svg(
     "svg",
     {
-      class: `icon ${className}`.trim(), viewBox: "0 0 24 24", fill: "none", stroke: "currentColor",
+      class: `icon ${POINTING.has(name) ? "icon-points " : ""}${className}`.trim(), viewBox: "0 0 24 24", fill: "none", stroke: "currentColor",
       "stroke-width": { keypad: 3.2, wallet: 1.3 }[name] ?? 2, "stroke-linecap": "round", "stroke-linejoin": "round",
       "aria-hidden": "true", focusable: "false",
     },

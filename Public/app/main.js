@@ -5,10 +5,11 @@ import { refill } from "./dom.js";
 import { reattach } from "./following.js";
 import { toast } from "./form.js";
 import { connect, disconnect, whenSessionChanged } from "./live.js";
+import { dress, whenLanguageChanged } from "./look.js";
 import { fetchRecent } from "./recent.js";
 import { makeShell } from "./shell.js";
 import { state, subscribe, update } from "./store.js";
-import { t, useLanguage } from "./strings.js";
+import { t } from "./strings.js";
 import { chargeView } from "./views/charge.js";
 import { customersView } from "./views/customers.js";
 import { daysView } from "./views/days.js";
@@ -214,7 +215,6 @@ function sessionEnded() {
 }
 
 async function begin() {
-  useLanguage(navigator.languages ?? ["en"]);
   try {
     await arrive(await api.session());
   } catch {
@@ -249,4 +249,10 @@ addEventListener("hashchange", () => {
   render();
 });
 
-begin();
+whenLanguageChanged(() => {
+  view?.end?.();
+  [view, shell, shown] = [null, null, null];
+  render();
+});
+
+dress().then(begin);

@@ -6,6 +6,7 @@ import { timeText } from "./charge-words.js";
 import { announce, h, refill } from "./dom.js";
 import { toast } from "./form.js";
 import { icon, mark } from "./icons.js";
+import { lookButton } from "./look.js";
 import { chargeAddress } from "./recent.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
@@ -54,6 +55,7 @@ export function makeShell({ onSignOut }) {
     "header", { class: "topbar" },
     h("div", { class: "brand" }, mark(), merchant),
     gateway,
+    lookButton(),
   );
   const nav = h("nav", { class: "nav", "aria-label": t("nav.label") }, links, signOut);
   const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, notices, main));

@@ -5,13 +5,15 @@ import { clockText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
 import { busyButton, notice, secretField, textField, waitOut } from "../form.js";
 import { mark } from "../icons.js";
+import { lookButton } from "../look.js";
 import { t } from "../strings.js";
 
 function frame(title, lead, ...content) {
   return h(
     "main", { class: "entrance", id: "main" },
     h(
-      "div", { class: "entrance-card" }, h("div", { class: "entrance-mark" }, mark()), h("h1", {}, title),
+      "div", { class: "entrance-card" },
+      h("div", { class: "entrance-head" }, h("div", { class: "entrance-mark" }, mark()), lookButton()), h("h1", {}, title),
       lead instanceof Node ? lead : h("p", { class: "lead" }, lead), content,
     ),
   );
