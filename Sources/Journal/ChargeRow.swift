@@ -95,20 +95,27 @@ struct ChargeRow: Equatable {
     private static let insertion =
         "INSERT INTO charge (\(columns)) VALUES (\(Array(repeating: "?", count: 25).joined(separator: ", ")))"
 
-    /// Changes what an event can change.
-    func update(_ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, promised = ?, given_back = ?,
-                    total_minor_units = ?, tip_minor_units = ?, surplus_minor_units = ?, refunded_minor_units = ?,
-                    rail = ?, payment = ?, transaction_id = ?, updated_ms = ?, last_seq = ?, unseen = ?, digest = ?
-                WHERE id = ?
-                """
-        ).execute(arguments: [
-            state, isOpen, isReleased, isLate, isPromised, isGivenBack, totalMinorUnits, tipMinorUnits,
-            surplusMinorUnits, refundedMinorUnits, rail, payment, transaction, updatedMilliseconds, lastSequence,
-            unseen, digest, id,
-        ])
+    /// Writes what an event has changed. What stays is not named: SQLite writes every index of a named column anew.
+    func update(_ db: Database, from before: ChargeRow) throws {
+        var changes = zip(changing, before.changing).filter { $0.value != $1.value }.map(\.0)
+        changes.append(("digest", digest.databaseValue))
+        let columns = changes.map { $0.column + " = ?" }.joined(separator: ", ")
+        try db.cachedStatement(sql: "UPDATE charge SET \(columns) WHERE id = ?")
+            .execute(arguments: StatementArguments(changes.map(\.value) + [id.databaseValue]))
+    }
+
+    /// What an event can change.
+    private var changing: [(column: String, value: DatabaseValue)] {
+        [
+            ("state", state.databaseValue), ("open", isOpen.databaseValue), ("released", isReleased.databaseValue),
+            ("late", isLate.databaseValue), ("promised", isPromised.databaseValue),
+            ("given_back", isGivenBack.databaseValue), ("total_minor_units", totalMinorUnits.databaseValue),
+            ("tip_minor_units", tipMinorUnits.databaseValue), ("surplus_minor_units", surplusMinorUnits.databaseValue),
+            ("refunded_minor_units", refundedMinorUnits.databaseValue), ("rail", rail.databaseValue),
+            ("payment", payment.databaseValue), ("transaction_id", transaction.databaseValue),
+            ("updated_ms", updatedMilliseconds.databaseValue), ("last_seq", lastSequence.databaseValue),
+            ("unseen", unseen.databaseValue),
+        ]
     }
 
     /// The row of a charge and its place in the order of opening; nil where there is none.
@@ -154,6 +161,7 @@ struct ChargeRow: Equatable {
 enum StoredText {
     /// Without zero bytes, at which SQLite would end it, and no longer than anybody reads.
     static func bounded(_ text: String) -> String {
+        if text.utf8.count <= 200, !text.utf8.contains(0) { return text }
         let kept = text.unicodeScalars.lazy.filter { $0 != "\0" }.prefix(200)
         return String(String.UnicodeScalarView(kept))
     }

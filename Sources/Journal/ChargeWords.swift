@@ -16,6 +16,14 @@ enum ChargeWords {
         return Set(texts.map(folded).filter { !$0.isEmpty })
     }
 
+    /// Whether an event can bring words: those of payments and transactions.
+    static func areIn(_ event: Charge.Event) -> Bool {
+        switch event {
+        case .offered, .reported(_, .succeeded): true
+        default: false
+        }
+    }
+
     /// The text as it is compared: without regard to case, composed, and no longer than anybody types.
     static func folded(_ text: String) -> String {
         StoredText.bounded(text.precomposedStringWithCanonicalMapping.lowercased())

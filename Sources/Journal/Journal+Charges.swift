@@ -23,12 +23,32 @@ extension Journal: ChargeJournal {
     }
 
     public func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
-        var entry = entry(charge.id, event.kind, try StoredJSON.encode(event), at: time)
-        entry.attempt = event.attempt.map(Int64.init)
-        entry.rail = event.attempt.flatMap { charge.attempt($0)?.rail.rawValue }
-        try await writing { [self, entry] db in
-            let sequence = try append(db, entry)
-            try Projection.change(db, charge, sequence, at: time)
+        try await append([event], to: charge, at: time, with: TapNotes())
+    }
+
+    /// Appends what happened to a charge, in this order, with what was noted of its payment over BLE: all of it or nothing.
+    /// - Parameters:
+    ///   - events: At least one.
+    ///   - charge: The charge after all of them.
+    /// - Throws: As ``append(_:to:at:)``.
+    public func append(
+        _ events: [Charge.Event],
+        to charge: Charge,
+        at time: WallTime,
+        with notes: TapNotes
+    ) async throws(JournalError) {
+        var entries: [Entry] = []
+        for event in events {
+            var entry = entry(charge.id, event.kind, try StoredJSON.encode(event), at: time)
+            entry.attempt = event.attempt.map(Int64.init)
+            entry.rail = event.attempt.flatMap { charge.attempt($0)?.rail.rawValue }
+            entries.append(entry)
+        }
+        try await writing { [self, entries] db in
+            var last: Int64?
+            for entry in entries { last = try append(db, entry) }
+            if let last { try Projection.change(db, charge, by: events, last, at: time) }
+            try notes.insert(db)
         }
     }
 

@@ -28,6 +28,21 @@ public struct TapVoucher: Sendable, Hashable {
     public init(pass: String, body: [UInt8]) { (self.pass, self.body) = (pass, body) }
 }
 
+/// What is noted of payments over BLE in one step.
+public struct TapNotes: Sendable {
+    public var entries: [TapEntry]
+    public var vouchers: [TapVoucher]
+
+    public init(_ entries: [TapEntry] = [], vouchers: [TapVoucher] = []) {
+        (self.entries, self.vouchers) = (entries, vouchers)
+    }
+
+    func insert(_ db: Database) throws {
+        for entry in entries { try TapRow(entry).insert(db) }
+        for voucher in vouchers { try TapVoucherRow(voucher, at: entries.last?.at).store(db) }
+    }
+}
+
 extension Journal {
     /// Appends what happened over BLE, all of it or nothing. Returns once it survives a power cut.
     /// - Throws: ``JournalError``. It counts as not recorded: do not act on it.
@@ -35,10 +50,8 @@ extension Journal {
         _ entries: [TapEntry],
         vouchers: [TapVoucher] = []
     ) async throws(JournalError) {
-        try await writing { db in
-            for entry in entries { try TapRow(entry).insert(db) }
-            for voucher in vouchers { try TapVoucherRow(voucher, at: entries.last?.at).store(db) }
-        }
+        let notes = TapNotes(entries, vouchers: vouchers)
+        try await writing { db in try notes.insert(db) }
     }
 
     /// Everything that happened over BLE to an attempt, in its order; over several payments where there were several.

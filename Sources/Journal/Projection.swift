@@ -58,14 +58,25 @@ enum Projection {
         try opening.flatMap(IdempotencyRow.init)?.insert(db)
     }
 
-    /// Writes what an entry has changed: the row, the words that are new, and the sums.
-    static func change(_ db: Database, _ charge: Charge, _ sequence: Int64, at time: WallTime) throws {
+    /// Writes what entries have changed: the row, the words that are new, and the sums.
+    /// - Parameters:
+    ///   - events: What the entries say.
+    ///   - sequence: The last entry's.
+    static func change(
+        _ db: Database,
+        _ charge: Charge,
+        by events: [Charge.Event],
+        _ sequence: Int64,
+        at time: WallTime
+    ) throws {
         guard let (before, opened) = try ChargeRow.fetch(db, charge.id.rawValue) else {
             throw JournalError.unavailable(detail: "charge \(charge.id) was never opened in this journal")
         }
         let row = ChargeRow(charge, last: sequence, at: time)
-        try row.update(db)
-        if row.payment != nil { try ChargeWords.insert(db, ChargeWords.of(charge), opened: opened) }
+        try row.update(db, from: before)
+        if events.contains(where: ChargeWords.areIn) {
+            try ChargeWords.insert(db, ChargeWords.of(charge), opened: opened)
+        }
         var takings = TakingsDelta()
         takings.remove(before)
         takings.add(row)

@@ -1,7 +1,18 @@
+public import Journal
 public import Payments
 
 /// A journal that can also be looked through. The desk writes to it and answers from it.
 public protocol ChargeArchive: ChargeJournal {
+    /// Appends what happened to a charge, in this order, with what was noted of its payment over BLE: all of it or nothing.
+    /// Returns once it survives a power cut; act on it only then.
+    /// - Parameter charge: The charge after all of it.
+    func append(
+        _ events: [Charge.Event],
+        to charge: Charge,
+        at time: WallTime,
+        with notes: TapNotes
+    ) async throws(JournalError)
+
     /// A charge and when it last changed; nil when there is none of that name.
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)?
 
@@ -25,4 +36,10 @@ public protocol ChargeArchive: ChargeJournal {
         after: ChargeID?,
         limit: Int
     ) async throws(JournalError) -> [Charge]
+}
+
+extension ChargeArchive {
+    public func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
+        try await append([event], to: charge, at: time, with: TapNotes())
+    }
 }

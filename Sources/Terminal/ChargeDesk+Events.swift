@@ -1,3 +1,4 @@
+import Journal
 import Logging
 import Payments
 
@@ -14,28 +15,43 @@ extension ChargeDesk {
     /// - Returns: Nil where there is no such charge.
     /// - Throws: ``JournalError``: it has not happened.
     func record(_ event: Charge.Event, of id: ChargeID) async throws(JournalError) -> Charge? {
+        try await record([event], of: id) { _, _ in nil }?.charge
+    }
+
+    /// Records events one after the other, in one step with what a rail keeps of them: all of it or nothing.
+    /// - Parameter kept: What belongs to them, from the charge before and after; nil where it does not come to that.
+    /// - Returns: Nil where there is no such charge; else the charge, and whether what the rail keeps was kept.
+    func record(
+        _ events: [Charge.Event],
+        of id: ChargeID,
+        with kept: (_ before: Charge, _ after: Charge) -> ClaimRecords?
+    ) async throws(JournalError) -> (charge: Charge, isKept: Bool)? {
         await writing.enter()
         defer { writing.leave() }
         guard let charge = try await current(id) else { return nil }
-        var next = charge
-        let actions = next.handle(event)
-        // What changes nothing and asks for nothing is not worth a line in a journal that is kept for ever.
-        guard next != charge || !actions.isEmpty else { return charge }
+        var steps = Steps(charge)
+        for event in events { steps.take(event) }
+        let records = kept(charge, steps.charge)
+        if let records { steps.take(records.following) }
+        guard !steps.events.isEmpty else { return (charge, false) }
+        let next = steps.charge
         let now = clock.wallTime()
-        do throws(JournalError) { try await archive.append(event, to: next, at: now) } catch {
+        do throws(JournalError) {
+            try await archive.append(steps.events, to: next, at: now, with: records?.notes ?? TapNotes())
+        } catch {
             note(error)
             throw error
         }
         trouble = nil
-        meter.note(event, charge, next, at: clock.elapsed())
+        for step in steps.taken { meter.note(step.event, step.before, step.after, at: clock.elapsed()) }
         // One that had ended and was forgotten comes back only where something of it is open again.
         if charges[id] != nil || next.attempts.contains(where: \.isOpen) {
             charges[id] = next
             updated[id] = now
         }
-        log(event, charge, next)
+        for step in steps.taken { log(step.event, step.before, step.after) }
         for attempt in next.attempts where !attempt.isOpen { end(JobKey(charge: id, attempt: attempt.id)) }
-        for action in actions { perform(action, of: next) }
+        for action in steps.actions { perform(action, of: next) }
         notice(charge, next, at: now)
         if shown == id, !next.holdsTerminal, next.state != charge.state || charge.holdsTerminal {
             jobs.continuation.yield(.showResult(id))
@@ -43,7 +59,7 @@ extension ChargeDesk {
         plan(next)
         if shown != id, !next.holdsTerminal, !next.attempts.contains(where: \.isOpen) { forget(id) }
         publish()
-        return next
+        return (next, records != nil)
     }
 
     /// The charge as it stands, also where it has ended and only the journal has it.
@@ -115,5 +131,26 @@ extension ChargeDesk {
         } else {
             logger.debug("charge event", metadata: metadata)
         }
+    }
+}
+
+/// Events that are recorded together, with the charge before and after each.
+private struct Steps {
+    private(set) var charge: Charge
+    private(set) var taken: [(event: Charge.Event, before: Charge, after: Charge)] = []
+    private(set) var actions: [Charge.Action] = []
+
+    init(_ charge: Charge) { self.charge = charge }
+
+    var events: [Charge.Event] { taken.map(\.event) }
+
+    /// What changes nothing and asks for nothing is not worth a line in a journal that is kept for ever.
+    mutating func take(_ event: Charge.Event) {
+        var next = charge
+        let asked = next.handle(event)
+        guard next != charge || !asked.isEmpty else { return }
+        taken.append((event, charge, next))
+        actions += asked
+        charge = next
     }
 }

@@ -180,6 +180,9 @@ extension ChargeDesk {
             write: { event in await self.take(event, of: key.charge)?.attempt(id) },
             charge: { try? await self.current(key.charge) },
             claim: { tip in await self.claim(id, of: key.charge, tipMinorUnits: tip) },
+            claimNow: { tip, records in
+                await self.claimNow(id, of: key.charge, tipMinorUnits: tip, keeping: records)
+            },
             light: { await self.setGateway($0) }
         )
         return (driver, link)

@@ -23,6 +23,7 @@ public struct AttemptLink: Sendable {
     private let write: @Sendable (Charge.Event) async -> Attempt?
     private let whole: @Sendable () async -> Charge?
     private let ask: @Sendable (Int64) async -> ClaimAnswer
+    private let askNow: ClaimNow
     private let light: @Sendable (GatewayLight) async -> Void
 
     /// - Parameters:
@@ -38,8 +39,32 @@ public struct AttemptLink: Sendable {
         claim: @escaping @Sendable (_ tipMinorUnits: Int64) async -> ClaimAnswer = { _ in .refused(.unrecorded) },
         light: @escaping @Sendable (GatewayLight) async -> Void = { _ in }
     ) {
+        self.init(
+            terms: terms,
+            id: id,
+            read: read,
+            write: write,
+            charge: charge,
+            claim: claim,
+            claimNow: { _, _ in nil },
+            light: light
+        )
+    }
+
+    typealias ClaimNow = @Sendable (_ tip: Int64, ClaimRecords) async -> (answer: ClaimAnswer, isKept: Bool)?
+
+    init(
+        terms: ChargeTerms,
+        id: Attempt.ID,
+        read: @escaping @Sendable () async -> Attempt?,
+        write: @escaping @Sendable (Charge.Event) async -> Attempt?,
+        charge: @escaping @Sendable () async -> Charge?,
+        claim: @escaping @Sendable (Int64) async -> ClaimAnswer,
+        claimNow: @escaping ClaimNow,
+        light: @escaping @Sendable (GatewayLight) async -> Void
+    ) {
         (self.terms, self.id, self.read, self.write, self.light) = (terms, id, read, write, light)
-        (whole, ask) = (charge, claim)
+        (whole, ask, askNow) = (charge, claim, claimNow)
     }
 
     /// The attempt as it stands now. Nil when its charge is not at the desk any more.
@@ -59,6 +84,13 @@ public struct AttemptLink: Sendable {
     /// that. Execute nothing before the answer. Asking again gives the same answer while it holds.
     /// - Parameter tipMinorUnits: What the customer adds, in minor units of the charge's currency; 0 or more.
     public func claim(tipMinorUnits: Int64) async -> ClaimAnswer { await ask(tipMinorUnits) }
+
+    /// The same, and what the rail keeps of the claim is kept in the same step.
+    /// - Returns: Nil where another attempt has to be taken back first: ``claim(tipMinorUnits:)`` waits for that. A claim that
+    ///   was granted before is granted again, and nothing is kept then.
+    func claimNow(tipMinorUnits: Int64, keeping records: ClaimRecords) async -> (answer: ClaimAnswer, isKept: Bool)? {
+        await askNow(tipMinorUnits, records)
+    }
 
     /// Says how the gateway answered, whatever it said of the payment.
     public func hear(_ light: GatewayLight) async { await self.light(light) }

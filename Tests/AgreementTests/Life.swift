@@ -113,10 +113,15 @@ struct MortalArchive: ChargeArchive {
         life.knows(.created)
     }
 
-    func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
-        let name = String(describing: event).prefix { $0 != "(" }
-        try await write("\(name), so \(charge.state.rawValue)") { () async throws(JournalError) in
-            try await journal.append(event, to: charge, at: time)
+    func append(
+        _ events: [Charge.Event],
+        to charge: Charge,
+        at time: WallTime,
+        with notes: TapNotes
+    ) async throws(JournalError) {
+        let names = events.map { String(describing: $0).prefix { $0 != "(" } }.joined(separator: " and ")
+        try await write("\(names), so \(charge.state.rawValue)") { () async throws(JournalError) in
+            try await journal.append(events, to: charge, at: time, with: notes)
         }
         life.knows(charge.state)
     }

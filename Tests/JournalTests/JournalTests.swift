@@ -35,6 +35,36 @@ struct JournalTests {
         }
     }
 
+    @Test func whatHappensToAChargeAndOverBLEInOneStepIsKeptTogetherOrNotAtAll() async throws {
+        let before = try await journal.play(Array(Charge.Event.paid.prefix(3)))
+        var charge = before
+        let events: [Charge.Event] = [
+            .claimWanted(attempt: 1, tipMinorUnits: 50), .claimed(attempt: 1),
+            .reported(attempt: 1, report: .processing),
+        ]
+        for event in events { _ = charge.handle(event) }
+        func append(_ payment: String) async throws {
+            let entry = TapEntry(
+                payment: payment,
+                charge: charge.id,
+                attempt: 1,
+                kind: "claimed",
+                body: [1],
+                at: .example
+            )
+            try await journal.append(events, to: charge, at: .example, with: TapNotes([entry]))
+        }
+        await #expect(throws: JournalError.self) { try await append("no name of a payment") }
+        #expect(try await journal.charge(before.id)?.charge == before)
+        #expect(try await journal.tapEntries(of: charge.id, attempt: 1).isEmpty)
+
+        try await append("01a20436-32c8-735e-9203-c4fb309133d6")
+        #expect(try await journal.charge(before.id)?.charge == charge)
+        #expect(try await journal.events(of: charge.id).suffix(3).map(\.event) == events)
+        #expect(try await journal.tapEntries(of: charge.id, attempt: 1).map(\.kind) == ["claimed"])
+        #expect(try await journal.pool.read { db in try Projection.disagreement(db) } == nil)
+    }
+
     @Test func twoDocumentsThatChangeTogetherChangeBothOrNeither() async throws {
         let time = WallTime.example
         func change(expecting version: Int?) async throws -> DocumentChange {

@@ -24,6 +24,11 @@ final class Fuse: Sendable {
     /// Records that were written.
     var records: Int { count.withLock { $0 } }
 
+    func allows(_ entries: [TapEntry]) throws(JournalError) {
+        let kinds = refusedKinds.withLock { $0 }
+        if entries.contains(where: { kinds.contains($0.kind) }) { throw .diskFull }
+    }
+
     /// Before each record.
     func pass() throws(JournalError) { if isBlown { throw .unavailable(detail: "the power is out") } }
 
@@ -46,11 +51,17 @@ struct FusedArchive: ChargeArchive {
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
         try await journal.chargeOpened(under: key)
     }
-    func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
+    func append(
+        _ events: [Charge.Event],
+        to charge: Charge,
+        at time: WallTime,
+        with notes: TapNotes
+    ) async throws(JournalError) {
         try fuse.pass()
         if fuse.refusesCharges.withLock({ $0 }) { throw .diskFull }
-        while fuse.isSlow.withLock({ $0 })(event) { await Task.yield() }
-        try await journal.append(event, to: charge, at: time)
+        try fuse.allows(notes.entries)
+        while events.contains(where: fuse.isSlow.withLock({ $0 })) { await Task.yield() }
+        try await journal.append(events, to: charge, at: time, with: notes)
         fuse.burn()
     }
     func openCharges() async throws(JournalError) -> [Charge] { try await journal.openCharges() }

@@ -9,9 +9,7 @@ struct FusedTapJournal: TapJournal {
 
     func append(_ entries: [TapEntry], vouchers: [TapVoucher]) async throws(JournalError) {
         try fuse.pass()
-        if entries.contains(where: { entry in fuse.refusedKinds.withLock { $0.contains(entry.kind) } }) {
-            throw .diskFull
-        }
+        try fuse.allows(entries)
         try await journal.append(entries, vouchers: vouchers)
         fuse.burn()
     }

@@ -1,3 +1,4 @@
+import Journal
 import Payments
 import Synchronization
 import Terminal
@@ -43,9 +44,14 @@ final class MemoryArchive: ChargeArchive {
         state.withLock { $0.keys[key] }
     }
 
-    func append(_ event: Charge.Event, to charge: Charge, at time: WallTime) async throws(JournalError) {
+    func append(
+        _ events: [Charge.Event],
+        to charge: Charge,
+        at time: WallTime,
+        with notes: TapNotes
+    ) async throws(JournalError) {
         try write { state in
-            state.charges[charge.id]?.events.append(event)
+            state.charges[charge.id]?.events += events
             state.charges[charge.id]?.updatedAt = time
         }
     }

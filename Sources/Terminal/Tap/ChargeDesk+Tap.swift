@@ -12,6 +12,9 @@ extension ChargeDesk {
             write: { event in await self.note(event, of: charge)?.attempt(id) },
             charge: { try? await self.current(charge) },
             claim: { tip in await self.claim(id, of: charge, tipMinorUnits: tip) },
+            claimNow: { tip, records in
+                await self.claimNow(id, of: charge, tipMinorUnits: tip, keeping: records)
+            },
             light: { await self.setGateway($0) }
         )
     }

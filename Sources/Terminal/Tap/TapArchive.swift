@@ -167,6 +167,12 @@ struct TapArchive: Sendable {
         of story: TapStory.Name,
         spend: Spend? = nil
     ) async throws(JournalError) {
+        let notes = notes(records, of: story, spend: spend)
+        try await journal.append(notes.entries, vouchers: notes.vouchers)
+    }
+
+    /// The same for who keeps it together with something else.
+    func notes(_ records: [TapRecord], of story: TapStory.Name, spend: Spend?) -> TapNotes {
         let now = clock.wallTime()
         let entries = records.map { record in
             TapEntry(
@@ -178,7 +184,7 @@ struct TapArchive: Sendable {
                 at: now
             )
         }
-        try await journal.append(entries, vouchers: spend.map { [$0.voucher] } ?? [])
+        return TapNotes(entries, vouchers: spend.map { [$0.voucher] } ?? [])
     }
 
     /// A voucher's spend that was taken, and when the voucher ends.

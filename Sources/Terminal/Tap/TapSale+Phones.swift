@@ -157,7 +157,7 @@ extension TapSale {
         jobs.continuation.yield(.claim)
     }
 
-    private func mode(
+    func mode(
         of accept: Signed<PaymentAcceptance>,
         _ pass: Signed<PaymentPass>,
         isOnline: Bool
@@ -173,145 +173,11 @@ extension TapSale {
         return try check.check(accept, pass: pass, nowMilliseconds: nowMilliseconds)
     }
 
-    private func note(_ refusal: AcceptanceRefusal) {
+    func note(_ refusal: AcceptanceRefusal) {
         tools.logger.info(
             "an accept is refused",
             metadata: ["check": "\(refusal.check)", "code": "\(refusal.code.rawValue)"]
         )
-    }
-
-    // MARK: - The claim
-
-    /// Asks the charge whether this accept may move money; may take as long as another way to pay needs to be taken back.
-    func askForClaim() async {
-        guard let pending else { return }
-        // Outside the turn: other phones do not wait for the network.
-        let isOnline = await tools.host.confirmOnline()
-        // Nothing is taken back for an accept that nobody could carry out.
-        guard await judge(pending, isOnline: isOnline) else { return }
-        let answer = await attempt.claim(tipMinorUnits: Int64(pending.accept.payload.tip))
-        // That may have taken minutes: network, clock and limits are what they are now.
-        let isStillOnline = answer == .granted ? await tools.host.confirmOnline() : isOnline
-        guard await decide(pending, answer, isOnline: isStillOnline) == .again else { return }
-        // Nothing has been promised, and the charge's answer stays. Cancelled: the accept is asked for again.
-        do { try await clock.sleep(.seconds(2)) } catch { return }
-        jobs.continuation.yield(.claim)
-    }
-
-    /// Whether somebody could execute the accept as things stand.
-    private func judge(_ pending: Pending, isOnline: Bool) async -> Bool {
-        await turn.enter()
-        defer { turn.leave() }
-        guard isStill(pending) else { return false }
-        return await possibleMode(of: pending, isOnline: isOnline) != nil
-    }
-
-    /// How the accept is executed now; nil where nobody can, which its phone then hears. Only within the turn.
-    private func possibleMode(of pending: Pending, isOnline: Bool) async -> PaymentClaim.Mode? {
-        // Moments ago it passed on the same ground. Other payments change only what is left for vouchers.
-        let judged = pending.judged
-        if judged.isTerminalOnline == isOnline, pending.accept.payload.spend == nil,
-            clock.elapsed() - judged.at < .seconds(2)
-        {
-            return judged.mode
-        }
-        do throws(AcceptanceRefusal) {
-            return try await mode(of: pending.accept, pending.pass, isOnline: isOnline)
-        } catch {
-            self.pending = nil
-            note(error)
-            await refuse(pending, error.code)
-            return nil
-        }
-    }
-
-    /// Nothing was claimed, so nobody can execute: the payment stays open for another accept.
-    private func refuse(_ pending: Pending, _ code: TapErrorCode) async {
-        answering = acceptNumbers[pending.link]
-        defer { answering = nil }
-        await links[pending.link]?.allowSilence(false)
-        await handle(.accept(pending.link, .invalid(pending.accept.hash, code)))
-        if await attempt.current()?.claim != nil { await attempt.record(.claimDropped(attempt: attempt.id)) }
-        await letOthersPay(than: pending.link)
-        await tools.host.changed()
-    }
-
-    /// Where the accept still waits for its claim.
-    private func isStill(_ pending: Pending) -> Bool {
-        guard self.pending?.accept.hash == pending.accept.hash else { return false }
-        guard machine.state == .open else {
-            self.pending = nil
-            return false
-        }
-        return true
-    }
-
-    private enum Next { case again, nothing }
-
-    private func decide(_ pending: Pending, _ answer: ClaimAnswer, isOnline: Bool) async -> Next {
-        await turn.enter()
-        defer { turn.leave() }
-        guard isStill(pending) else { return .nothing }
-        switch answer {
-        case .granted:
-            guard let mode = await possibleMode(of: pending, isOnline: isOnline) else { return .nothing }
-            guard await claim(pending, mode, isOnline: isOnline) else { return .again }
-            self.pending = nil
-        case .refused(let refusal):
-            self.pending = nil
-            await drop(pending, refusal)
-        }
-        return .nothing
-    }
-
-    /// The accept wins: claim and winner are on disk before the phone hears of it.
-    private func claim(_ pending: Pending, _ mode: PaymentClaim.Mode, isOnline: Bool) async -> Bool {
-        let claim: Signed<PaymentClaim>
-        do throws(SigningFailure) {
-            claim = try Signed(
-                signing: PaymentClaim(
-                    paymentID: name.payment,
-                    acceptHash: pending.accept.hash,
-                    claimedAtMilliseconds: nowMilliseconds,
-                    attempt: machine.attempt,
-                    mode: mode
-                ),
-                with: tools.credentials.keys.signer
-            )
-        } catch {
-            tools.logger.error("a claim cannot be signed", metadata: ["error": "\(error.reason)"])
-            return false
-        }
-        answering = acceptNumbers[pending.link] ?? 1
-        defer { answering = nil }
-        let record: TapRecord =
-            mode == .online
-            ? .claimed(sid: pending.sid, claim, isTerminalOnline: isOnline)
-            : .promised(sid: pending.sid, claim)
-        let accepted = TapRecord.accepted(sid: pending.sid, pending.accept, pending.pass)
-        let verdict = TerminalPayment.AcceptVerdict.valid(pending.accept.hash, mode, isTerminalOnline: isOnline)
-        return await handle(.accept(pending.link, verdict), with: [accepted, record])
-    }
-
-    /// The charge does not want this payment any more.
-    func drop(_ pending: Pending, _ refusal: ClaimRefusal) async {
-        switch refusal {
-        case .over: await handle(.cancelRequested)
-        case .beaten: await handle(.closedByRail)
-        case .unrecorded:
-            await links[pending.link]?.allowSilence(false)
-            let number = acceptNumbers[pending.link]
-            await links[pending.link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: number)
-            await letOthersPay(than: pending.link)
-        }
-    }
-
-    private func letOthersPay(than link: LinkID) async {
-        for (other, way) in links where other != link {
-            await way.allowSilence(false)
-            await way.send(.reopen(name.payment, attempt: machine.attempt))
-        }
-        if isCancelWanted { await handle(.cancelRequested) }
     }
 
     // MARK: - Results

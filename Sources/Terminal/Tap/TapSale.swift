@@ -56,6 +56,8 @@ actor TapSale: TapLink.Owner {
         let accept: Signed<PaymentAcceptance>
         let pass: Signed<PaymentPass>
         let judged: Judgement
+        /// The journal did not take its claim once.
+        var isSecondTry = false
     }
 
     /// What the checks of an accept came to: who can execute it, on what ground, and when that was found.
@@ -249,15 +251,17 @@ actor TapSale: TapLink.Owner {
     // MARK: - The machine
 
     /// One event: its record is on disk before anything else of it happens.
-    /// - Parameter with: What is kept together with the machine's own record.
+    /// - Parameters:
+    ///   - extra: What is kept together with the machine's own record.
+    ///   - isKept: It is in the journal already.
     /// - Returns: False where the journal did not take it: it has not happened.
     @discardableResult
-    func handle(_ event: TerminalPayment.Event, with extra: [TapRecord] = []) async -> Bool {
+    func handle(_ event: TerminalPayment.Event, with extra: [TapRecord] = [], isKept: Bool = false) async -> Bool {
         var next = machine
         let actions = next.handle(event)
         var records = extra
         if case .journal(let record)? = actions.first { records += record.kept(in: story, extra) }
-        guard await keep(records) else { return false }
+        if isKept { add(records) } else { guard await keep(records) else { return false } }
         let before = machine.state
         machine = next
         for case .cancelAll(.expired) in actions { endsByExpiry = true }
@@ -276,14 +280,8 @@ actor TapSale: TapLink.Owner {
     /// True once `records` are on disk.
     func keep(_ records: [TapRecord]) async -> Bool {
         guard !records.isEmpty else { return true }
-        var next = story
-        for record in records { next.add(record) }
-        let isTaken = records.contains {
-            if case .claimed = $0 { true } else if case .promised = $0 { true } else { false }
-        }
-        let spend = isTaken ? next.accepted.flatMap { TapArchive.Spend($0.accept, $0.pass) } : nil
         do throws(JournalError) {
-            try await tools.archive.keep(records, of: name, spend: spend)
+            try await tools.archive.keep(records, of: name, spend: spend(of: records))
         } catch {
             tools.logger.critical(
                 "the journal does not take what happened over BLE",
@@ -291,8 +289,21 @@ actor TapSale: TapLink.Owner {
             )
             return false
         }
-        for record in records { story.add(record) }
+        add(records)
         return true
+    }
+
+    private func add(_ records: [TapRecord]) { for record in records { story.add(record) } }
+
+    /// What they take of a voucher.
+    func spend(of records: [TapRecord]) -> TapArchive.Spend? {
+        let isTaken = records.contains {
+            if case .claimed = $0 { true } else if case .promised = $0 { true } else { false }
+        }
+        guard isTaken else { return nil }
+        var next = story
+        for record in records { next.add(record) }
+        return next.accepted.flatMap { TapArchive.Spend($0.accept, $0.pass) }
     }
 
     private func perform(_ action: TerminalPayment.Action) async {
