@@ -49,6 +49,7 @@ let package = Package(
     targets: [
         // C libraries: a module map each, and a shim for what Swift cannot import. One importer each.
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .systemLibrary(name: "CPaperPDF", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
@@ -107,7 +108,7 @@ let package = Package(
             swiftSettings: swift6
         ),
         .target(name: "Paper", dependencies: ["CPaperPDF", "Payments", "Receipts"], swiftSettings: swift6),
-        .target(name: "WebServer", dependencies: ["CMicrohttpd"], swiftSettings: swift6),
+        .target(name: "WebServer", dependencies: ["CMicrohttpd", "CZlib"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
         .target(
             name: "Screen",

@@ -186,6 +186,11 @@ export async function settings() { return await request("GET", "/settings"); }
 
 export async function saveSettings(body) { return await change("PUT", "/settings", { body }); }
 
+/** How far the set-up has come: `{ begun, state, step, furthest, steps, answers, testCharge, version }`. */
+export async function setUp() { return await request("GET", "/setup"); }
+
+export async function saveSetUp(body) { return await change("PUT", "/setup", { body }); }
+
 export async function testConnection(body) { return await change("POST", "/settings/test-connection", { body }); }
 
 export async function currentCharge() { return await request("GET", "/charges/current"); }

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { refill } from "./dom.js";
 import { reattach } from "./following.js";
 import { toast } from "./form.js";
+import { lazyView, SIGNED_OUT } from "./lazy.js";
 import { connect, disconnect, whenSessionChanged } from "./live.js";
 import { dress, whenLanguageChanged } from "./look.js";
 import { fetchRecent } from "./recent.js";
@@ -11,18 +12,9 @@ import { makeShell } from "./shell.js";
 import { state, subscribe, update } from "./store.js";
 import { t } from "./strings.js";
 import { chargeView } from "./views/charge.js";
-import { customersView } from "./views/customers.js";
-import { daysView } from "./views/days.js";
 import { claimView, loginView, resetView, unreachableView } from "./views/entrance.js";
 import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
-import { connectView } from "./views/connect.js";
-import { phonesView } from "./views/phones.js";
-import { receiptsView } from "./views/receipts.js";
-import { securityView } from "./views/security.js";
-import { forgetSettingsDraft, settingsView } from "./views/settings.js";
-import { tokensView } from "./views/tokens.js";
-import { totalsView } from "./views/totals.js";
 
 const RETRY_MILLISECONDS = 3_000;
 
@@ -68,7 +60,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset", "setup"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -79,6 +71,8 @@ function wanted() {
   if (place().name === "reset") return "reset";
   if (!session.signedIn) return "login";
   if (!session.setUp) return "setup";
+  // Half way through it is gone on with, unless the address says another page.
+  if (session.setUpState === "open" && !/^#\/./.test(location.hash)) return "setup";
   return place().name;
 }
 
@@ -116,16 +110,16 @@ function renderPlace(name) {
     refill(page, shell.element);
   }
   view =
-    name === "setup" ? settingsView({ isFirst: true, onSaved: () => settingsSaved(true) }) :
-    name === "security" ? securityView({ onChanged: passwordChanged }) :
-    name === "days" ? daysView() :
-    name === "totals" ? totalsView() :
-    name === "phones" ? phonesView() :
-    name === "connect" ? connectView() :
-    name === "customers" ? customersView() :
-    name === "tokens" ? tokensView() :
-    name === "receipts" ? receiptsView() :
-    name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
+    name === "setup" ? lazyView(() => import("./views/setup.js"), ({ setupView }) => setupView({ onCharging: setUpLeft })) :
+    name === "security" ? lazyView(() => import("./views/security.js"), ({ securityView }) => securityView({ onChanged: passwordChanged })) :
+    name === "days" ? lazyView(() => import("./views/days.js"), ({ daysView }) => daysView()) :
+    name === "totals" ? lazyView(() => import("./views/totals.js"), ({ totalsView }) => totalsView()) :
+    name === "phones" ? lazyView(() => import("./views/phones.js"), ({ phonesView }) => phonesView()) :
+    name === "connect" ? lazyView(() => import("./views/connect.js"), ({ connectView }) => connectView()) :
+    name === "customers" ? lazyView(() => import("./views/customers.js"), ({ customersView }) => customersView()) :
+    name === "tokens" ? lazyView(() => import("./views/tokens.js"), ({ tokensView }) => tokensView()) :
+    name === "receipts" ? lazyView(() => import("./views/receipts.js"), ({ receiptsView }) => receiptsView()) :
+    name === "settings" ? lazyView(() => import("./views/settings.js"), ({ settingsView }) => settingsView({ onSaved: settingsSaved, onSignOut: signOut })) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
   shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history", totals: "history" }[name] ?? name);
@@ -154,14 +148,16 @@ async function arrive(session) {
   render();
 }
 
-async function settingsSaved(isFirst) {
+/** The owner goes on from the set-up to the charges. */
+function setUpLeft() {
+  location.hash = "#/charge";
+  fetchRecent();
+  render();
+}
+
+async function settingsSaved() {
   update({ session: await api.session() });
-  if (isFirst) {
-    location.hash = "#/charge";
-    fetchRecent();
-  } else {
-    shown = null;  // The form starts over from what the terminal holds now.
-  }
+  shown = null;  // The form starts over from what the terminal holds now.
   render();
   toast(t("settings.saved"));
 }
@@ -197,7 +193,7 @@ async function signOut() {
   disconnect();
   sessionStorage.clear();
   forgetAmount();
-  forgetSettingsDraft();
+  dispatchEvent(new Event(SIGNED_OUT));
   hasEnded = false;
   loginNote = note;
   location.hash = "#/charge";

@@ -72,6 +72,8 @@ extension Console {
         case .testReceipt:
             try requireEmptyForm(pass)
             return try await testReceipt(pass)
+        case .setUp: return await setUpResponse()
+        case .saveSetUp: return try await saveSetUp(pass)
         case .taps: return try await tapsResponse()
         case .saveTaps: return try await saveTaps(pass)
         case .connect: return try await connectResponse()

@@ -51,6 +51,7 @@ extension Console {
                 "role": .optional(session?.role.rawValue),
                 "csrfToken": isIn ? .optional(token.map(Sessions.csrfToken(of:))) : .null,
                 "setUp": .bool(stored != nil),
+                "setUpState": isIn ? .optional(await setUp.current?.state.rawValue) : .null,
                 // Who is paid is on the screen for everybody; it is nobody's business over the network.
                 "merchantName": isIn ? .optional(stored?.settings.merchantName) : .null,
                 "currency": isIn ? .optional(stored?.settings.currency.code) : .null,

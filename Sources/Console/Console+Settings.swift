@@ -74,6 +74,7 @@ extension Console {
             throw Self.problem(error)
         }
         await entrance.audit("settings", "ok", "", by: pass.who, from: pass.request.peerAddress)
+        await setUp.show()
         return await settingsResponse()
     }
 

@@ -18,6 +18,7 @@ public struct Console: Sendable {
     let customers: CustomerDesk
     let receipts: ReceiptDesk
     let tokens: TokenDesk
+    let setUp: SetUpDesk
     /// When this run began.
     let startedAt: WallTime
     /// Nil on a terminal without the Connect rail.
@@ -170,6 +171,7 @@ public struct Console: Sendable {
             hashRounds: hashRounds
         )
         tokens = TokenDesk(journal: journal, clock: clock)
+        setUp = SetUpDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         startedAt = clock.wallTime()
         customers = CustomerDesk(
             journal: journal,
@@ -194,6 +196,7 @@ public struct Console: Sendable {
         try await customers.load()
         try await receipts.load()
         try await tokens.load()
+        try await setUp.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
         }
@@ -229,9 +232,11 @@ public struct Console: Sendable {
         }
     }
 
-    /// The usual, but for pictures of wallets.
+    /// The usual, but for pictures of wallets and for a shop in which everybody's phone shows the page.
     private static var limits: WebServer.Limits {
         var limits = WebServer.Limits()
+        limits.connections = 320
+        limits.eventStreams = 224
         limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
         return limits
     }

@@ -19,6 +19,7 @@ enum Route: Sendable, Equatable {
     case tokens, makeToken, revokeToken(String)
     case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
+    case setUp, saveSetUp
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -36,6 +37,7 @@ enum Route: Sendable, Equatable {
         case ("settings", 1): self = try Self.only(method, ["GET": .settings, "PUT": .saveSettings])
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
+        case ("setup", 1): self = try Self.only(method, ["GET": .setUp, "PUT": .saveSetUp])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
         case ("tokens", 1): self = try Self.only(method, ["GET": .tokens, "POST": .makeToken])
         case ("tokens", 2): self = try Self.only(method, ["DELETE": .revokeToken(parts[1])])
@@ -90,6 +92,7 @@ enum Route: Sendable, Equatable {
         case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect:
             [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
+        case .setUp, .saveSetUp: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
         case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
@@ -109,7 +112,7 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .calibration, .customers, .tokens, .receipts, .receipt, .totals, .export:
+            .connect, .calibration, .setUp, .customers, .tokens, .receipts, .receipt, .totals, .export:
             false
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
@@ -118,7 +121,7 @@ enum Route: Sendable, Equatable {
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
             .forgetConnect, .turnCode:
             true
-        case .calibrate, .keepCalibration, .stopCalibration: true
+        case .calibrate, .keepCalibration, .stopCalibration, .saveSetUp: true
         }
     }
 

@@ -38,7 +38,14 @@ extension Composer {
         let name = DisplayText.clean(idle.merchantName, limit: 80)
         let title = name.isEmpty ? text.welcome : name
         var items: [Stack.Item] = [.space, .text(title, Style(17, atLeast: 8, palette.text, .bold, lines: 3))]
-        if !name.isEmpty {
+        if let progress = idle.progress {
+            let share = Double(min(progress.step, progress.count)) / Double(max(progress.count, 1))
+            items += [
+                .gap(2.5), .rule(length: 9 + 51 * share, Palette.lightReady), .gap(2),
+                .text(text.setupTitle, Style(7.5, atLeast: 5, palette.text)), .gap(1),
+                .text(text.setupProgress(progress), Style(6, atLeast: 4, palette.quiet)),
+            ]
+        } else if !name.isEmpty {
             items += [
                 .gap(2.5), .rule(length: 9, Palette.lightReady), .gap(2),
                 .text(text.welcome, Style(7.5, atLeast: 5, palette.quiet)),

@@ -25,20 +25,33 @@ public enum Scene: Sendable, Equatable {
         public var webAddressText: String?
         /// What staff have still to see, the most important first. One is shown; the others are counted.
         public var notices: [Notice]
+        /// Set while the owner is setting the terminal up.
+        public var progress: Progress?
 
         public init(
             merchantName: String,
             lights: [Light] = [],
             clockText: String? = nil,
             webAddressText: String? = nil,
-            notices: [Notice] = []
+            notices: [Notice] = [],
+            progress: Progress? = nil
         ) {
+            self.progress = progress
             self.merchantName = merchantName
             self.lights = lights
             self.clockText = clockText
             self.webAddressText = webAddressText
             self.notices = notices
         }
+    }
+
+    /// How far the set-up has come.
+    public struct Progress: Sendable, Equatable {
+        /// From 1.
+        public var step: Int
+        public var count: Int
+
+        public init(step: Int, count: Int) { (self.step, self.count) = (step, count) }
     }
 
     /// A payment that came when nobody waited for it.

@@ -25,6 +25,9 @@ public struct ScreenText: Sendable {
     public var setupScan: String
     public var setupCodes: Words<Scene.Setup.Purpose>
     public var setupFingerprint: String
+    /// Takes the place of the welcome while the terminal is being set up.
+    public var setupTitle: String
+    public var setupProgress: Words<Scene.Progress>
 
     /// What the customer does for each way to pay, as an instruction.
     public var wayInstructions: Words<Scene.WayToPay>
@@ -144,6 +147,8 @@ extension ScreenText {
             }
         },
         setupFingerprint: "Certificate fingerprint",
+        setupTitle: "Being set up",
+        setupProgress: { progress in "Step \(progress.step) of \(progress.count)" },
         wayInstructions: { way in
             switch way {
             case .scan: "Scan with your wallet"

@@ -31,6 +31,8 @@ public actor ChargeDesk {
     /// Charges whose code is for wallets that pair, where it is not for both.
     var turned: Set<ChargeID> = []
     var invitation: ClaimInvitation?
+    /// Set while the owner is setting the terminal up.
+    var setUp: SetUpProgress?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
     /// What happened since the start, for ``measures``.
@@ -243,6 +245,7 @@ public actor ChargeDesk {
             notices: notices,
             tap: tap,
             connect: connect,
+            setUp: setUp,
             at: clock.wallTime()
         )
     }

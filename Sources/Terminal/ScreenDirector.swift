@@ -140,7 +140,8 @@ public struct ScreenDirector: Sendable {
                     fingerprintText: invitation.fingerprint
                 )
             )
-        case .setup: .idle(Scene.Idle(merchantName: "Till", webAddressText: webAddress()))
+        case .setup:
+            .idle(Scene.Idle(merchantName: "Till", webAddressText: webAddress(), progress: Self.progress(snapshot)))
         case .idle: idle(snapshot)
         case .charging(let charge):
             Self.scene(
@@ -151,6 +152,10 @@ public struct ScreenDirector: Sendable {
                 at: now
             )
         }
+    }
+
+    private static func progress(_ snapshot: TerminalSnapshot) -> Scene.Progress? {
+        snapshot.setUp.map { Scene.Progress(step: $0.step, count: $0.count) }
     }
 
     private func idle(_ snapshot: TerminalSnapshot) -> Scene {
@@ -175,7 +180,8 @@ public struct ScreenDirector: Sendable {
                         amountText: notice.amountText,
                         chargeCode: notice.code.rawValue
                     )
-                }
+                },
+                progress: Self.progress(snapshot)
             )
         )
     }

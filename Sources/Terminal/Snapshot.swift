@@ -182,6 +182,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var trouble: Reason?
     /// What staff have still to see, newest first.
     public var notices: [PaymentNotice]
+    /// Set while the owner is setting the terminal up.
+    public var setUp: SetUpProgress?
     public var at: WallTime
 
     public init(
@@ -192,9 +194,11 @@ public struct TerminalSnapshot: Sendable, Equatable {
         notices: [PaymentNotice] = [],
         tap: TapStatus = TapStatus(),
         connect: ConnectStatus = ConnectStatus(),
+        setUp: SetUpProgress? = nil,
         at: WallTime
     ) {
         self.tap = tap
+        self.setUp = setUp
         self.connect = connect
         self.phase = phase
         self.gateway = gateway

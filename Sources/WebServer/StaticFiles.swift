@@ -17,9 +17,16 @@ public struct StaticFiles: Sendable {
     }
 
     private struct Page {
-        let found: PreparedResponse
-        let notModified: PreparedResponse
-        let tag: String
+        let plain: Form
+        /// The same for browsers that can unpack it; nil where packing saves nothing.
+        let packed: Form?
+
+        /// The file as it travels.
+        struct Form {
+            let found: PreparedResponse
+            let notModified: PreparedResponse
+            let tag: String
+        }
     }
 
     /// What was left out, relative to the folder; worth a line in the log.
@@ -32,7 +39,7 @@ public struct StaticFiles: Sendable {
     /// Reads the folder and everything below it.
     /// - Parameters:
     ///   - folder: May itself be a symbolic link.
-    ///   - headers: Beside `Content-Type`, `ETag` and `Cache-Control: no-cache` on each answer.
+    ///   - headers: Beside `Content-Type`, `Content-Encoding`, `Vary`, `ETag` and `Cache-Control: no-cache` on each answer.
     ///   - limitBytes: Of all files together.
     public init(
         folder: String,
@@ -65,8 +72,10 @@ public struct StaticFiles: Sendable {
                 headers: ["Allow": "GET, HEAD"]
             )
         }
-        let known = request.headers("If-None-Match").contains { Self.names($0, tag: page.tag) }
-        return (known ? page.notModified : page.found).ready
+        let takesPacked = page.packed != nil && Gzip.isAccepted(request.headers("Accept-Encoding"))
+        let form = takesPacked ? page.packed ?? page.plain : page.plain
+        let known = request.headers("If-None-Match").contains { Self.names($0, tag: form.tag) }
+        return (known ? form.notModified : form.found).ready
     }
 
     /// Whether an `If-None-Match` value covers `tag`. Source: RFC 9110, 13.1.2 (weak comparison).
@@ -78,17 +87,40 @@ public struct StaticFiles: Sendable {
     }
 
     private static func page(path: String, bytes: [UInt8], headers: WebHeaders) -> Page {
-        let tag = "\"\(String(checksum(bytes), radix: 16))-\(String(bytes.count, radix: 16))\""
+        let type = contentType(path)
+        let packed = isText(type) ? Gzip.packed(bytes) : nil
+        let version = "\(String(checksum(bytes), radix: 16))-\(String(bytes.count, radix: 16))"
+        var fields = headers
+        fields["Cache-Control"] = "no-cache"  // Keep it, but ask each time: an update of the terminal shows at once.
+        // Whoever keeps one form must not give it to those who need the other. Source: RFC 9110, 12.5.5.
+        if packed != nil { fields["Vary"] = "Accept-Encoding" }
+        return Page(
+            plain: form(bytes, type: type, tag: "\"\(version)\"", headers: fields),
+            packed: packed.map { packed in
+                fields["Content-Encoding"] = "gzip"
+                return form(packed, type: type, tag: "\"\(version)-gz\"", headers: fields)
+            }
+        )
+    }
+
+    private static func form(_ bytes: [UInt8], type: String, tag: String, headers: WebHeaders) -> Page.Form {
         var fields = headers
         fields["ETag"] = tag
-        fields["Cache-Control"] = "no-cache"  // Keep it, but ask each time: an update of the terminal shows at once.
-        let notModified = WebResponse(status: 304, headers: fields)
-        fields["Content-Type"] = contentType(path)
-        return Page(
+        var told = fields
+        told["Content-Encoding"] = nil
+        let notModified = WebResponse(status: 304, headers: told)
+        fields["Content-Type"] = type
+        return Page.Form(
             found: PreparedResponse(WebResponse(headers: fields, body: .bytes(bytes))),
             notModified: PreparedResponse(notModified),
             tag: tag
         )
+    }
+
+    /// What packing makes smaller. Pictures and fonts are packed already.
+    private static func isText(_ type: String) -> Bool {
+        type.hasPrefix("text/")
+            || ["application/json", "application/manifest+json", "image/svg+xml", "application/wasm"].contains(type)
     }
 
     /// Tells versions of the terminal's own files apart; nobody else writes them. Source: FNV-1a, 64 bits.

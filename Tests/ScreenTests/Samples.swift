@@ -149,7 +149,9 @@ enum Sample {
                         .init(.late, amountText: "€12.50", chargeCode: "M3XW"),
                     ]
                 )
-            ), .idle(.init(merchantName: name, notices: [.init(.late, amountText: "€12.50", chargeCode: "K7QM")])),
+            ),
+            .idle(.init(merchantName: name, webAddressText: "https://till.local", progress: .init(step: 3, count: 9))),
+            .idle(.init(merchantName: name, notices: [.init(.late, amountText: "€12.50", chargeCode: "K7QM")])),
             .processing(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
             .paid(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
             .paid(

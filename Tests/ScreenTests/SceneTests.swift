@@ -44,6 +44,15 @@ struct SceneTests {
         }
     }
 
+    @Test(arguments: Sample.allSizes)
+    func theOwnerSeesHowFarTheSetUpIs(size: PixelSize) {
+        func words(_ progress: Scene.Progress?) -> [String] {
+            texts(page(.idle(.init(merchantName: "Till", progress: progress)), size).0).map { $0.text.spec.text }
+        }
+        #expect(words(.init(step: 3, count: 9)) == ["Till", "Being set up", "Step 3 of 9"])
+        #expect(words(nil) == ["Till", "Welcome"])
+    }
+
     /// A wallet cannot read a page's address: the customer is told to use the camera.
     @Test(arguments: Sample.allSizes)
     func aCodeThatOpensAPageAsksForTheCameraAndForNoWallet(size: PixelSize) {

@@ -1,4 +1,5 @@
 import Foundation
+import Subprocess
 import Testing
 
 @testable import WebServer
@@ -108,5 +109,74 @@ struct StaticFilesTests {
                 try StaticFiles(folder: folder, limitBytes: 9)
             }
         }
+    }
+
+    // MARK: - Smaller files
+
+    /// Text that packs well, as the page's own files do.
+    private static let long = String(repeating: "export const word = 'word';\n", count: 200)
+
+    @Test func aBrowserThatCanUnpackGetsLessToLoad() async throws {
+        try await withFolder(["app.js": Self.long, "short.js": "1", "a.png": Self.long]) { folder in
+            let files = try StaticFiles(folder: folder)
+            let plain = try #require(try answer(files, "/app.js"))
+            let packed = try #require(try answer(files, "/app.js", headers: ["Accept-Encoding": "br, gzip;q=0.8"]))
+            guard case .bytes(let bytes) = plain.body, case .bytes(let fewer) = packed.body else {
+                Issue.record("no bytes")
+                return
+            }
+            #expect(bytes == Array(Self.long.utf8) && fewer.count < bytes.count / 5)
+            #expect(packed.headers["Content-Encoding"] == "gzip" && plain.headers["Content-Encoding"] == nil)
+            #expect(try await gunzip(fewer) == bytes)
+            #expect(packed.headers["Vary"] == "Accept-Encoding" && plain.headers["Vary"] == "Accept-Encoding")
+            #expect(packed.headers["Content-Type"] == plain.headers["Content-Type"])
+            // A picture is packed already, and what is short gets longer.
+            for path in ["/short.js", "/a.png"] {
+                let other = try #require(try answer(files, path, headers: ["Accept-Encoding": "gzip"]))
+                #expect(other.headers["Content-Encoding"] == nil && other.headers["Vary"] == nil)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["gzip"], true), (["br, deflate, gzip"], true), (["GZIP ; q=0.5"], true), (["*"], true), (["x-gzip"], true),
+        ([], false), (["br"], false), (["gzip;q=0"], false), (["gzip; q=0.000, *"], false), (["*;q=0"], false),
+        (["identity", "gzip"], true), (["gzipped"], false), ([";,;="], false),
+    ])
+    func nobodyGetsPackedWhoCannotUnpack(values: [String], isAccepted: Bool) {
+        #expect(Gzip.isAccepted(values) == isAccepted)
+    }
+
+    @Test func eachFormOfAFileHasItsOwnVersion() async throws {
+        try await withFolder(["app.js": Self.long]) { folder in
+            let files = try StaticFiles(folder: folder)
+            let plain = try #require(try answer(files, "/app.js")?.headers["ETag"])
+            let packed = try #require(
+                try answer(files, "/app.js", headers: ["Accept-Encoding": "gzip"])?.headers["ETag"]
+            )
+            #expect(plain != packed)
+            func status(_ tag: String, _ encoding: String) throws -> Int? {
+                try answer(files, "/app.js", headers: ["If-None-Match": tag, "Accept-Encoding": encoding])?.status
+            }
+            #expect(
+                try status(plain, "br") == 304 && status(packed, "gzip") == 304 && status("W/" + packed, "gzip") == 304
+            )
+            #expect(try status(plain, "gzip") == 200 && status(packed, "br") == 200)
+        }
+    }
+
+    /// As a program that is not ours unpacks it.
+    private func gunzip(_ bytes: [UInt8]) async throws -> [UInt8] {
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("till-\(UUID().uuidString).gz")
+        defer { try? FileManager.default.removeItem(at: place) }
+        try Data(bytes).write(to: place)
+        let result = try await Subprocess.run(
+            .name("gzip"),
+            arguments: ["-dc", place.path],
+            output: .bytes(limit: 1 << 20),
+            error: .discarded
+        )
+        #expect(result.terminationStatus.isSuccess)
+        return result.standardOutput
     }
 }

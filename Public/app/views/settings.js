@@ -5,6 +5,7 @@ import { momentText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, secretField, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
+import { SIGNED_OUT } from "../lazy.js";
 import { amountText, CURRENCIES, decimal, exponentOf, LOCALES, minorDigits } from "../money.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
@@ -28,8 +29,7 @@ function forgetDraft() {
   secrets = {};
 }
 
-/** Forgets what was typed, when somebody signs out. */
-export { forgetDraft as forgetSettingsDraft };
+addEventListener(SIGNED_OUT, forgetDraft);
 
 function currencyNames() {
   const names = new Intl.DisplayNames("en", { type: "currency", fallback: "code" });
@@ -98,53 +98,57 @@ function zoneNames(saved) {
   return [[null, [["", t("settings.timeZoneMachine")], ...names.map((name) => [name, name.replaceAll("_", " ")])]]];
 }
 
-/** The settings page; `isFirst` for the first set-up. `onSaved` is told when the terminal has taken them. */
-export function settingsView({ isFirst, onSaved, onSignOut }) {
+/** The settings page. `onSaved` is told when the terminal has taken them. */
+export function settingsView({ onSaved, onSignOut }) {
   const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
   const element = h(
     "section", { class: "page settings", "aria-labelledby": "settings-title" },
-    h("h1", { id: "settings-title", tabindex: "-1" }, t(isFirst ? "settings.setupTitle" : "settings.title")),
-    isFirst ? h("p", { class: "lead" }, t("settings.setupLead")) : null,
+    h("h1", { id: "settings-title", tabindex: "-1" }, t("settings.title")),
+    ["open", "later"].includes(state.session?.setUpState) ? h(
+      "a", { class: "card way-on", href: "#/setup" },
+      h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("setup.goOn")), h("span", { class: "quiet small" }, t("setup.goOnHelp"))),
+      icon("right", "row-arrow"),
+    ) : null,
     place,
-    isFirst ? null : h(
+    h(
       "a", { class: "card way-on", href: "#/phones" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("phones.title")), h("span", { class: "quiet small" }, t("phones.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    isFirst ? null : h(
+    h(
       "a", { class: "card way-on", href: "#/connect" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("connect.title")), h("span", { class: "quiet small" }, t("connect.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    isFirst ? null : h(
+    h(
       "a", { class: "card way-on", href: "#/customers" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("customers.title")), h("span", { class: "quiet small" }, t("customers.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    isFirst ? null : h(
+    h(
       "a", { class: "card way-on", href: "#/receipts" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("receipts.title")), h("span", { class: "quiet small" }, t("receipts.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    isFirst ? null : h(
+    h(
       "a", { class: "card way-on", href: "#/tokens" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("tokens.title")), h("span", { class: "quiet small" }, t("tokens.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    isFirst ? null : h(
+    h(
       "a", { class: "card way-on", href: "#/security" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("security.link")), h("span", { class: "quiet small" }, t("security.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    isFirst ? null : h("button", { class: "button sign-out-here", type: "button", on: { click: onSignOut } }, icon("signOut"), t("nav.signOut")),
+    h("button", { class: "button sign-out-here", type: "button", on: { click: onSignOut } }, icon("signOut"), t("nav.signOut")),
   );
 
   async function load() {
     try {
-      build(place, (await api.settings()) ?? {}, { isFirst, onSaved });
+      build(place, (await api.settings()) ?? {}, { onSaved });
     } catch (error) {
       if (error.status === 404) {
-        build(place, {}, { isFirst, onSaved });
+        build(place, {}, { onSaved });
         return;
       }
       refill(
@@ -157,19 +161,19 @@ export function settingsView({ isFirst, onSaved, onSignOut }) {
   return { element, update() {}, end() {} };
 }
 
-function build(place, saved, { isFirst, onSaved }) {
+function build(place, saved, { onSaved }) {
   const fields = makeFields(saved, draft());
   const all = Object.values(fields);
   fields.gatewayKey.value = secrets.gatewayKey ?? "";
   const trouble = h("div", { class: "trouble", role: "alert" });
   const tested = h("div", { class: "tested", role: "status" });
-  const save = busyButton({ label: t(isFirst ? "settings.saveFirst" : "settings.save"), busyLabel: t("settings.saving") });
+  const save = busyButton({ label: t("settings.save"), busyLabel: t("settings.saving") });
   const test = busyButton({ label: t("settings.test"), busyLabel: t("settings.testing"), className: "button wide", type: "button" });
 
   /** Whether payments would go elsewhere, for which the terminal wants the password. */
   const gatewayChanges = () => fields.gatewayKey.value !== ""
     || fields.gatewayURL.value.trim() !== (saved.gatewayURL ?? "") || fields.merchantID.value.trim() !== (saved.merchantID ?? "");
-  const showPassword = () => { fields.password.element.hidden = isFirst || !gatewayChanges(); };
+  const showPassword = () => { fields.password.element.hidden = !gatewayChanges(); };
   const keep = () => {
     const typed = {};
     for (const name of ["merchantName", "currency", "locale", "timeZone", "chargeLimit", "hourlyLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
@@ -202,7 +206,7 @@ function build(place, saved, { isFirst, onSaved }) {
 
   async function submit() {
     refill(trouble);
-    const body = bodyOf(fields, saved, isFirst || !gatewayChanges());
+    const body = bodyOf(fields, saved, !gatewayChanges());
     if (!body) return;
     try {
       await api.saveSettings(body);
@@ -236,7 +240,7 @@ function build(place, saved, { isFirst, onSaved }) {
     h("fieldset", { class: "card" }, h("legend", {}, t("settings.ids")), h("div", { class: "pair" }, fields.operatorID.element, fields.merchantID.element)),
     h("fieldset", { class: "card" }, h("legend", {}, t("settings.gateway")), fields.gatewayURL.element, fields.gatewayKey.element, fields.password.element, test.element, tested),
     h("div", { class: "settings-end" }, trouble, save.element,
-      !isFirst && saved.changedAt ? h("p", { class: "quiet small" }, t("settings.changedAt", { time: momentText(saved.changedAt) })) : null),
+      saved.changedAt ? h("p", { class: "quiet small" }, t("settings.changedAt", { time: momentText(saved.changedAt) })) : null),
   );
   refill(place, form);
 }
