@@ -5,6 +5,7 @@ import { refill } from "./dom.js";
 import { reattach } from "./following.js";
 import { toast } from "./form.js";
 import { connect, disconnect, whenSessionChanged } from "./live.js";
+import { watchIdle } from "./lock.js";
 import { fetchRecent } from "./recent.js";
 import { makeShell } from "./shell.js";
 import { state, subscribe, update } from "./store.js";
@@ -16,10 +17,13 @@ import { claimView, loginView, resetView, unreachableView } from "./views/entran
 import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
 import { connectView } from "./views/connect.js";
+import { meView } from "./views/me.js";
+import { codeView, peopleView } from "./views/people.js";
 import { phonesView } from "./views/phones.js";
 import { receiptsView } from "./views/receipts.js";
 import { securityView } from "./views/security.js";
 import { forgetSettingsDraft, settingsView } from "./views/settings.js";
+import { staffView } from "./views/staff.js";
 import { tokensView } from "./views/tokens.js";
 import { totalsView } from "./views/totals.js";
 
@@ -32,6 +36,10 @@ let shown = null;
 let hasEnded = false;
 let loginNote = null;
 let scanned = takeCode();
+/** The owner's password instead of the names, at a browser that was let in. */
+let wantsPassword = false;
+/** Who was signed in last: somebody else starts afresh. */
+let lastPerson = null;
 
 /**
  * What the screen's QR carries: `{ purpose, code, fingerprint }`, or null. It leaves the address bar and the browser's
@@ -39,9 +47,10 @@ let scanned = takeCode();
  */
 function takeCode() {
   const found = new URLSearchParams(location.hash.slice(1));
-  const purpose = ["claim", "reset"].find((name) => found.has(name));
+  const purpose = ["claim", "reset", "staff"].find((name) => found.has(name));
   if (!purpose) return null;
-  history.replaceState(null, "", `${location.pathname}${location.search}${purpose === "reset" ? "#/reset" : ""}`);
+  const place = { claim: "", reset: "#/reset", staff: "#/code" }[purpose];
+  history.replaceState(null, "", `${location.pathname}${location.search}${place}`);
   return { purpose, code: found.get(purpose).slice(0, 64), fingerprint: fingerprintText(found.get("cert") ?? "") };
 }
 
@@ -67,7 +76,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset", "code", "staff", "me"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -76,7 +85,8 @@ function wanted() {
   if (!session) return "unreachable";
   if (!session.claimed) return "claim";
   if (place().name === "reset") return "reset";
-  if (!session.signedIn) return "login";
+  if (place().name === "code") return "code";
+  if (!session.signedIn) return session.browser && !wantsPassword ? "people" : "login";
   if (!session.setUp) return "setup";
   return place().name;
 }
@@ -93,7 +103,7 @@ function render() {
   view?.end?.();
   shown = name;
   document.title = t("app.name");
-  if (["unreachable", "claim", "login", "reset"].includes(name)) renderEntrance(name);
+  if (["unreachable", "claim", "login", "reset", "people", "code"].includes(name)) renderEntrance(name);
   else renderPlace(name);
 }
 
@@ -102,7 +112,9 @@ function renderEntrance(name) {
   view =
     name === "claim" ? claimView({ ...scannedFor("claim"), onDone: entered }) :
     name === "reset" ? resetView({ ...scannedFor("reset"), onDone: passwordReset }) :
-    name === "login" ? loginView({ hasEnded, note: loginNote, onDone: entered }) :
+    name === "code" ? codeView({ ...scannedFor("staff"), onDone: signedInWithCode }) :
+    name === "people" ? peopleView({ hasEnded, note: loginNote, onDone: entered, onOwner: () => choosePassword(true) }) :
+    name === "login" ? loginView({ hasEnded, note: loginNote, onDone: entered, onPeople: state.session?.browser ? () => choosePassword(false) : null }) :
     unreachableView({ onRetry: begin });
   refill(page, view.element);
   view.ready();
@@ -111,7 +123,7 @@ function renderEntrance(name) {
 function renderPlace(name) {
   const isFirstView = !shell;
   if (!shell) {
-    shell = makeShell({ onSignOut: signOut });
+    shell = makeShell({ onSignOut: signOut, onSwitch: signOut });
     refill(page, shell.element);
   }
   view =
@@ -122,12 +134,14 @@ function renderPlace(name) {
     name === "phones" ? phonesView() :
     name === "connect" ? connectView() :
     name === "customers" ? customersView() :
+    name === "staff" ? staffView({ onCounter: (session) => update({ session }) }) :
+    name === "me" ? meView({ onChanged: passwordChanged, onSignOut: signOut }) :
     name === "tokens" ? tokensView() :
     name === "receipts" ? receiptsView() :
     name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history", totals: "history" }[name] ?? name);
+  shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history", totals: "history" }[name] ?? name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(["days", "totals"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
@@ -135,17 +149,51 @@ function renderPlace(name) {
   if (!isFirstView) shell.main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
+/** Shows the owner's password instead of the names, or the names again. */
+function choosePassword(isWanted) {
+  wantsPassword = isWanted;
+  render();
+}
+
+/** Signed in with a code: whoever was signed in here before is not any more. */
+async function signedInWithCode(session) {
+  disconnect();
+  leaveNothing();
+  location.hash = "#/charge";
+  await entered(session);
+}
+
+function personOf(session) { return session.person ?? session.role; }
+
+/** What one person typed is nothing for the next. */
+function leaveNothing() {
+  sessionStorage.clear();
+  forgetAmount();
+  forgetSettingsDraft();
+  update({ terminal: null, followed: null, recent: null, link: "connecting" });
+}
+
 /** Claimed or signed in. */
 async function entered(session, note = null) {
+  if (session.signedIn && lastPerson !== null && lastPerson !== personOf(session)) {
+    leaveNothing();
+    location.hash = "#/charge";
+  }
   scanned = null;
   hasEnded = false;
+  wantsPassword = false;
+  // Another person may not go on where the one before was.
+  shell = null;
+  shown = null;
   loginNote = note;
   await arrive(session);
 }
 
 async function arrive(session) {
   update({ session });
+  watchIdle(session.signedIn ? session.lockMinutes : null, lock);
   if (session.signedIn) {
+    lastPerson = personOf(session);
     if (session.setUp) await reattach().catch(() => {});  // The events bring it.
     connect();
     if (session.setUp) fetchRecent();
@@ -194,13 +242,21 @@ async function signOut() {
     }
   }
   disconnect();
-  sessionStorage.clear();
-  forgetAmount();
-  forgetSettingsDraft();
+  watchIdle(null);
+  leaveNothing();
   hasEnded = false;
+  wantsPassword = false;
   loginNote = note;
   location.hash = "#/charge";
-  update({ session: await api.session(), terminal: null, followed: null, recent: null, link: "connecting" });
+  update({ session: await api.session() });
+  render();
+}
+
+/** Nobody has touched this counter for as long as the owner allows. */
+async function lock() {
+  await signOut();
+  if (!state.session?.signedIn) hasEnded = true;
+  shown = null;
   render();
 }
 
@@ -208,6 +264,7 @@ async function signOut() {
 function sessionEnded() {
   if (!state.session?.signedIn) return;
   disconnect();
+  watchIdle(null);
   hasEnded = true;
   update({ session: { ...state.session, signedIn: false, csrfToken: null }, link: "connecting" });
   render();
@@ -241,7 +298,7 @@ addEventListener("hashchange", () => {
   const found = takeCode();
   if (found) {
     scanned = found;
-    if (found.purpose === shown) {
+    if (({ staff: "code" }[found.purpose] ?? found.purpose) === shown) {
       view.takeCode(found.code);
       return;
     }
