@@ -99,6 +99,38 @@ export async function login(password) {
   return await session();
 }
 
+/** Signs in with a PIN, at a browser that was let in. */
+export async function signInWithPIN(person, pin) {
+  return keepToken(await request("POST", "/login/pin", { body: { person, pin }, isEntrance: true }));
+}
+
+/** Signs in with a one-time code, which lets this browser in for that person's PIN. */
+export async function signInWithCode(code) {
+  return keepToken(await request("POST", "/login/code", { body: { code }, isEntrance: true }));
+}
+
+/** Replaces the PIN of whoever is signed in; this browser gets a new token. */
+export async function changePIN(currentPIN, newPIN) { return keepToken(await change("PUT", "/pin", { body: { currentPIN, newPIN } })); }
+
+/** Who works here, the browsers that were let in, and the roles' limits. */
+export async function staff() { return await request("GET", "/staff"); }
+
+export async function addPerson(body) { return await change("POST", "/staff", { body }); }
+
+export async function changePerson(id, body) { return await change("PUT", `/staff/${encodeURIComponent(id)}`, { body }); }
+
+export async function removePerson(id) { return await change("DELETE", `/staff/${encodeURIComponent(id)}`); }
+
+export async function saveStaffRules(body) { return await change("PUT", "/staff", { body }); }
+
+/** A code that signs one browser in as that person, once: `{ code, url, address, modules, seconds, name }`. */
+export async function makeSignInCode(id) { return await change("POST", `/staff/${encodeURIComponent(id)}/code`); }
+
+/** Lets everybody who works here type a PIN at this browser; answers with the session. */
+export async function makeCounter() { return keepToken(await change("POST", "/browsers")); }
+
+export async function forgetBrowser(id) { return await change("DELETE", `/browsers/${encodeURIComponent(id)}`); }
+
 export async function logout() { await change("POST", "/logout"); }
 
 /** Replaces the password; this browser gets a new token. */

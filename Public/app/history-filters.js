@@ -4,6 +4,7 @@ import { exportAddress } from "./api.js";
 import { h } from "./dom.js";
 import { choiceField, textField } from "./form.js";
 import { icon } from "./icons.js";
+import { may } from "./may.js";
 import { minorDigits } from "./money.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
@@ -36,7 +37,7 @@ export function historyFilters({ onChange }) {
     h(
       "details", { class: "card narrow" }, h("summary", {}, t("history.narrow"), icon("right")),
       h("div", { class: "narrow-fields" }, rail.element, from.element, to.element, least.element, most.element),
-      h("div", { class: "narrow-end" }, clear, csv, json),
+      h("div", { class: "narrow-end" }, clear, may("export") ? [csv, json] : null),
     ),
   );
   for (const field of fields) field.control.addEventListener("input", soon);

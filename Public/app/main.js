@@ -6,6 +6,7 @@ import { reattach } from "./following.js";
 import { toast } from "./form.js";
 import { lazyView, SIGNED_OUT } from "./lazy.js";
 import { connect, disconnect, whenSessionChanged } from "./live.js";
+import { watchIdle } from "./lock.js";
 import { dress, whenLanguageChanged } from "./look.js";
 import { fetchRecent } from "./recent.js";
 import { makeShell } from "./shell.js";
@@ -15,6 +16,7 @@ import { chargeView } from "./views/charge.js";
 import { claimView, loginView, resetView, unreachableView } from "./views/entrance.js";
 import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
+import { codeView, peopleView } from "./views/people.js";
 
 const RETRY_MILLISECONDS = 3_000;
 
@@ -25,6 +27,10 @@ let shown = null;
 let hasEnded = false;
 let loginNote = null;
 let scanned = takeCode();
+/** The owner's password instead of the names, at a browser that was let in. */
+let wantsPassword = false;
+/** Who was signed in last: somebody else starts afresh. */
+let lastPerson = null;
 
 /**
  * What the screen's QR carries: `{ purpose, code, fingerprint }`, or null. It leaves the address bar and the browser's
@@ -32,9 +38,10 @@ let scanned = takeCode();
  */
 function takeCode() {
   const found = new URLSearchParams(location.hash.slice(1));
-  const purpose = ["claim", "reset"].find((name) => found.has(name));
+  const purpose = ["claim", "reset", "staff"].find((name) => found.has(name));
   if (!purpose) return null;
-  history.replaceState(null, "", `${location.pathname}${location.search}${purpose === "reset" ? "#/reset" : ""}`);
+  const place = { claim: "", reset: "#/reset", staff: "#/code" }[purpose];
+  history.replaceState(null, "", `${location.pathname}${location.search}${place}`);
   return { purpose, code: found.get(purpose).slice(0, 64), fingerprint: fingerprintText(found.get("cert") ?? "") };
 }
 
@@ -60,7 +67,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset", "setup"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset", "setup", "code", "staff", "me"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -69,7 +76,8 @@ function wanted() {
   if (!session) return "unreachable";
   if (!session.claimed) return "claim";
   if (place().name === "reset") return "reset";
-  if (!session.signedIn) return "login";
+  if (place().name === "code") return "code";
+  if (!session.signedIn) return session.browser && !wantsPassword ? "people" : "login";
   if (!session.setUp) return "setup";
   // Half way through it is gone on with, unless the address says another page.
   if (session.setUpState === "open" && !/^#\/./.test(location.hash)) return "setup";
@@ -88,7 +96,7 @@ function render() {
   view?.end?.();
   shown = name;
   document.title = t("app.name");
-  if (["unreachable", "claim", "login", "reset"].includes(name)) renderEntrance(name);
+  if (["unreachable", "claim", "login", "reset", "people", "code"].includes(name)) renderEntrance(name);
   else renderPlace(name);
 }
 
@@ -97,7 +105,9 @@ function renderEntrance(name) {
   view =
     name === "claim" ? claimView({ ...scannedFor("claim"), onDone: entered }) :
     name === "reset" ? resetView({ ...scannedFor("reset"), onDone: passwordReset }) :
-    name === "login" ? loginView({ hasEnded, note: loginNote, onDone: entered }) :
+    name === "code" ? codeView({ ...scannedFor("staff"), onDone: signedInWithCode }) :
+    name === "people" ? peopleView({ hasEnded, note: loginNote, onDone: entered, onOwner: () => choosePassword(true) }) :
+    name === "login" ? loginView({ hasEnded, note: loginNote, onDone: entered, onPeople: state.session?.browser ? () => choosePassword(false) : null }) :
     unreachableView({ onRetry: begin });
   refill(page, view.element);
   view.ready();
@@ -106,7 +116,7 @@ function renderEntrance(name) {
 function renderPlace(name) {
   const isFirstView = !shell;
   if (!shell) {
-    shell = makeShell({ onSignOut: signOut });
+    shell = makeShell({ onSignOut: signOut, onSwitch: signOut });
     refill(page, shell.element);
   }
   view =
@@ -117,12 +127,14 @@ function renderPlace(name) {
     name === "phones" ? lazyView(() => import("./views/phones.js"), ({ phonesView }) => phonesView()) :
     name === "connect" ? lazyView(() => import("./views/connect.js"), ({ connectView }) => connectView()) :
     name === "customers" ? lazyView(() => import("./views/customers.js"), ({ customersView }) => customersView()) :
+    name === "staff" ? lazyView(() => import("./views/staff.js"), ({ staffView }) => staffView({ onCounter: (session) => update({ session }) })) :
+    name === "me" ? lazyView(() => import("./views/me.js"), ({ meView }) => meView({ onChanged: passwordChanged, onSignOut: signOut })) :
     name === "tokens" ? lazyView(() => import("./views/tokens.js"), ({ tokensView }) => tokensView()) :
     name === "receipts" ? lazyView(() => import("./views/receipts.js"), ({ receiptsView }) => receiptsView()) :
     name === "settings" ? lazyView(() => import("./views/settings.js"), ({ settingsView }) => settingsView({ onSaved: settingsSaved, onSignOut: signOut })) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history", totals: "history" }[name] ?? name);
+  shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history", totals: "history" }[name] ?? name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(["days", "totals"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
@@ -130,17 +142,51 @@ function renderPlace(name) {
   if (!isFirstView) shell.main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
+/** Shows the owner's password instead of the names, or the names again. */
+function choosePassword(isWanted) {
+  wantsPassword = isWanted;
+  render();
+}
+
+/** Signed in with a code: whoever was signed in here before is not any more. */
+async function signedInWithCode(session) {
+  disconnect();
+  leaveNothing();
+  location.hash = "#/charge";
+  await entered(session);
+}
+
+function personOf(session) { return session.person ?? session.role; }
+
+/** What one person typed is nothing for the next. */
+function leaveNothing() {
+  sessionStorage.clear();
+  forgetAmount();
+  dispatchEvent(new Event(SIGNED_OUT));
+  update({ terminal: null, followed: null, recent: null, link: "connecting" });
+}
+
 /** Claimed or signed in. */
 async function entered(session, note = null) {
+  if (session.signedIn && lastPerson !== null && lastPerson !== personOf(session)) {
+    leaveNothing();
+    location.hash = "#/charge";
+  }
   scanned = null;
   hasEnded = false;
+  wantsPassword = false;
+  // Another person may not go on where the one before was.
+  shell = null;
+  shown = null;
   loginNote = note;
   await arrive(session);
 }
 
 async function arrive(session) {
   update({ session });
+  watchIdle(session.signedIn ? session.lockMinutes : null, lock);
   if (session.signedIn) {
+    lastPerson = personOf(session);
     if (session.setUp) await reattach().catch(() => {});  // The events bring it.
     connect();
     if (session.setUp) fetchRecent();
@@ -191,13 +237,21 @@ async function signOut() {
     }
   }
   disconnect();
-  sessionStorage.clear();
-  forgetAmount();
-  dispatchEvent(new Event(SIGNED_OUT));
+  watchIdle(null);
+  leaveNothing();
   hasEnded = false;
+  wantsPassword = false;
   loginNote = note;
   location.hash = "#/charge";
-  update({ session: await api.session(), terminal: null, followed: null, recent: null, link: "connecting" });
+  update({ session: await api.session() });
+  render();
+}
+
+/** Nobody has touched this counter for as long as the owner allows. */
+async function lock() {
+  await signOut();
+  if (!state.session?.signedIn) hasEnded = true;
+  shown = null;
   render();
 }
 
@@ -205,6 +259,7 @@ async function signOut() {
 function sessionEnded() {
   if (!state.session?.signedIn) return;
   disconnect();
+  watchIdle(null);
   hasEnded = true;
   update({ session: { ...state.session, signedIn: false, csrfToken: null }, link: "connecting" });
   render();
@@ -237,7 +292,7 @@ addEventListener("hashchange", () => {
   const found = takeCode();
   if (found) {
     scanned = found;
-    if (found.purpose === shown) {
+    if (({ staff: "code" }[found.purpose] ?? found.purpose) === shown) {
       view.takeCode(found.code);
       return;
     }

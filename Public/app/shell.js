@@ -11,10 +11,12 @@ import { chargeAddress } from "./recent.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
 
+/** The owner sets the terminal; everybody else has a page of their own instead. */
 const PLACES = [
   { name: "charge", icon: "keypad" },
   { name: "history", icon: "history" },
-  { name: "settings", icon: "sliders" },
+  { name: "settings", icon: "sliders", isOwners: true },
+  { name: "me", icon: "person", isOwners: false },
 ];
 
 /** More would leave no room for the keypad; the next one comes up when one was seen. */
@@ -40,21 +42,28 @@ function noticeLine(notice) {
   );
 }
 
-/** The frame. `show(view, name)` puts a view in; `update()` follows the state. */
-export function makeShell({ onSignOut }) {
+/** The frame of whoever is signed in. `show(view, name)` puts a view in; `update()` follows the state. */
+export function makeShell({ onSignOut, onSwitch }) {
   const merchant = h("span", { class: "merchant" });
   const gateway = h("span", { class: "gateway" });
   const banner = h("div", { class: "banner", role: "alert" });
   const notices = h("ul", { class: "notices", "aria-label": t("notice.label"), "aria-live": "polite" });
   const main = h("main", { id: "main", tabindex: "-1" });
-  const links = PLACES.map(({ name, icon: picture }) =>
+  const isOwner = state.session?.role === "owner";
+  const links = PLACES.filter((place) => place.isOwners === undefined || place.isOwners === isOwner).map(({ name, icon: picture }) =>
     h("a", { class: "nav-link", href: `#/${name}`, "data-place": name }, icon(picture), h("span", {}, t(`nav.${name}`))));
   const signOut = h("button", { class: "nav-link sign-out", type: "button", on: { click: onSignOut } }, icon("signOut"), h("span", {}, t("nav.signOut")));
   const skip = h("a", { class: "skip", href: "#main", on: { click: (event) => { event.preventDefault(); main.focus(); } } }, t("app.skip"));
+  const person = state.session?.name ?? t("roles.owner");
+  // At a counter one tap gives the terminal to the next person; elsewhere the name only says who it is.
+  const chip = h(
+    "button", { class: "person-chip", type: "button", "aria-label": t("nav.switchFrom", { name: person }), title: t("nav.switch"), on: { click: onSwitch } },
+    icon("arrows"), h("span", { class: "chip-name" }, person),
+  );
   const header = h(
     "header", { class: "topbar" },
     h("div", { class: "brand" }, mark(), merchant),
-    gateway,
+    gateway, chip,
     lookButton(),
   );
   const nav = h("nav", { class: "nav", "aria-label": t("nav.label") }, links, signOut);
@@ -78,6 +87,7 @@ export function makeShell({ onSignOut }) {
       const name = state.session?.merchantName || t("app.name");
       if (merchant.textContent !== name) merchant.textContent = name;
       nav.hidden = !state.session?.setUp;
+      chip.hidden = state.session?.browser !== "counter" || !state.session.setUp;
       const light = state.terminal?.gateway ?? "unknown";
       if (light !== shownGateway) {
         shownGateway = light;

@@ -64,10 +64,13 @@ struct Claim: Sendable {
         wrongGuesses = 0
     }
 
-    private static func newCode() -> String {
+    private static func newCode() -> String { randomCode(length: 8) }
+
+    /// So many characters, 5 bits each.
+    static func randomCode(length: Int) -> String {
         // 256 is a multiple of 32: every character is as likely as the others.
-        unsafe SymmetricKey(size: .init(bitCount: 64)).withUnsafeBytes { bytes in
-            String(unsafe bytes.prefix(8).map { alphabet[Int($0) % alphabet.count] })
+        unsafe SymmetricKey(size: .init(bitCount: 8 * length)).withUnsafeBytes { bytes in
+            String(unsafe bytes.map { alphabet[Int($0) % alphabet.count] })
         }
     }
 

@@ -32,10 +32,13 @@ extension Console {
             "amountMinor": .integer(amount.minorUnits), "currency": .string(amount.currency.code),
             "reference": .optional(reduced),
         ])
+        let ownMaximum = await staff.maximum(of: pass.session)
         let key = IdempotencyKey(key: keys[0], requestDigest: Array(SHA256.hash(data: Array(canonical.text.utf8))))
         var response = try await audited("charge", "\(amount.minorUnits) \(amount.currency.code)", pass, amountField) {
             () throws(ChargeRefusal) in
-            try await desk.open(ChargeRequest(amount: amount, reference: reduced, key: key, by: pass.who))
+            var request = ChargeRequest(amount: amount, reference: reduced, key: key, by: pass.who)
+            request.ownMaximumMinorUnits = ownMaximum
+            return try await desk.open(request)
         }
         response.status = 201
         return response
@@ -116,7 +119,7 @@ extension Console {
             problem.chargeID = id
             return problem
         case .limit(.wrongCurrency): return .field("currency", reason)
-        case .limit: return .field(amountField, reason)
+        case .limit, .aboveOwnLimit: return .field(amountField, reason)
         case .invalidReference: return .field("reference", reason)
         case .invalidTip: return .field("tip", reason)
         case .idempotencyConflict: return Problem(409, reason)
@@ -151,6 +154,9 @@ extension Console {
                         }
                         continuation.yield(ServerSentEvent(event: "ping", data: "{}"))
                     }
+                }
+                if let session = pass.session {
+                    group.addTask { for await _ in sessions.ending(of: session) {} }
                 }
                 await group.next()
                 group.cancelAll()

@@ -9,12 +9,14 @@ extension Console {
         let status = await wallets.station.status
         let set = stored.settings
         return .json(
-            JSON.object([
-                "enabled": .bool(set.isEnabled), "relayURL": .string(set.relayURL),
-                "projectID": .string(set.projectID), "chains": .string(set.chains.joined(separator: ", ")),
-                "oneCode": .bool(set.usesOneCode), "light": .connectLight(status.light),
-                "counts": Self.counts(status.counts), "version": .integer(Int64(stored.version)),
-            ]).text
+            JSON.object(
+                [
+                    "enabled": .bool(set.isEnabled), "relayURL": .string(set.relayURL),
+                    "projectID": .string(set.projectID), "chains": .string(set.chains.joined(separator: ", ")),
+                    "oneCode": .bool(set.usesOneCode), "light": .connectLight(status.light),
+                    "counts": Self.counts(status.counts), "version": .integer(Int64(stored.version)),
+                ].merging(await changed("connect")) { own, _ in own }
+            ).text
         )
     }
 

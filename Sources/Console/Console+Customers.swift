@@ -7,13 +7,15 @@ extension Console {
     func customersResponse() async -> WebResponse {
         let (set, version) = (await customers.settings, await customers.version)
         return .json(
-            JSON.object([
-                "enabled": .bool(set.isEnabled), "onScreen": .bool(set.isOnScreen),
-                "address": .string(set.address ?? ""),
-                "ownAddress": .string(customers.ownAddress() ?? ""),
-                "wallets": .array((set.wallets ?? customers.supplied).map(Self.wallet)),
-                "suppliedWallets": .bool(set.wallets == nil), "version": .integer(Int64(version)),
-            ]).text
+            JSON.object(
+                [
+                    "enabled": .bool(set.isEnabled), "onScreen": .bool(set.isOnScreen),
+                    "address": .string(set.address ?? ""),
+                    "ownAddress": .string(customers.ownAddress() ?? ""),
+                    "wallets": .array((set.wallets ?? customers.supplied).map(Self.wallet)),
+                    "suppliedWallets": .bool(set.wallets == nil), "version": .integer(Int64(version)),
+                ].merging(await changed("customers")) { own, _ in own }
+            ).text
         )
     }
 

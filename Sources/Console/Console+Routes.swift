@@ -7,7 +7,10 @@ extension Console {
     /// Does what a request that passed the gate asks for.
     func answer(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
         switch pass.route {
-        case .session: return await sessionResponse(pass.token, pass.session)
+        case .session: return await sessionResponse(pass.token, pass.session, at: browserToken(request))
+        case .signInWithPIN, .signInWithCode, .changePIN, .staff, .addPerson, .saveStaffRules, .changePerson,
+            .removePerson, .makeSignInCode, .makeCounter, .forgetBrowser:
+            return try await staffAnswer(pass, request)
         case .claim: return try await claim(request)
         case .signIn: return try await signIn(request)
         case .signOut:
@@ -22,7 +25,8 @@ extension Console {
         case .sessions: return sessionList(pass)
         case .endSession(let id):
             try requireEmptyForm(pass)
-            try await entrance.endSession(id, from: request.peerAddress)
+            guard let session = pass.session else { throw .notSignedIn }
+            try await entrance.endSession(id, by: session, from: request.peerAddress)
             return sessionList(pass)
         case .endOtherSessions:
             try requireEmptyForm(pass)

@@ -10,23 +10,32 @@ extension Console {
         let code = form.text("code", limit: 40)
         let password = form.text("password", limit: 1000)
         try form.finish()
-        let (token, session) = try await entrance.claim(code: code, password: password, from: request.peerAddress)
-        return await signedIn(token, session, status: 201)
+        let (token, session) = try await entrance.claim(
+            code: code,
+            password: password,
+            on: await device(request),
+            from: request.peerAddress
+        )
+        return await signedIn(token, session, status: 201, request)
     }
 
     func signIn(_ request: WebRequest) async throws(Problem) -> WebResponse {
         var form = try Form(request.body)
         let password = form.text("password", limit: 1000)
         try form.finish()
-        let (token, session) = try await entrance.signIn(password: password, from: request.peerAddress)
-        return await signedIn(token, session, status: 200)
+        let (token, session) = try await entrance.signIn(
+            password: password,
+            on: await device(request),
+            from: request.peerAddress
+        )
+        return await signedIn(token, session, status: 200, request)
     }
 
     func signOut(_ pass: Gate.Pass, _ request: WebRequest) async -> WebResponse {
         var response: WebResponse
         do throws(Problem) {
             if let session = pass.session { try await entrance.signOut(session, from: request.peerAddress) }
-            response = await sessionResponse(nil, nil)
+            response = await sessionResponse(nil, nil, at: browserToken(request))
         } catch {
             // Ended it has, whether or not that is stored: the browser forgets it too.
             response = error.response
@@ -35,16 +44,25 @@ extension Console {
         return response
     }
 
-    func signedIn(_ token: String, _ session: Session, status: Int) async -> WebResponse {
-        var response = await sessionResponse(token, session)
+    /// - Parameter browser: What the browser's own cookie holds from now on; nil: as before.
+    func signedIn(
+        _ token: String,
+        _ session: Session,
+        status: Int,
+        _ request: WebRequest,
+        browser: String? = nil
+    ) async -> WebResponse {
+        var response = await sessionResponse(token, session, at: browser ?? browserToken(request))
         response.status = status
         response.headers.add("Set-Cookie", "\(Gate.cookie)=\(token); Path=/; Secure; HttpOnly; SameSite=Strict")
         return response
     }
 
-    func sessionResponse(_ token: String?, _ session: Session?) async -> WebResponse {
+    /// - Parameter browser: What the browser's own cookie holds.
+    func sessionResponse(_ token: String?, _ session: Session?, at browser: String?) async -> WebResponse {
         let stored = await settings.current
         let isIn = session != nil
+        let known = await staff.browser(of: browser)
         return .json(
             JSON.object([
                 "claimed": .bool(entrance.claimed.value), "signedIn": .bool(isIn),
@@ -52,6 +70,19 @@ extension Console {
                 "csrfToken": isIn ? .optional(token.map(Sessions.csrfToken(of:))) : .null,
                 "setUp": .bool(stored != nil),
                 "setUpState": isIn ? .optional(await setUp.current?.state.rawValue) : .null,
+                "name": .optional(session?.name), "person": .optional(session?.person),
+                "lockMinutes": .optional(session?.lockMinutes),
+                "ownMaximumMinor": await staff.maximum(of: session).map(JSON.integer) ?? .null,
+                // Who works here is for browsers that were let in, and for nobody else on the network.
+                "browser": known.map { .string($0.person == nil ? "counter" : "own") } ?? .null,
+                "people": .array(
+                    await staff.people(at: known).map { person in
+                        .object([
+                            "id": .string(person.id), "name": .string(person.name),
+                            "role": .string(person.role.rawValue),
+                        ])
+                    }
+                ),
                 // Who is paid is on the screen for everybody; it is nobody's business over the network.
                 "merchantName": isIn ? .optional(stored?.settings.merchantName) : .null,
                 "currency": isIn ? .optional(stored?.settings.currency.code) : .null,
@@ -75,7 +106,7 @@ extension Console {
             of: session,
             from: request.peerAddress
         )
-        return await signedIn(token, renewed, status: 200)
+        return await signedIn(token, renewed, status: 200, request)
     }
 
     func finishReset(_ request: WebRequest) async throws(Problem) -> WebResponse {
@@ -86,20 +117,31 @@ extension Console {
         let (token, session) = try await entrance.finishReset(
             code: code,
             password: password,
+            on: await device(request),
             from: request.peerAddress
         )
-        return await signedIn(token, session, status: 200)
+        return await signedIn(token, session, status: 200, request)
     }
 
+    /// Those that the one who asks may see and end.
     func sessionList(_ pass: Gate.Pass) -> WebResponse {
-        let list = sessions.list(at: clock.wallTime()).map { session in
+        let own = pass.session
+        let list = sessions.list(at: clock.wallTime()).filter { own?.oversees($0) == true }.map { session in
             JSON.object([
-                "id": .string(session.id), "role": .string(session.role.rawValue),
+                "id": .string(session.id), "role": .string(session.role.rawValue), "name": .optional(session.name),
+                "browser": .optional(session.browser), "system": .optional(session.system),
                 "createdAt": .time(WallTime(millisecondsSince1970: session.createdAt)),
                 "usedAt": .time(WallTime(millisecondsSince1970: session.usedAt)),
-                "current": .bool(session.id == pass.session?.id),
+                "current": .bool(session.id == own?.id), "own": .bool(own?.isOfSamePerson(as: session) == true),
             ])
         }
         return .json(JSON.object(["sessions": .array(list)]).text)
+    }
+
+    /// What the browser's own cookie holds.
+    func browserToken(_ request: WebRequest) -> String? { request.cookies[Gate.browserCookie] }
+
+    func device(_ request: WebRequest) async -> Device {
+        await staff.device(request.header("User-Agent"), await staff.browser(of: browserToken(request)))
     }
 }

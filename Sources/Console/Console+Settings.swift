@@ -1,4 +1,5 @@
 import Foundation
+import Journal
 import Payments
 import Terminal
 import WebServer
@@ -12,7 +13,7 @@ extension Console {
                     "operatorID": .string(""), "merchantID": .string(""), "merchantName": .string(""),
                     "gatewayURL": .string(""), "gatewayKeySet": .bool(false), "currency": .string(""),
                     "locale": .string("en-US"), "chargeLimitMinor": .null, "hourlyLimitMinor": .null,
-                    "timeZone": .null, "changedAt": .null,
+                    "timeZone": .null, "changedAt": .null, "changedBy": .null,
                     "version": .integer(0),
                 ]).text
             )
@@ -26,7 +27,8 @@ extension Console {
                 "locale": .string(set.locale), "timeZone": .optional(set.timeZone),
                 "chargeLimitMinor": set.limits.maximumMinorUnits.map(JSON.integer) ?? .null,
                 "hourlyLimitMinor": set.limits.maximumPerHourMinorUnits.map(JSON.integer) ?? .null,
-                "changedAt": .time(stored.changedAt), "version": .integer(Int64(stored.version)),
+                "changedAt": .time(stored.changedAt), "changedBy": .string(stored.changedBy.name),
+                "version": .integer(Int64(stored.version)),
             ]).text
         )
     }

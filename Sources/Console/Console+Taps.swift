@@ -11,36 +11,38 @@ extension Console {
         let tag = await taps.shownTag
         let calibrations = await taps.calibrations
         return .json(
-            JSON.object([
-                "enabled": .bool(set.isEnabled), "mode": .string(set.mode.rawValue),
-                "acquirerURL": .string(set.acquirerURL), "acquirerLogin": .string(set.acquirerLogin),
-                "acquirerPasswordSet": .bool(stored.hasPassword), "terminalID": .string(set.terminalID),
-                "walletProjectID": .string(set.walletProjectID),
-                "serviceUUID": .string(set.serviceText),
-                "acceptUnknownSignal": .bool(set.acceptsUnknownSignal),
-                "tapThreshold": .integer(Int64(set.thresholds.tap)),
-                "nearThreshold": .integer(Int64(set.thresholds.near)),
-                "openThreshold": .integer(Int64(set.thresholds.open)),
-                "taggedThreshold": .integer(Int64(set.thresholds.tagged)),
-                "tipMode": .string(set.tips.mode.rawValue),
-                "tipMaximumPercent": .integer(Int64(set.tips.maximumPercent)),
-                "tipPresets": .string(set.tips.presetsPercent.map(String.init).joined(separator: ", ")),
-                "offlineAllowed": .bool(set.offline.isAllowed),
-                "offlineFloorMinor": .integer(set.offline.floorMinorUnits),
-                "offlineTotalMinor": .integer(set.offline.totalMinorUnits),
-                "offlineHours": .integer(Int64(set.offline.maximumHours)),
-                "shortCodeAboveMinor": .integer(set.shortCodeAboveMinorUnits ?? 0),
-                "times": Self.times(set.timers),
-                "light": Self.light(status.light), "waiting": .integer(Int64(status.waiting)),
-                "notices": .array(
-                    status.notices.map { notice in
-                        JSON.object(["message": .string(notice.message), "action": .string(notice.action)])
-                    }
-                ),
-                "tagURI": .optional(tag?.uri), "tagCode": .array((tag?.code ?? []).map(JSON.string)),
-                "calibrations": .object(calibrations.mapValues(Self.kept)),
-                "version": .integer(Int64(stored.version)),
-            ]).text
+            JSON.object(
+                [
+                    "enabled": .bool(set.isEnabled), "mode": .string(set.mode.rawValue),
+                    "acquirerURL": .string(set.acquirerURL), "acquirerLogin": .string(set.acquirerLogin),
+                    "acquirerPasswordSet": .bool(stored.hasPassword), "terminalID": .string(set.terminalID),
+                    "walletProjectID": .string(set.walletProjectID),
+                    "serviceUUID": .string(set.serviceText),
+                    "acceptUnknownSignal": .bool(set.acceptsUnknownSignal),
+                    "tapThreshold": .integer(Int64(set.thresholds.tap)),
+                    "nearThreshold": .integer(Int64(set.thresholds.near)),
+                    "openThreshold": .integer(Int64(set.thresholds.open)),
+                    "taggedThreshold": .integer(Int64(set.thresholds.tagged)),
+                    "tipMode": .string(set.tips.mode.rawValue),
+                    "tipMaximumPercent": .integer(Int64(set.tips.maximumPercent)),
+                    "tipPresets": .string(set.tips.presetsPercent.map(String.init).joined(separator: ", ")),
+                    "offlineAllowed": .bool(set.offline.isAllowed),
+                    "offlineFloorMinor": .integer(set.offline.floorMinorUnits),
+                    "offlineTotalMinor": .integer(set.offline.totalMinorUnits),
+                    "offlineHours": .integer(Int64(set.offline.maximumHours)),
+                    "shortCodeAboveMinor": .integer(set.shortCodeAboveMinorUnits ?? 0),
+                    "times": Self.times(set.timers),
+                    "light": Self.light(status.light), "waiting": .integer(Int64(status.waiting)),
+                    "notices": .array(
+                        status.notices.map { notice in
+                            JSON.object(["message": .string(notice.message), "action": .string(notice.action)])
+                        }
+                    ),
+                    "tagURI": .optional(tag?.uri), "tagCode": .array((tag?.code ?? []).map(JSON.string)),
+                    "calibrations": .object(calibrations.mapValues(Self.kept)),
+                    "version": .integer(Int64(stored.version)),
+                ].merging(await changed("tap")) { own, _ in own }
+            ).text
         )
     }
 

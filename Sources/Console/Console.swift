@@ -19,6 +19,8 @@ public struct Console: Sendable {
     let receipts: ReceiptDesk
     let tokens: TokenDesk
     let setUp: SetUpDesk
+    let staff: StaffDesk
+    private let journal: any Keeping
     /// When this run began.
     let startedAt: WallTime
     /// Nil on a terminal without the Connect rail.
@@ -149,6 +151,7 @@ public struct Console: Sendable {
                     hostIsAllowed: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) }
                 )
             ) { Self.redirect($0, to: port) }
+        self.journal = journal
         let own = OwnAddress(names: names, port: port, isEverywhere: isEverywhere, numbers: numbers)
         self.own = own
         self.desk = desk
@@ -172,6 +175,15 @@ public struct Console: Sendable {
         )
         tokens = TokenDesk(journal: journal, clock: clock)
         setUp = SetUpDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
+        staff = StaffDesk(
+            journal: journal,
+            sessions: sessions,
+            clock: clock,
+            logger: logger,
+            address: own.text,
+            compactFingerprint: certificate.compactFingerprint,
+            pinRounds: min(hashRounds, StaffPIN.usualRounds)
+        )
         startedAt = clock.wallTime()
         customers = CustomerDesk(
             journal: journal,
@@ -193,6 +205,7 @@ public struct Console: Sendable {
         )
         securityContact = configuration.securityContact
         try await entrance.load()
+        try await staff.load()
         try await customers.load()
         try await receipts.load()
         try await tokens.load()
@@ -205,6 +218,15 @@ public struct Console: Sendable {
 
     /// Where the page is, for people: `https://name:port`. Where no name was configured it follows the machine's network.
     public var address: String { own.text }
+
+    /// When a document was changed last and by whom, as members of an answer; null where that is not known.
+    func changed(_ document: String) async -> [String: JSON] {
+        // An answer without it is worth more than none.
+        let stored = try? await journal.document(document)
+        return [
+            "changedAt": stored.map { .time($0.changedAt) } ?? .null, "changedBy": .optional(stored?.changedBy.name),
+        ]
+    }
 
     /// Serves until cancelled. Once only.
     public func run() async throws {

@@ -34,7 +34,7 @@ extension Entrance {
             by: Self.ownerActor,
             from: peer
         )
-        return await replace(session, endingOthers: endingOthers)
+        return await replace(session, on: session.device, endingOthers: endingOthers)
     }
 
     /// Shows a code on the terminal's screen with which a new password can be set.
@@ -59,9 +59,12 @@ extension Entrance {
     }
 
     /// Sets a new password with the screen's code, and signs everybody else out. Of two at once exactly one.
-    func finishReset(code: String, password: String, from peer: String) async throws(Problem) -> (
-        token: String, session: Session
-    ) {
+    func finishReset(
+        code: String,
+        password: String,
+        on device: Device = Device(),
+        from peer: String
+    ) async throws(Problem) -> (token: String, session: Session) {
         guard let (_, version) = known else { throw .notClaimed }
         if let objection = PasswordRule.objection(to: password) { throw objection }
         let before = reset.code
@@ -92,15 +95,19 @@ extension Entrance {
         reset.forgive()
         await forgive(from: peer)
         await audit("reset", "ok", "a new password; everybody is signed out", by: Self.ownerActor, from: peer)
-        return await replace(nil, endingOthers: true)
+        return await replace(nil, on: device, endingOthers: true)
     }
 
     /// The password's document already says who has ended, so a failing store costs no more than the new session's life
     /// after a restart.
-    private func replace(_ session: Session?, endingOthers: Bool) async -> (token: String, session: Session) {
+    private func replace(
+        _ session: Session?,
+        on device: Device,
+        endingOthers: Bool
+    ) async -> (token: String, session: Session) {
         let (token, new, stored) = await sessions.replace(
             session,
-            .owner,
+            with: Session(role: .owner, on: device),
             endingOthers: endingOthers,
             at: clock.wallTime()
         )
@@ -119,35 +126,43 @@ extension Entrance {
 
     // MARK: - Sessions
 
-    /// Ends one session of the owner's.
-    /// - Returns: The one that asked, if it was that one.
-    func endSession(_ id: String, from peer: String) async throws(Problem) {
-        guard sessions.list(at: clock.wallTime()).contains(where: { $0.id == id }) else {
+    /// Ends one of the sessions that the one who asks may end.
+    func endSession(_ id: String, by asker: Session, from peer: String) async throws(Problem) {
+        guard sessions.list(at: clock.wallTime()).contains(where: { $0.id == id && asker.oversees($0) }) else {
             throw Problem(404, "session_not_found", "This sign-in has ended already.", "Look at the list again.")
         }
-        _ = try await end([id], "session.end", id, from: peer)
+        _ = try await end([id], "session.end", id, by: asker.who, from: peer)
     }
 
-    /// Ends all sessions but the one that asks.
+    /// Ends all sessions but the one that asks: for the owner everybody's, else those of the same person.
     /// - Returns: How many have ended.
     func endOthers(than session: Session, from peer: String) async throws(Problem) -> Int {
-        let others = Set(sessions.list(at: clock.wallTime()).map(\.id)).subtracting([session.id])
-        return try await end(others, "session.end", "\(others.count) others", from: peer)
+        let others = sessions.list(at: clock.wallTime()).filter { other in
+            other.id != session.id && (session.role == .owner || session.isOfSamePerson(as: other))
+        }
+        return try await end(
+            Set(others.map(\.id)),
+            "session.end",
+            "\(others.count) others",
+            by: session.who,
+            from: peer
+        )
     }
 
     private func end(
         _ ids: Set<String>,
         _ what: String,
         _ detail: String,
+        by who: Payments.Actor,
         from peer: String
     ) async throws(Problem) -> Int {
         do throws(JournalError) {
             let count = try await sessions.end(ids, at: clock.wallTime())
-            await audit(what, "ok", detail, by: Self.ownerActor, from: peer)
+            await audit(what, "ok", detail, by: who, from: peer)
             return count
         } catch {
             logger.error("the end of a session is not stored", metadata: ["error": "\(error)"])
-            await audit(what, "not stored", detail, by: Self.ownerActor, from: peer)
+            await audit(what, "not stored", detail, by: who, from: peer)
             throw Problem(
                 503,
                 "ended_until_restart",

@@ -123,9 +123,12 @@ actor Entrance {
     }
 
     /// Makes the one who knows the screen's code the owner. Of two at once exactly one.
-    func claim(code: String, password: String, from peer: String) async throws(Problem) -> (
-        token: String, session: Session
-    ) {
+    func claim(
+        code: String,
+        password: String,
+        on device: Device = Device(),
+        from peer: String
+    ) async throws(Problem) -> (token: String, session: Session) {
         guard claim != nil else { throw Self.alreadyClaimed }
         if let objection = PasswordRule.objection(to: password) { throw objection }
         let before = claim?.code
@@ -150,7 +153,7 @@ actor Entrance {
         claim = nil
         await desk.setClaim(nil)
         await audit("claim", "ok", "the terminal has an owner", by: Self.ownerActor, from: peer)
-        do throws(JournalError) { return try await sessions.begin(.owner, at: clock.wallTime()) } catch {
+        do throws(JournalError) { return try await sessions.begin(.owner, on: device, at: clock.wallTime()) } catch {
             logger.error("the new owner is not signed in", metadata: ["error": "\(error)"])
             throw Problem(
                 503,
@@ -185,7 +188,11 @@ actor Entrance {
         return (owner, ownerVersion)
     }
 
-    func signIn(password: String, from peer: String) async throws(Problem) -> (token: String, session: Session) {
+    func signIn(
+        password: String,
+        on device: Device = Device(),
+        from peer: String
+    ) async throws(Problem) -> (token: String, session: Session) {
         try await check(password: password, what: "login", by: .stranger, from: peer)
         if reset.code != nil {
             // The password has come back to mind.
@@ -193,7 +200,7 @@ actor Entrance {
             await showCode()
         }
         do throws(JournalError) {
-            return try await sessions.begin(.owner, at: clock.wallTime())
+            return try await sessions.begin(.owner, on: device, at: clock.wallTime())
         } catch { throw Problem(503, error.reason) }
     }
 
@@ -228,7 +235,7 @@ actor Entrance {
     func signOut(_ session: Session, from peer: String) async throws(Problem) {
         do throws(JournalError) { try await sessions.end(session, at: clock.wallTime()) } catch {
             logger.error("a sign-out is not stored", metadata: ["error": "\(error)"])
-            await audit("logout", "not stored", "", by: Self.ownerActor, from: peer)
+            await audit("logout", "not stored", "", by: session.who, from: peer)
             throw Problem(
                 503,
                 "signed_out_until_restart",
@@ -236,7 +243,7 @@ actor Entrance {
                 "Sign in and out once more when the terminal can store again."
             )
         }
-        await audit("logout", "ok", "", by: Self.ownerActor, from: peer)
+        await audit("logout", "ok", "", by: session.who, from: peer)
     }
 
     /// Who did what, when, from where, and whether it was allowed. Never a password, code or key.

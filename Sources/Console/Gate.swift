@@ -18,6 +18,8 @@ struct Gate: Sendable {
     }
 
     static let cookie = "__Host-till"
+    /// Of a browser that was let in for PINs. It signs nobody in.
+    static let browserCookie = "__Host-till-browser"
 
     let sessions: Sessions
 

@@ -5,6 +5,9 @@ import Terminal
 enum Route: Sendable, Equatable {
     case session, claim, signIn, signOut
     case changePassword, startReset, finishReset
+    case signInWithPIN, signInWithCode, changePIN
+    case staff, addPerson, saveStaffRules, changePerson(String), removePerson(String), makeSignInCode(String)
+    case makeCounter, forgetBrowser(String)
     case sessions, endOtherSessions, endSession(String)
     case settings, saveSettings, testConnection
     case openCharge, history(HistoryQuery), currentCharge
@@ -29,6 +32,16 @@ enum Route: Sendable, Equatable {
         case ("session", 1): self = try Self.only(method, ["GET": .session])
         case ("claim", 1): self = try Self.only(method, ["POST": .claim])
         case ("login", 1): self = try Self.only(method, ["POST": .signIn])
+        case ("login", 2) where parts[1] == "pin": self = try Self.only(method, ["POST": .signInWithPIN])
+        case ("login", 2) where parts[1] == "code": self = try Self.only(method, ["POST": .signInWithCode])
+        case ("pin", 1): self = try Self.only(method, ["PUT": .changePIN])
+        case ("staff", 1):
+            self = try Self.only(method, ["GET": .staff, "POST": .addPerson, "PUT": .saveStaffRules])
+        case ("staff", 2):
+            self = try Self.only(method, ["PUT": .changePerson(parts[1]), "DELETE": .removePerson(parts[1])])
+        case ("staff", 3) where parts[2] == "code": self = try Self.only(method, ["POST": .makeSignInCode(parts[1])])
+        case ("browsers", 1): self = try Self.only(method, ["POST": .makeCounter])
+        case ("browsers", 2): self = try Self.only(method, ["DELETE": .forgetBrowser(parts[1])])
         case ("logout", 1): self = try Self.only(method, ["POST": .signOut])
         case ("password", 1): self = try Self.only(method, ["PUT": .changePassword])
         case ("reset", 1): self = try Self.only(method, ["POST": .startReset, "PUT": .finishReset])
@@ -87,14 +100,20 @@ enum Route: Sendable, Equatable {
     /// Who may use it. Not listed is not allowed.
     var roles: Set<Role> {
         switch self {
-        case .session, .claim, .signIn, .startReset, .finishReset: []  // Open; each looks after itself.
-        case .signOut: Set(Role.allCases)
-        case .settings, .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect:
-            [.owner]
+        case .session, .claim, .signIn, .signInWithPIN, .signInWithCode, .startReset, .finishReset:
+            []  // Open; each looks after itself.
+        case .signOut, .sessions, .endOtherSessions, .endSession: [.owner, .manager, .cashier]
+        case .changePIN: [.manager, .cashier]
+        case .changePassword: [.owner]
+        // Whom they may change is looked at for each person.
+        case .staff, .addPerson, .changePerson, .removePerson, .makeSignInCode, .makeCounter, .forgetBrowser:
+            [.owner, .manager]
+        case .saveStaffRules: [.owner]
+        case .settings: [.owner, .manager]  // They hold no secret.
+        case .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect: [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .setUp, .saveSetUp: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
-        case .changePassword, .sessions, .endOtherSessions, .endSession: [.owner]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
@@ -107,13 +126,18 @@ enum Route: Sendable, Equatable {
     var isOpen: Bool { self == .session || isEntrance }
 
     /// Whether it is the way in, which cannot carry a token yet.
-    var isEntrance: Bool { [.claim, .signIn, .startReset, .finishReset].contains(self) }
+    var isEntrance: Bool {
+        [.claim, .signIn, .signInWithPIN, .signInWithCode, .startReset, .finishReset].contains(self)
+    }
 
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .calibration, .setUp, .customers, .tokens, .receipts, .receipt, .totals, .export:
+            .connect, .calibration, .setUp, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff:
             false
+        case .signInWithPIN, .signInWithCode, .changePIN: true
+        case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
+        case .makeCounter, .forgetBrowser: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true

@@ -4,7 +4,7 @@ import Journal
 import Payments
 import Synchronization
 
-/// What somebody who is signed in may be. Only an owner can exist until staff can be added.
+/// What somebody who is signed in may be.
 enum Role: String, Sendable, Codable, CaseIterable {
     case owner, manager, cashier, till, metrics
 }
@@ -16,6 +16,13 @@ struct Session: Sendable, Codable, Equatable {
     var role: Role
     /// Whom it belongs to, as the journal names them; nil: the owner.
     var name: String?
+    /// Which of the staff; nil: the owner.
+    var person: String?
+    /// What it runs on, where that is known.
+    var browser: String?
+    var system: String?
+    /// Idle for as many minutes ends it; nil: only ``idleLimit`` does.
+    var lockMinutes: Int?
     /// Milliseconds since 1970.
     var createdAt: Int64
     var usedAt: Int64
@@ -34,8 +41,21 @@ struct Session: Sendable, Codable, Equatable {
     /// On whose behalf it acts.
     var who: Payments.Actor { name.map { .staff(name: $0) } ?? Entrance.ownerActor }
 
+    /// Whether `other` is shown to this one, who may then end it: the owner sees all, a manager the cashiers' and their own.
+    func oversees(_ other: Session) -> Bool {
+        switch role {
+        case .owner: true
+        case .manager: other.role == .cashier || isOfSamePerson(as: other)
+        case .cashier: isOfSamePerson(as: other)
+        case .till, .metrics: false
+        }
+    }
+
+    func isOfSamePerson(as other: Session) -> Bool { role == .owner ? other.role == .owner : person == other.person }
+
     func isOver(at now: Int64) -> Bool {
-        now - usedAt > Self.idleLimit || now - createdAt > Self.absoluteLimit || now < createdAt - 3_600_000
+        let idle = lockMinutes.map { min(Self.idleLimit, Int64($0) * 60_000) } ?? Self.idleLimit
+        return now - usedAt > idle || now - createdAt > Self.absoluteLimit || now < createdAt - 3_600_000
     }
 }
 
@@ -45,14 +65,53 @@ final class Sessions: Sendable {
         var sessions: [[UInt8]: Session] = [:]
         /// Of the document that was written or read last.
         var version: Int?
+        /// Who waits for a session's end.
+        var watchers: [Int: (hash: [UInt8], continuation: AsyncStream<Never>.Continuation)] = [:]
+        var nextWatcher = 0
+
+        /// Those whose session has gone, who are not kept here any more.
+        mutating func orphans() -> [AsyncStream<Never>.Continuation] {
+            let gone = watchers.filter { sessions[$0.value.hash] == nil }
+            for watcher in gone.keys { watchers[watcher] = nil }
+            return gone.values.map(\.continuation)
+        }
     }
 
     private let journal: any Keeping
     private let state = Mutex(State())
     private static let document = "sessions"
-    static let most = 50
+    static let most = 200
 
     init(journal: any Keeping) { self.journal = journal }
+
+    /// Changes who is signed in; whoever waits for the end of one that has gone hears it at once.
+    private func change<Value>(_ body: (inout State) -> Value) -> Value {
+        let (value, orphans) = state.withLock { state in
+            let value = body(&state)
+            return (value, state.orphans())
+        }
+        for orphan in orphans { orphan.finish() }
+        return value
+    }
+
+    /// Ends when the session is ended: signed out, its person gone, or its time found to be over.
+    func ending(of session: Session) -> AsyncStream<Never> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        let watcher: Int? = state.withLock { state in
+            guard state.sessions[session.tokenHash] != nil else { return nil }
+            state.nextWatcher += 1
+            state.watchers[state.nextWatcher] = (session.tokenHash, continuation)
+            return state.nextWatcher
+        }
+        guard let watcher else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in self?.forget(watcher) }
+        return stream
+    }
+
+    private func forget(_ watcher: Int) { state.withLock { $0.watchers[watcher] = nil } }
 
     /// - Parameter first: What began earlier has ended, in milliseconds since 1970.
     func load(from first: Int64? = nil) async throws(JournalError) {
@@ -68,23 +127,36 @@ final class Sessions: Sendable {
 
     /// Signs in and returns the token for the cookie: 256 random bits.
     /// - Throws: Nobody is signed in then.
-    func begin(_ role: Role, at now: WallTime) async throws(JournalError) -> (token: String, session: Session) {
-        let (token, session) = add(role, at: now)
-        do throws(JournalError) { try await store(at: now) } catch {
-            // Nobody will ever have its token.
-            state.withLock { $0.sessions[session.tokenHash] = nil }
-            throw error
-        }
+    func begin(
+        _ role: Role,
+        on device: Device = Device(),
+        at now: WallTime
+    ) async throws(JournalError) -> (token: String, session: Session) {
+        let (token, session) = add(Session(role: role, on: device), at: now)
+        try await keep(session, at: now)
         return (token, session)
     }
 
-    private func add(_ role: Role, at now: WallTime) -> (token: String, session: Session) {
+    /// Writes a session that was added.
+    /// - Throws: Nobody is signed in then.
+    func keep(_ session: Session, at now: WallTime) async throws(JournalError) {
+        do throws(JournalError) { try await store(at: now) } catch {
+            // Nobody will ever have its token.
+            change { $0.sessions[session.tokenHash] = nil }
+            throw error
+        }
+    }
+
+    /// Signs in at once; ``keep(_:at:)`` has to follow.
+    /// - Parameter session: Who it is. Its token and times are made here.
+    func add(_ session: Session, at now: WallTime) -> (token: String, session: Session) {
         let token = unsafe SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
             unsafe bytes.map { byte in Self.hexadecimal(byte) }.joined()
         }
         let time = now.millisecondsSince1970
-        let session = Session(tokenHash: Self.hash(token), role: role, createdAt: time, usedAt: time)
-        state.withLock { state in
+        var session = session
+        (session.tokenHash, session.createdAt, session.usedAt) = (Self.hash(token), time, time)
+        change { state in
             state.sessions = state.sessions.filter { !$0.value.isOver(at: time) }
             if state.sessions.count >= Self.most,
                 let oldest = state.sessions.values.min(by: { $0.usedAt < $1.usedAt })
@@ -101,7 +173,7 @@ final class Sessions: Sendable {
         guard let token, token.utf8.count == 64 else { return nil }
         let hash = Self.hash(token)
         let time = now.millisecondsSince1970
-        return state.withLock { state in
+        return change { state in
             guard var session = state.sessions[hash] else { return nil }
             guard !session.isOver(at: time) else {
                 state.sessions[hash] = nil
@@ -120,7 +192,7 @@ final class Sessions: Sendable {
     /// Ends it here at once.
     /// - Throws: It has ended, and would live again after a restart; the next change that is stored ends it for good.
     func end(_ session: Session, at now: WallTime) async throws(JournalError) {
-        state.withLock { $0.sessions[session.tokenHash] = nil }
+        change { $0.sessions[session.tokenHash] = nil }
         try await store(at: now)
     }
 
@@ -128,7 +200,7 @@ final class Sessions: Sendable {
     /// - Returns: How many there were.
     /// - Throws: As ``end(_:at:)``.
     func end(_ ids: Set<String>, at now: WallTime) async throws(JournalError) -> Int {
-        let count = state.withLock { state in
+        let count = change { state in
             let before = state.sessions.count
             state.sessions = state.sessions.filter { !ids.contains($0.value.id) }
             return before - state.sessions.count
@@ -136,6 +208,14 @@ final class Sessions: Sendable {
         if count > 0 { try await store(at: now) }
         return count
     }
+
+    /// Ends every session for which `isOver`, here at once; ``save(at:)`` makes it last.
+    func drop(where isOver: (Session) -> Bool) {
+        change { state in state.sessions = state.sessions.filter { !isOver($0.value) } }
+    }
+
+    /// Writes who is signed in now.
+    func save(at now: WallTime) async throws(JournalError) { try await store(at: now) }
 
     /// Everybody who is signed in, the one used last first.
     func list(at now: WallTime) -> [Session] {
@@ -149,14 +229,14 @@ final class Sessions: Sendable {
     /// - Returns: The new session, and whether it outlives a restart.
     func replace(
         _ old: Session?,
-        _ role: Role,
+        with new: Session,
         endingOthers: Bool,
         at now: WallTime
     ) async -> (token: String, session: Session, stored: Result<Void, JournalError>) {
-        state.withLock { state in
+        change { state in
             if endingOthers { state.sessions = [:] } else if let old { state.sessions[old.tokenHash] = nil }
         }
-        let (token, session) = add(role, at: now)
+        let (token, session) = add(new, at: now)
         do throws(JournalError) {
             try await store(at: now)
             return (token, session, .success(()))

@@ -48,6 +48,9 @@ struct Throttle: Sendable, Codable, Equatable {
         counts["account:" + account] = nil
     }
 
+    /// Forgets whatever goes by such a name.
+    mutating func forget(where isOver: (String) -> Bool) { counts = counts.filter { !isOver($0.key) } }
+
     private func pause(_ count: Count?, after free: Int, at now: Int64) -> Int64 {
         guard let count, count.failures >= free else { return 0 }
         let doublings = min(count.failures - free, 20)

@@ -331,6 +331,9 @@ extension ChargeDesk {
     }
 
     private func checkLimits(_ request: ChargeRequest, _ settings: MerchantSettings) async throws(ChargeRefusal) {
+        if let own = request.ownMaximumMinorUnits, request.amount.minorUnits > own {
+            throw .aboveOwnLimit(Money(minorUnits: own, currency: settings.currency))
+        }
         var openedLastHour: Int64 = 0
         if settings.limits.maximumPerHourMinorUnits != nil {
             let since = clock.wallTime().advanced(by: .seconds(-3600))

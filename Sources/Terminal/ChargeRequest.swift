@@ -9,6 +9,9 @@ public struct ChargeRequest: Sendable, Hashable {
     public var reference: String?
     public var key: IdempotencyKey?
     public var by: Actor
+    /// The largest charge that the one who asks may make, in minor units; nil: only the terminal's own limit counts. A
+    /// repetition of a charge that was opened is not held to it.
+    public var ownMaximumMinorUnits: Int64?
 
     public init(amount: Money, tip: Money? = nil, reference: String? = nil, key: IdempotencyKey? = nil, by: Actor) {
         self.amount = amount
@@ -39,6 +42,8 @@ public enum ChargeRefusal: Error, Sendable, Equatable {
     /// Another charge holds the terminal.
     case busy(ChargeID)
     case limit(ChargeLimits.Violation)
+    /// More than the one who asks may charge.
+    case aboveOwnLimit(Money)
     case invalidReference
     /// The tip is more than the policy allows, negative, or of another currency.
     case invalidTip
@@ -74,6 +79,12 @@ extension ChargeRefusal {
                 action: "Finish or cancel that charge first."
             )
         case .limit(let violation): Self.reason(violation, format)
+        case .aboveOwnLimit(let maximum):
+            Reason(
+                code: "amount_above_own_limit",
+                message: "You may charge \(format.text(maximum)) at most. Nothing was charged.",
+                action: "Check the amount, or ask a manager or the owner to charge it."
+            )
         case .invalidReference:
             Reason(
                 code: "invalid_reference",

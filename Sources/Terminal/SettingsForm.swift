@@ -178,8 +178,8 @@ extension SettingsForm {
         return nil
     }
 
-    /// Every character can be shown, and something is there to be seen.
-    private static func isVisible(_ name: String) -> Bool {
+    /// Whether every character of a name can be shown, and something is there to be seen.
+    public static func isVisible(_ name: String) -> Bool {
         let isAllowed = name.unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false

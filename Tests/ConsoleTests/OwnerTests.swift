@@ -229,7 +229,12 @@ struct OwnerTests {
             #expect(ids.count == 4 && own.count == 1)
             let answer = try await page.ask("GET", "sessions")
             let first = try #require((try Page.said(answer)["sessions"] as? [[String: Any]])?.first)
-            #expect(Set(first.keys) == ["id", "role", "createdAt", "usedAt", "current"], "nothing of the token")
+            #expect(
+                Set(first.keys) == [
+                    "id", "role", "name", "browser", "system", "createdAt", "usedAt", "current", "own",
+                ],
+                "nothing of the token"
+            )
             let victim = try #require(try await others[0].sessions().own.first)
             let events = try #require(page.console.sessions.list(at: page.clock.wallTime).first { $0.id == victim })
             #expect(try await page.send("DELETE", "sessions/\(victim)", "") == 200)

@@ -20,6 +20,10 @@ final class Page {
     let desk: ChargeDesk
     private let files: StaticFiles
     private(set) var token: String?
+    /// What the browser's own cookie holds, where it was let in.
+    var browser: String?
+    /// What it says that it is.
+    var userAgent: String?
     private var sales = 0
 
     init(_ console: Console, _ journal: Journal, _ clock: StillClock, _ desk: ChargeDesk, _ files: StaticFiles) {
@@ -38,10 +42,14 @@ final class Page {
             "Host": "till.local", "Origin": "https://till.local", "Content-Type": "application/json",
             "Idempotency-Key": "sale-\(sales)",
         ]
+        var cookies: [String] = []
         if let token {
-            headers.add("Cookie", "\(Gate.cookie)=\(token)")
+            cookies.append("\(Gate.cookie)=\(token)")
             headers.add("X-CSRF-Token", csrf ?? Sessions.csrfToken(of: token))
         }
+        if let browser { cookies.append("\(Gate.browserCookie)=\(browser)") }
+        if !cookies.isEmpty { headers.add("Cookie", cookies.joined(separator: "; ")) }
+        if let userAgent { headers.add("User-Agent", userAgent) }
         let request = try #require(
             WebRequest(
                 method: method,
@@ -56,9 +64,11 @@ final class Page {
             case .now(let response): response
             case .later(let work): await work()
             }
-        if let cookie = response.headers["Set-Cookie"] {
-            let value = cookie.dropFirst(Gate.cookie.count + 1).prefix { $0 != ";" }
-            token = value.isEmpty ? nil : String(value)
+        for cookie in response.headers.values("Set-Cookie") {
+            guard let equals = cookie.firstIndex(of: "=") else { continue }
+            let value = String(cookie[cookie.index(after: equals)...].prefix { $0 != ";" })
+            if cookie[..<equals] == Gate.cookie { token = value.isEmpty ? nil : value }
+            if cookie[..<equals] == Gate.browserCookie { browser = value }
         }
         return response
     }

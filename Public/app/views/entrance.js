@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { clockText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
 import { busyButton, notice, secretField, textField, waitOut } from "../form.js";
-import { mark } from "../icons.js";
+import { icon, mark } from "../icons.js";
 import { lookButton } from "../look.js";
 import { t } from "../strings.js";
 
@@ -189,7 +189,7 @@ export function resetView({ code, fingerprint, onDone }) {
 }
 
 /** Sign in. `hasEnded`: the session ended in the middle of something. `note`: a word before. */
-export function loginView({ hasEnded, note, onDone }) {
+export function loginView({ hasEnded, note, onDone, onPeople = null }) {
   const password = secretField("password", { label: t("password.label"), autocomplete: "current-password" });
   const button = busyButton({ label: t("login.button"), busyLabel: t("login.busy") });
   const trouble = h("div", { class: "trouble", role: "alert" }, note ? notice("plain", note) : null);
@@ -217,9 +217,12 @@ export function loginView({ hasEnded, note, onDone }) {
     password.element,
     button.element,
     h("a", { class: "text-link", href: "#/reset" }, t("login.forgot")),
+    onPeople
+      ? h("button", { class: "button wide", type: "button", on: { click: onPeople } }, icon("left"), t("login.backToPeople"))
+      : h("a", { class: "text-link", href: "#/code" }, t("login.staffCode")),
   );
   return {
-    element: frame(t("login.title"), t(hasEnded ? "login.ended" : "login.lead"), form),
+    element: frame(t("login.title"), t(onPeople ? "login.ownerLead" : hasEnded ? "login.ended" : "login.lead"), form),
     ready() { password.control.focus(); },
   };
 }

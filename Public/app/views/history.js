@@ -8,6 +8,7 @@ import { isHeld } from "../following.js";
 import { busyButton, notice } from "../form.js";
 import { historyFilters } from "../history-filters.js";
 import { icon } from "../icons.js";
+import { may } from "../may.js";
 import { chargeAddress, chargeRow } from "../recent.js";
 import { state } from "../store.js";
 import { hasWords, t } from "../strings.js";
@@ -39,7 +40,7 @@ export function historyView({ id }) {
   const element = h(
     "div", { class: "history-page" },
     h("section", { class: "history-list", "aria-labelledby": "history-title" }, h("h1", { id: "history-title", tabindex: "-1" }, t("history.title")),
-      h("div", { class: "history-links" }, h("a", { class: "text-link", href: "#/totals" }, t("totals.link")), h("a", { class: "text-link", href: "#/days" }, t("days.link"))),
+      h("div", { class: "history-links" }, may("totals") ? h("a", { class: "text-link", href: "#/totals" }, t("totals.link")) : null, may("days") ? h("a", { class: "text-link", href: "#/days" }, t("days.link")) : null),
       filters.element, trouble, list, more),
     beside,
   );
@@ -182,7 +183,7 @@ function detailView(id, { onChanged }) {
   }
   /** A button for money that the terminal can give back by itself; null where it cannot. */
   function giveBack(charge) {
-    if (!charge.canGiveBack) return null;
+    if (!charge.canGiveBack || !may("giveBack")) return null;
     const trouble = h("div", { class: "trouble", role: "alert" });
     const button = busyButton({ label: t("detail.giveBack", { amount: charge.amountText }), busyLabel: t("detail.givingBack"), className: "button wide", type: "button" });
     button.element.addEventListener("click", async () => {

@@ -6,6 +6,7 @@ import { announce, h, refill } from "../dom.js";
 import { busyButton, checkField, notice, secretField, showFieldErrors, toast, waitOut } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
+import { deviceText } from "../who.js";
 
 /** `onChanged` gets the session with its new token after the password was changed. */
 export function securityView({ onChanged }) {
@@ -75,9 +76,10 @@ function passwordForm(onChanged) {
   );
 }
 
-function sessionList() {
+/** Who is signed in where; `title` says whose they are. */
+export function sessionList({ title: words = t("security.everybody") } = {}) {
   const rows = h("ul", { class: "sessions" });
-  const title = h("h2", { id: "sessions-title", tabindex: "-1" }, t("security.sessions"));
+  const title = h("h2", { id: "sessions-title", tabindex: "-1" }, words);
   const trouble = h("div", { class: "trouble", role: "alert" });
   const all = busyButton({ label: t("security.endAll"), busyLabel: t("security.ending"), className: "button wide", type: "button" });
   all.element.hidden = true;
@@ -89,7 +91,7 @@ function sessionList() {
   }
 
   function row(session) {
-    const name = t(session.current ? "security.thisBrowser" : "security.otherBrowser");
+    const name = session.current ? t("security.thisBrowser") : session.name ?? t(`roles.${session.role}`);
     const button = busyButton({ label: t("security.end"), busyLabel: t("security.ending"), className: "button", type: "button" });
     button.element.setAttribute("aria-label", t("security.endHeard", { time: momentText(session.createdAt) }));
     button.element.addEventListener("click", () => button.during(() => end(() => api.endSession(session.id), "security.ended")));
@@ -97,6 +99,7 @@ function sessionList() {
       "li", { class: "session", "data-current": session.current },
       h(
         "div", { class: "session-words" }, h("span", { class: "session-name" }, session.current ? icon("check") : null, name),
+        h("span", { class: "small" }, [session.current ? session.name ?? t(`roles.${session.role}`) : null, deviceText(session)].filter(Boolean).join(" · ")),
         h("span", { class: "quiet small" }, t("security.since", { time: momentText(session.createdAt) })),
         h("span", { class: "quiet small" }, t("security.used", { time: momentText(session.usedAt) })),
       ),

@@ -2,6 +2,7 @@ import { h, refill } from "../dom.js";
 import { notice, toast } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
+import { changedLine } from "../who.js";
 
 /**
  * A page of settings below the first: its frame, loading and loading again after saving, and asking how it stands while it is
@@ -21,7 +22,9 @@ export function settingsPage(name, { read, build }) {
   let built = null;
   async function load(note = null) {
     try {
-      built = build(place, (await read()) ?? {}, (note = t(`${name}.saved`)) => load(note));
+      const saved = (await read()) ?? {};
+      built = build(place, saved, (note = t(`${name}.saved`)) => load(note));
+      place.append(changedLine(saved) ?? "");
       if (note) {
         toast(note);
         // How it stands now is said at the top.

@@ -1,7 +1,6 @@
 // The merchant's settings: the one form of the first set-up and of every change after.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, secretField, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
@@ -9,6 +8,7 @@ import { SIGNED_OUT } from "../lazy.js";
 import { amountText, CURRENCIES, decimal, exponentOf, LOCALES, minorDigits } from "../money.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
+import { changedLine } from "../who.js";
 
 const DRAFT = "till.settings-draft";
 const COMMON_CURRENCIES = ["EUR", "USD", "GBP", "CHF"];
@@ -100,52 +100,60 @@ function zoneNames(saved) {
 
 /** The settings page. `onSaved` is told when the terminal has taken them. */
 export function settingsView({ onSaved, onSignOut }) {
+  const isReadOnly = state.session.role !== "owner";
   const place = h("div", {}, h("p", { class: "quiet", role: "status" }, t("history.loading")));
   const element = h(
     "section", { class: "page settings", "aria-labelledby": "settings-title" },
+    isReadOnly ? h("a", { class: "back-link", href: "#/me" }, icon("left"), t("nav.me")) : null,
     h("h1", { id: "settings-title", tabindex: "-1" }, t("settings.title")),
-    ["open", "later"].includes(state.session?.setUpState) ? h(
+    isReadOnly ? h("p", { class: "lead" }, t("me.settingsHelp")) : null,
+    !isReadOnly && ["open", "later"].includes(state.session?.setUpState) ? h(
       "a", { class: "card way-on", href: "#/setup" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("setup.goOn")), h("span", { class: "quiet small" }, t("setup.goOnHelp"))),
       icon("right", "row-arrow"),
     ) : null,
     place,
-    h(
+    isReadOnly ? null : h(
+      "a", { class: "card way-on", href: "#/staff" },
+      h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("staff.title")), h("span", { class: "quiet small" }, t("staff.linkHelp"))),
+      icon("right", "row-arrow"),
+    ),
+    isReadOnly ? null : h(
       "a", { class: "card way-on", href: "#/phones" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("phones.title")), h("span", { class: "quiet small" }, t("phones.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    h(
+    isReadOnly ? null : h(
       "a", { class: "card way-on", href: "#/connect" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("connect.title")), h("span", { class: "quiet small" }, t("connect.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    h(
+    isReadOnly ? null : h(
       "a", { class: "card way-on", href: "#/customers" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("customers.title")), h("span", { class: "quiet small" }, t("customers.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    h(
+    isReadOnly ? null : h(
       "a", { class: "card way-on", href: "#/receipts" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("receipts.title")), h("span", { class: "quiet small" }, t("receipts.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    h(
+    isReadOnly ? null : h(
       "a", { class: "card way-on", href: "#/tokens" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("tokens.title")), h("span", { class: "quiet small" }, t("tokens.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    h(
+    isReadOnly ? null : h(
       "a", { class: "card way-on", href: "#/security" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("security.link")), h("span", { class: "quiet small" }, t("security.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    h("button", { class: "button sign-out-here", type: "button", on: { click: onSignOut } }, icon("signOut"), t("nav.signOut")),
+    isReadOnly ? null : h("button", { class: "button sign-out-here", type: "button", on: { click: onSignOut } }, icon("signOut"), t("nav.signOut")),
   );
 
   async function load() {
     try {
-      build(place, (await api.settings()) ?? {}, { onSaved });
+      build(place, (await api.settings()) ?? {}, { isReadOnly, onSaved });
     } catch (error) {
       if (error.status === 404) {
         build(place, {}, { onSaved });
@@ -161,8 +169,8 @@ export function settingsView({ onSaved, onSignOut }) {
   return { element, update() {}, end() {} };
 }
 
-function build(place, saved, { onSaved }) {
-  const fields = makeFields(saved, draft());
+function build(place, saved, { isReadOnly = false, onSaved }) {
+  const fields = makeFields(saved, isReadOnly ? {} : draft());
   const all = Object.values(fields);
   fields.gatewayKey.value = secrets.gatewayKey ?? "";
   const trouble = h("div", { class: "trouble", role: "alert" });
@@ -236,11 +244,11 @@ function build(place, saved, { onSaved }) {
     "form", { class: "settings-form", novalidate: true, on: {
       submit: (event) => { event.preventDefault(); save.during(submit); }, input: corrected,
     } },
-    h("fieldset", { class: "card" }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), fields.timeZone.element, h("div", { class: "pair" }, fields.chargeLimit.element, fields.hourlyLimit.element)),
-    h("fieldset", { class: "card" }, h("legend", {}, t("settings.ids")), h("div", { class: "pair" }, fields.operatorID.element, fields.merchantID.element)),
-    h("fieldset", { class: "card" }, h("legend", {}, t("settings.gateway")), fields.gatewayURL.element, fields.gatewayKey.element, fields.password.element, test.element, tested),
-    h("div", { class: "settings-end" }, trouble, save.element,
-      saved.changedAt ? h("p", { class: "quiet small" }, t("settings.changedAt", { time: momentText(saved.changedAt) })) : null),
+    h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), fields.timeZone.element, h("div", { class: "pair" }, fields.chargeLimit.element, fields.hourlyLimit.element)),
+    h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.ids")), h("div", { class: "pair" }, fields.operatorID.element, fields.merchantID.element)),
+    h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.gateway")), fields.gatewayURL.element,
+      isReadOnly ? null : [fields.gatewayKey.element, fields.password.element, test.element, tested]),
+    h("div", { class: "settings-end" }, trouble, isReadOnly ? null : save.element, changedLine(saved)),
   );
   refill(place, form);
 }

@@ -85,7 +85,7 @@ extension Console {
                 "automatic": .bool(set.printsWhenPaid), "terminal": .string(set.terminal ?? ""),
                 "header": .array(set.header.map(JSON.string)), "footer": .array(set.footer.map(JSON.string)),
                 "last": last.map(Self.job) ?? .null, "version": .integer(Int64(version)),
-            ]).text
+            ].merging(await changed("receipts")) { own, _ in own }).text
         )
     }
 
