@@ -43,6 +43,7 @@ extension ChargeDesk {
         plan(next)
         if shown != id, !next.holdsTerminal, !next.attempts.contains(where: \.isOpen) { forget(id) }
         publish()
+        changes.add(next, at: now)
         return next
     }
 

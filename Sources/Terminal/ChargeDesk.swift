@@ -31,6 +31,10 @@ public actor ChargeDesk {
     /// Charges whose code is for wallets that pair, where it is not for both.
     var turned: Set<ChargeID> = []
     var invitation: ClaimInvitation?
+    /// What the shop's till has put on the screen for the time in which nobody pays.
+    var message: ScreenMessage?
+    /// For those who follow charges from outside.
+    var changes = ChargeChanges()
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
     /// What happened since the start, for ``measures``.
@@ -131,6 +135,7 @@ public actor ChargeDesk {
         if await !start(rails, of: terms.id) { jobs.continuation.yield(.start(terms.id, rails)) }
         jobs.continuation.yield(.watchDeadline(terms.id))
         publish()
+        if let charge = charges[terms.id] { changes.add(charge, at: now) }
         return try snapshot(of: terms.id)
     }
 
@@ -243,6 +248,7 @@ public actor ChargeDesk {
             notices: notices,
             tap: tap,
             connect: connect,
+            message: message,
             at: clock.wallTime()
         )
     }

@@ -182,6 +182,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var trouble: Reason?
     /// What staff have still to see, newest first.
     public var notices: [PaymentNotice]
+    /// What the shop's till has put on the screen; charges and the owner's codes come first.
+    public var message: ScreenMessage?
     public var at: WallTime
 
     public init(
@@ -192,9 +194,10 @@ public struct TerminalSnapshot: Sendable, Equatable {
         notices: [PaymentNotice] = [],
         tap: TapStatus = TapStatus(),
         connect: ConnectStatus = ConnectStatus(),
+        message: ScreenMessage? = nil,
         at: WallTime
     ) {
-        self.tap = tap
+        (self.tap, self.message) = (tap, message)
         self.connect = connect
         self.phase = phase
         self.gateway = gateway
