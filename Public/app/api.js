@@ -154,6 +154,12 @@ export async function makeToken(body) { return await change("POST", "/tokens", {
 
 export async function revokeToken(id) { return await change("DELETE", `/tokens/${encodeURIComponent(id)}`); }
 
+/** What the customer answered to a question that a program has put on the screen: its place among the answers. */
+export async function answerMessage(id, answer) { return await change("PUT", `/screen/${encodeURIComponent(id)}`, { body: { answer } }); }
+
+/** Takes a program's message off the screen. */
+export async function takeMessage(id) { return await change("DELETE", `/screen/${encodeURIComponent(id)}`); }
+
 /** What is set about customers' own pages. */
 export async function customers() { return await request("GET", "/customers"); }
 

@@ -10,6 +10,7 @@ import { lookButton } from "./look.js";
 import { chargeAddress } from "./recent.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
+import { messageLine } from "./views/till-message.js";
 
 /** The owner sets the terminal; everybody else has a page of their own instead. */
 const PLACES = [
@@ -70,7 +71,7 @@ export function makeShell({ onSignOut, onSwitch }) {
   const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, notices, main));
   let shownGateway = null;
   let wasLost = false;
-  let shownNotices = "[]";
+  let shownNotices = "[[],null]";
 
   return {
     element,
@@ -95,7 +96,8 @@ export function makeShell({ onSignOut, onSwitch }) {
         refill(gateway, h("span", { class: "light" }), h("span", {}, t(`gateway.${["ready", "unreachable", "refused"].includes(light) ? light : "unknown"}`)));
       }
       gateway.hidden = !state.session?.setUp || !state.terminal;
-      const wanted = JSON.stringify(state.terminal?.notices ?? []);
+      const message = state.terminal?.message ?? null;
+      const wanted = JSON.stringify([state.terminal?.notices ?? [], message]);
       if (wanted !== shownNotices) {
         shownNotices = wanted;
         const all = state.terminal?.notices ?? [];
@@ -103,6 +105,7 @@ export function makeShell({ onSignOut, onSwitch }) {
         refill(
           notices, all.slice(0, NOTICES_SHOWN).map(noticeLine),
           more > 0 ? h("li", { class: "notices-more" }, h("a", { href: "#/history" }, t("notice.more", { count: more }))) : null,
+          message ? messageLine(message) : null,
         );
       }
       const isLost = state.link === "lost";

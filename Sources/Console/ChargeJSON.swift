@@ -23,6 +23,7 @@ extension JSON {
             "checking": .integer(0),
             "wallets": .connectLight(snapshot.connect.light),
             "trouble": .reason(snapshot.trouble), "notices": .array(snapshot.notices.map(JSON.notice)),
+            "message": snapshot.message.map(JSON.onScreen) ?? .null,
         ]
         switch snapshot.phase {
         case .starting(let checking):

@@ -8,8 +8,7 @@ import WebServer
 extension Console {
     func openCharge(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         let keys = pass.request.headers("Idempotency-Key")
-        guard keys.count == 1, (1...255).contains(keys[0].utf8.count),
-            keys[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        guard keys.count == 1, Route.isKey(keys[0], most: pass.program == nil ? 255 : Route.longestProgramKey)
         else {
             throw Problem(
                 400,
@@ -33,14 +32,22 @@ extension Console {
             "reference": .optional(reduced),
         ])
         let ownMaximum = await staff.maximum(of: pass.session)
-        let key = IdempotencyKey(key: keys[0], requestDigest: Array(SHA256.hash(data: Array(canonical.text.utf8))))
-        var response = try await audited("charge", "\(amount.minorUnits) \(amount.currency.code)", pass, amountField) {
-            () throws(ChargeRefusal) in
+        let key = IdempotencyKey(
+            key: pass.ownKey(keys[0]),
+            requestDigest: Array(SHA256.hash(data: Array(canonical.text.utf8)))
+        )
+        let isAgain = try await earlier(key.key) != nil
+        var response = try await audited(
+            isAgain ? "charge.again" : "charge",
+            "\(amount.minorUnits) \(amount.currency.code)",
+            pass,
+            amountField
+        ) { () throws(ChargeRefusal) in
             var request = ChargeRequest(amount: amount, reference: reduced, key: key, by: pass.who)
             request.ownMaximumMinorUnits = ownMaximum
             return try await desk.open(request)
         }
-        response.status = 201
+        response.status = isAgain ? 200 : 201
         return response
     }
 
@@ -126,45 +133,6 @@ extension Console {
         case .notFound: return Problem(404, reason)
         case .journal: return Problem(503, reason)
         }
-    }
-
-    /// Each change of the terminal, and a heartbeat every 15 seconds. Ends with the session.
-    func events(_ pass: Gate.Pass) -> WebResponse {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: ServerSentEvent.self,
-            bufferingPolicy: .bufferingNewest(8)
-        )
-        let (desk, clock, sessions) = (desk, clock, sessions)
-        // The stream owns it: it ends with the reader, with the session, or with the terminal.
-        let work = Task {
-            await withTaskGroup { group in
-                group.addTask {
-                    for await snapshot in await desk.snapshots() {
-                        guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
-                            return
-                        }
-                        continuation.yield(ServerSentEvent(event: "terminal", data: JSON.terminal(snapshot).text))
-                    }
-                }
-                group.addTask {
-                    while !Task.isCancelled {
-                        do { try await clock.sleep(.seconds(15)) } catch { return }  // The reader has left.
-                        guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
-                            return
-                        }
-                        continuation.yield(ServerSentEvent(event: "ping", data: "{}"))
-                    }
-                }
-                if let session = pass.session {
-                    group.addTask { for await _ in sessions.ending(of: session) {} }
-                }
-                await group.next()
-                group.cancelAll()
-            }
-            continuation.finish()
-        }
-        continuation.onTermination = { _ in work.cancel() }
-        return .events(stream)
     }
 }
 

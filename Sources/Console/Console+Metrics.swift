@@ -55,7 +55,8 @@ extension Console {
 
     private static func token(_ token: AccessToken) -> JSON {
         .object([
-            "id": .string(token.id), "name": .string(token.name), "scope": .string(token.scope.rawValue),
+            "id": .string(token.id), "name": .string(token.name),
+            "scopes": .array(token.scopes.map { .string($0.rawValue) }),
             "createdAt": .time(WallTime(millisecondsSince1970: token.createdAt)),
             "usedAt": token.usedAt.map { .time(WallTime(millisecondsSince1970: $0)) } ?? .null,
         ])
@@ -64,19 +65,25 @@ extension Console {
     func makeToken(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         var form = try Form(pass.request.body)
         let name = form.text("name", limit: 40)
-        let scope = form.text("scope", limit: 20)
+        let names = form.texts("scopes", limit: TokenScope.allCases.count, each: 20) ?? []
         try form.finish()
-        guard let scope = TokenScope(rawValue: scope) else {
+        let scopes = Set(names.compactMap(TokenScope.init(rawValue:)))
+        guard !scopes.isEmpty, scopes.count == names.count else {
             throw .field(
-                "scope",
-                Payments.Reason(code: "scope_unknown", message: "There is no such scope.", action: "Use metrics.")
+                "scopes",
+                Payments.Reason(
+                    code: names.isEmpty ? "required" : "scope_unknown",
+                    message: names.isEmpty
+                        ? "The token would allow nothing." : "There is no such scope, or it is there twice.",
+                    action: "Use \(TokenScope.allCases.map(\.rawValue).joined(separator: ", ")), each at most once."
+                )
             )
         }
-        let (made, text) = try await tokens.make(name, scope, by: pass.who)
+        let (made, text) = try await tokens.make(name, scopes, by: pass.who)
         await entrance.audit(
             "token.make",
             "ok",
-            "\(made.id) \(scope.rawValue)",
+            "\(made.id) \(made.scopes.map(\.rawValue).joined(separator: " "))",
             by: pass.who,
             from: pass.request.peerAddress
         )

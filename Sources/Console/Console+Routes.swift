@@ -91,7 +91,12 @@ extension Console {
         case .takeBack(let id):
             try requireEmptyForm(pass)
             return try await takeBack(id, pass)
-        case .events: return events(pass)
+        case .events: return try await events(pass)
+        case .waitForCharge(let id, let wait): return try await waitForCharge(id, wait, pass)
+        case .chargeOfKey(let key): return try await chargeOfKey(key, pass)
+        case .terminal: return await terminalResponse()
+        case .diagnosis: return await diagnosisResponse()
+        case .showMessage, .currentMessage, .message, .answerMessage, .takeMessage: return try await screen(pass)
         case .days: return try await dayList()
         case .day(let day): return try await dayResponse(day)
         case .compareDay(let day):

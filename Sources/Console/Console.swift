@@ -21,6 +21,9 @@ public struct Console: Sendable {
     let setUp: SetUpDesk
     let staff: StaffDesk
     private let journal: any Keeping
+    let messages: MessageDesk
+    /// What programs are told of this terminal beside its charges.
+    let about: About
     /// When this run began.
     let startedAt: WallTime
     /// Nil on a terminal without the Connect rail.
@@ -28,7 +31,7 @@ public struct Console: Sendable {
     let clock: TerminalClock
     let entrance: Entrance
     let sessions: Sessions
-    private let gate: Gate
+    let gate: Gate
     private let securityContact: String?
     private let own: OwnAddress
     private let server: WebServer
@@ -53,6 +56,12 @@ public struct Console: Sendable {
         public var securityContact: String?
         /// What a customer's own page offers to open, unless the owner chose otherwise.
         public var wallets: [CustomerWallet]
+        /// The program's own, as programs on the network are told it.
+        public var version = ""
+        /// Whether the machine's clock was set by somebody who knows the time; nil: nobody can say.
+        public var clockIsSet: @Sendable () -> Bool? = { nil }
+        /// Where payments are made: no program may put a code on the screen that leads there.
+        public var paymentHosts = ["pay.walletconnect.com", "pay.wct.me"]
 
         public init(
             address: String,
@@ -184,6 +193,14 @@ public struct Console: Sendable {
             compactFingerprint: certificate.compactFingerprint,
             pinRounds: min(hashRounds, StaffPIN.usualRounds)
         )
+        messages = MessageDesk(desk: desk, clock: clock, paymentHosts: configuration.paymentHosts)
+        about = About(
+            version: configuration.version,
+            fingerprint: certificate.fingerprint,
+            state: configuration.state,
+            clockIsSet: configuration.clockIsSet,
+            addresses: numbers
+        )
         startedAt = clock.wallTime()
         customers = CustomerDesk(
             journal: journal,
@@ -238,6 +255,7 @@ public struct Console: Sendable {
             group.addTask { await entrance.keepResetFresh() }
             if own.changes { group.addTask { await followNetwork() } }
             group.addTask { await receipts.printWhenPaid() }
+            group.addTask { await messages.run() }
             try await group.waitForAll()
         }
     }
@@ -275,10 +293,12 @@ public struct Console: Sendable {
             let customers = customers
             return .later { await customers.answer(request) }
         }
+        if request.path == Self.contractPath { return .now(files.response(for: request) ?? Problem.notFound.response) }
         guard request.path == "/api" || request.path.hasPrefix("/api/") else {
             return .now(files.response(for: request) ?? Problem.notFound.response)
         }
         guard request.path.hasPrefix("/api/v1/") else { return .now(Self.noStore(Problem.notFound.response)) }
+        if !request.headers("Authorization").isEmpty { return .later { Self.noStore(await answerProgram(request)) } }
         let pass: Gate.Pass
         do throws(Problem) {
             pass = try gate.check(request, isClaimed: entrance.claimed.value, now: clock.wallTime())

@@ -25,6 +25,7 @@ actor Entrance {
     private var ownerVersion: Int?
     private var throttle = Throttle()
     private var strangers = AuditBudget()
+    private var programs = AuditBudget()
     /// scrypt takes 64 MiB and 100 ms: one at a time, on a queue of its own.
     private let hashRounds: Int
     private let hashing = DispatchQueue(label: "till.password")
@@ -248,7 +249,8 @@ actor Entrance {
 
     /// Who did what, when, from where, and whether it was allowed. Never a password, code or key.
     ///
-    /// What strangers do is written within a budget and counted beyond it: nobody on the network can fill the storage.
+    /// What strangers do is written within a budget and counted beyond it: nobody on the network can fill the storage. So is
+    /// what programs do, but for new charges, which the journal itself holds back.
     /// - Parameter always: For what a stranger can do a few times only.
     func audit(
         _ what: String,
@@ -261,6 +263,9 @@ actor Entrance {
         var detail = detail
         if who == .stranger, !always {
             guard let unwritten = strangers.take(at: clock.elapsed()) else { return }
+            if unwritten > 0 { detail += " (and \(unwritten) more since the last entry)" }
+        } else if case .till = who, !(what == "charge" && result == "ok") {
+            guard let unwritten = programs.take(at: clock.elapsed()) else { return }
             if unwritten > 0 { detail += " (and \(unwritten) more since the last entry)" }
         }
         let entry = AuditEntry(

@@ -12,9 +12,25 @@ struct Gate: Sendable {
         let request: WebRequest
         let token: String?
         let session: Session?
+        /// A program's own way in; it has no session then.
+        let program: AccessToken?
+
+        init(
+            route: Route,
+            request: WebRequest,
+            token: String? = nil,
+            session: Session? = nil,
+            program: AccessToken? = nil
+        ) {
+            (self.route, self.request, self.token, self.session) = (route, request, token, session)
+            self.program = program
+        }
 
         /// On whose behalf it is done, for the journal and the audit log.
-        var who: Payments.Actor { session?.who ?? .stranger }
+        var who: Payments.Actor {
+            if let program { return .till(token: program.name) }
+            return session?.who ?? .stranger
+        }
     }
 
     static let cookie = "__Host-till"
@@ -46,6 +62,53 @@ struct Gate: Sendable {
             )
         }
         return Pass(route: route, request: request, token: token, session: session)
+    }
+
+    /// A program that shows a token. It has no page and no cookie, so nobody can make a browser send its requests; where it has
+    /// an origin all the same, that must be this terminal's own.
+    ///
+    /// Nothing is said of an address before the token was found good.
+    func check(_ request: WebRequest, tokens: TokenDesk) async throws(Problem) -> Pass {
+        guard request.cookies[Self.cookie] == nil else { throw .twoCredentials }
+        try checkOrigin(request, isNeeded: false)
+        try checkSite(request)
+        let fields = request.headers("Authorization")
+        let text =
+            fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
+        let token: AccessToken
+        switch await tokens.check(text, from: request.peerAddress) {
+        case .granted(let found): token = found
+        case .tooOften(let wait):
+            var problem = Problem(
+                429,
+                "too_many_tries",
+                "There were too many tries without a good token. Nothing was done.",
+                "Wait, then use a token of this terminal."
+            )
+            problem.retryAfter = wait
+            throw problem
+        case .refused: throw .tokenNeeded
+        }
+        if let wait = await tokens.take(token) { throw .tooFast(wait) }
+        let route = try Route(request.method, request.path, query: request.query)
+        if route.changesState, !request.body.isEmpty { try checkContentType(request) }
+        guard let scope = route.scope else {
+            throw Problem(
+                403,
+                "not_for_tokens",
+                "This is for people who are signed in, and not for programs. Nothing was done.",
+                "Use the terminal's own page."
+            )
+        }
+        guard token.scopes.contains(scope) else {
+            throw Problem(
+                403,
+                "scope_missing",
+                "This token does not include \(scope.rawValue). Nothing was done.",
+                "Ask the owner for a token that does."
+            )
+        }
+        return Pass(route: route, request: request, program: token)
     }
 
     /// The page that sends it is this terminal's own: same scheme, name and port. Browsers send no origin with a page's own

@@ -59,6 +59,31 @@ struct Problem: Error, Sendable, Equatable {
         "Open the terminal's page and try again."
     )
 
+    static let tokenNeeded = Problem(
+        401,
+        "token_needed",
+        "This needs a good token of this terminal. Nothing was done.",
+        "Send it as Authorization: Bearer …; the owner makes one in the settings."
+    )
+    static let twoCredentials = Problem(
+        400,
+        "two_credentials",
+        "The request has a session and a token, and they may not be the same one's. Nothing was done.",
+        "Send the token alone."
+    )
+
+    /// A token's own requests come faster than any till needs.
+    static func tooFast(_ wait: Duration) -> Problem {
+        var problem = Problem(
+            429,
+            "too_many_requests",
+            "This token asks more often than the terminal answers. Nothing was done.",
+            "Send it again after the pause, with the same Idempotency-Key; wait for changes instead of asking often."
+        )
+        problem.retryAfter = wait
+        return problem
+    }
+
     static func tooMany(_ wait: Duration) -> Problem {
         var problem = Problem(
             429,

@@ -23,6 +23,9 @@ enum Route: Sendable, Equatable {
     case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
     case setUp, saveSetUp
+    case waitForCharge(ChargeID, ChargeWait), chargeOfKey(String)
+    case terminal, diagnosis
+    case showMessage, currentMessage, message(String, seconds: Int), answerMessage(String), takeMessage(String)
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -78,7 +81,22 @@ enum Route: Sendable, Equatable {
         case ("charges", 1) where method == "GET": self = .history(try HistoryQuery(query, isList: true))
         case ("charges", 1): self = try Self.only(method, ["POST": .openCharge])
         case ("charges", 2) where parts[1] == "current": self = try Self.only(method, ["GET": .currentCharge])
+        case ("charges", 2) where parts[1] == "lookup":
+            self = try Self.only(method, ["GET": .chargeOfKey(Self.key(query))])
+        case ("charges", 2) where query["wait"] != nil || query["since"] != nil:
+            self = try Self.only(method, ["GET": .waitForCharge(Self.id(parts[1]), ChargeWait(query))])
         case ("charges", 2): self = try Self.only(method, ["GET": .charge(Self.id(parts[1]))])
+        case ("terminal", 1): self = try Self.only(method, ["GET": .terminal])
+        case ("diagnosis", 1): self = try Self.only(method, ["GET": .diagnosis])
+        case ("screen", 1): self = try Self.only(method, ["GET": .currentMessage, "POST": .showMessage])
+        case ("screen", 2):
+            self = try Self.only(
+                method,
+                [
+                    "GET": .message(parts[1], seconds: Self.wait(query)), "PUT": .answerMessage(parts[1]),
+                    "DELETE": .takeMessage(parts[1]),
+                ]
+            )
         case ("charges", 3) where parts[2] == "cancel":
             self = try Self.only(method, ["POST": .cancel(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "release":
@@ -119,6 +137,9 @@ enum Route: Sendable, Equatable {
         case .receipts, .saveReceipts, .testReceipt: [.owner]
         case .history: [.owner, .manager, .cashier]
         case .days, .day, .compareDay, .takeBack, .totals, .export: [.owner, .manager]
+        case .waitForCharge, .chargeOfKey, .terminal, .currentMessage, .message, .answerMessage, .takeMessage:
+            [.owner, .manager, .cashier]
+        case .diagnosis, .showMessage: [.owner, .manager]
         }
     }
 
@@ -146,10 +167,12 @@ enum Route: Sendable, Equatable {
             .forgetConnect, .turnCode:
             true
         case .calibrate, .keepCalibration, .stopCalibration, .saveSetUp: true
+        case .waitForCharge, .chargeOfKey, .terminal, .diagnosis, .currentMessage, .message: false
+        case .showMessage, .answerMessage, .takeMessage: true
         }
     }
 
-    private static func only(_ method: String, _ routes: [String: Route]) throws(Problem) -> Route {
+    static func only(_ method: String, _ routes: [String: Route]) throws(Problem) -> Route {
         guard let route = routes[method] else {
             let methods = routes.keys.sorted()
             var problem = Problem(

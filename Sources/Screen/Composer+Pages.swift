@@ -454,7 +454,7 @@ extension Composer {
             + Stack(items: [.space] + items + [.space]).compose(in: words, page: page)
     }
 
-    private func centred(_ items: [Stack.Item], _ page: Page) -> [Drawing.Element] {
+    func centred(_ items: [Stack.Item], _ page: Page) -> [Drawing.Element] {
         Stack(items: [.space] + items + [.space], alignment: .centre).compose(in: page.content, page: page)
     }
 

@@ -45,6 +45,7 @@ struct Composer {
         case .notPaid(let notPaid): elements = self.notPaid(notPaid, page)
         case .unknown(let unknown): elements = self.unknown(unknown, page)
         case .offline(let offline): elements = self.offline(offline, page)
+        case .message(let message): (elements, qr) = self.message(message, page, withholding: withholdingQR)
         }
         if text.readsRightToLeft {
             elements = elements.map { $0.mirrored(inWidth: surface.size.width) }
@@ -67,6 +68,7 @@ struct Composer {
             }
         case .unknown: .unknown
         case .offline: .offline
+        case .message: .message
         }
     }
 
@@ -99,7 +101,7 @@ struct Composer {
         case around(above: PixelRect, below: PixelRect)
     }
 
-    private func withCode(
+    func withCode(
         _ link: String,
         _ page: Page,
         withholding: Bool,

@@ -1,6 +1,7 @@
 /// What the terminal's screen says, as one value. Amounts, codes and names arrive ready to read; the fixed words
 /// come from `ScreenText`. Texts may be hostile: control and direction characters are dropped and lengths bounded
-/// here, and what does not fit is shrunk, wrapped or cut with an ellipsis. Only `setup` and `charge` can carry a QR code, so no other scene can show a payable one.
+/// here, and what does not fit is shrunk, wrapped or cut with an ellipsis. Only `setup`, `charge` and `message` can carry a QR
+/// code, and a message's page says that it is no payment.
 public enum Scene: Sendable, Equatable {
     /// After power-on, while earlier payments are asked about. 0 means nothing was open.
     case starting(checkingPayments: Int)
@@ -13,6 +14,7 @@ public enum Scene: Sendable, Equatable {
     case notPaid(NotPaid)
     case unknown(Unknown)
     case offline(Offline)
+    case message(Message)
 
     /// Waiting for the next customer. Carries no link on purpose.
     public struct Idle: Sendable, Equatable {
@@ -300,11 +302,26 @@ public enum Scene: Sendable, Equatable {
         }
     }
 
+    /// What the shop's own till has to say while nobody pays. Its page has a ground of its own and says that it is no payment.
+    public struct Message: Sendable, Equatable {
+        public var title: String
+        public var text: String
+        /// Drawn as a QR code, byte for byte. The caller has made sure that nothing can be paid by it.
+        public var code: String?
+        /// What the customer chooses from, by telling staff. Numbered in this order.
+        public var options: [String]
+
+        public init(title: String, text: String = "", code: String? = nil, options: [String] = []) {
+            (self.title, self.text, self.code, self.options) = (title, text, code, options)
+        }
+    }
+
     /// The text of the QR code this scene carries; of two, the one that money goes by.
     public var qrText: String? {
         switch self {
         case .setup(let setup): setup.claimAddress
         case .charge(let charge): charge.link ?? charge.form?.link ?? charge.tag
+        case .message(let message): message.code
         default: nil
         }
     }

@@ -83,6 +83,11 @@ public struct ScreenText: Sendable {
     public var offlineDetail: String
     public var offlineWhatToDo: String
 
+    /// Stands above whatever the shop's till shows.
+    public var messageIsNoPayment = "Message from the shop. Not a payment."
+    /// Where the customer is asked something.
+    public var messageAnswer = "Please tell the staff."
+
     public var codeNotShownTitle: String
     public var codeNotShownWhatToDo: String
     /// Stands above a link that is printed because the window is too small for its QR code.

@@ -49,8 +49,12 @@ struct Palette: Sendable, Equatable {
     static let cancelled = Palette(0x44515A, quiet: 0xDCE3E7)
     static let unknown = Palette(0xFFBF2B, text: 0x211700, quiet: 0x4A3600)
     static let offline = Palette(0x23282D, quiet: 0xC3CAD0)
+    /// Light, as no page of a payment is.
+    static let message = Palette(0xF3EEE3, text: 0x1F1A12, quiet: 0x574D3D)
 
-    static let all = [calm, processing, paid, promised, failed, refused, expired, cancelled, unknown, offline]
+    static let all = [
+        calm, processing, paid, promised, failed, refused, expired, cancelled, unknown, offline, message,
+    ]
 
     /// Behind each light of the calm page.
     static let chip = Colour(0x1A2C38)
@@ -61,4 +65,7 @@ struct Palette: Sendable, Equatable {
     /// The note on a charge page.
     static let noteGround = Colour(0xFFBF2B)
     static let noteText = Colour(0x211700)
+    /// The band on a message's page that says what it is not.
+    static let bandGround = Colour(0x3B3325)
+    static let bandText = Colour(0xFBF7EE)
 }

@@ -59,6 +59,7 @@ extension ChargeDesk {
         plan(next)
         if shown != id, !next.holdsTerminal, !next.attempts.contains(where: \.isOpen) { forget(id) }
         publish()
+        changes.add(next, at: now)
         return (next, records != nil)
     }
 

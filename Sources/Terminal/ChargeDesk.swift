@@ -33,6 +33,10 @@ public actor ChargeDesk {
     var invitation: ClaimInvitation?
     /// Set while the owner is setting the terminal up.
     var setUp: SetUpProgress?
+    /// What the shop's till has put on the screen for the time in which nobody pays.
+    var message: ScreenMessage?
+    /// For those who follow charges from outside.
+    var changes = ChargeChanges()
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
     /// What happened since the start, for ``measures``.
@@ -133,6 +137,7 @@ public actor ChargeDesk {
         if await !start(rails, of: terms.id) { jobs.continuation.yield(.start(terms.id, rails)) }
         jobs.continuation.yield(.watchDeadline(terms.id))
         publish()
+        if let charge = charges[terms.id] { changes.add(charge, at: now) }
         return try snapshot(of: terms.id)
     }
 
@@ -246,6 +251,7 @@ public actor ChargeDesk {
             tap: tap,
             connect: connect,
             setUp: setUp,
+            message: message,
             at: clock.wallTime()
         )
     }

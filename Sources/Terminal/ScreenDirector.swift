@@ -163,6 +163,7 @@ public struct ScreenDirector: Sendable {
         if let trouble = snapshot.trouble {
             return .offline(Scene.Offline(merchantName: name, detail: trouble.message))
         }
+        if let message = snapshot.message { return .message(message.scene) }
         let readiness: Scene.Light.Readiness
         switch snapshot.gateway {
         case .ready: readiness = .ready

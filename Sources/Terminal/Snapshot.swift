@@ -184,6 +184,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var notices: [PaymentNotice]
     /// Set while the owner is setting the terminal up.
     public var setUp: SetUpProgress?
+    /// What the shop's till has put on the screen; charges and the owner's codes come first.
+    public var message: ScreenMessage?
     public var at: WallTime
 
     public init(
@@ -195,10 +197,10 @@ public struct TerminalSnapshot: Sendable, Equatable {
         tap: TapStatus = TapStatus(),
         connect: ConnectStatus = ConnectStatus(),
         setUp: SetUpProgress? = nil,
+        message: ScreenMessage? = nil,
         at: WallTime
     ) {
-        self.tap = tap
-        self.setUp = setUp
+        (self.tap, self.message, self.setUp) = (tap, message, setUp)
         self.connect = connect
         self.phase = phase
         self.gateway = gateway

@@ -56,6 +56,12 @@ struct Assembly: Sendable {
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         var pages = configuration.console
         pages.wallets = WalletList.load(configuration.wallets, logger)
+        pages.version = Version.text
+        pages.paymentHosts += configuration.linkHosts
+        let earliest = [MachineClock.builtAt(), try await journal.newestTime()].compactMap(\.self).max()
+        pages.clockIsSet = {
+            MachineClock.isSet(now: .now, notBefore: earliest ?? WallTime(millisecondsSince1970: 0))
+        }
         let console = try await Console(
             configuration: pages,
             desk: desk,

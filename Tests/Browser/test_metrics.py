@@ -50,6 +50,11 @@ def test_the_owner_makes_a_token_and_sees_it_once(page, eyes, token):
     page.get_by_role("button", name="Make a token").click()
     expect(page.locator("[name=name]")).to_have_attribute("aria-invalid", "true")
     page.locator("[name=name]").fill("Prometheus")
+    for scope in ("charges", "state"):
+        page.locator(f"[name={scope}]").uncheck()
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.get_by_text("Choose at least one.")).to_be_visible()
+    page.locator("[name=metrics]").check()
     page.get_by_role("button", name="Make a token").click()
     expect(page.locator(".token-text")).to_contain_text("till_metrics_")
     token["text"] = page.locator(".token-text").inner_text().strip()

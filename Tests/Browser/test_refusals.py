@@ -692,7 +692,7 @@ ROUTES = {
     "customers": ("GET", "/customers", None),
     "save customers": ("PUT", "/customers", {"enabled": False}),
     "tokens": ("GET", "/tokens", None),
-    "make token": ("POST", "/tokens", {"name": "prometheus", "scope": "metrics"}),
+    "make token": ("POST", "/tokens", {"name": "prometheus", "scopes": ["metrics"]}),
     "end token": ("DELETE", "/tokens/000000000000", {}),
     "days": ("GET", "/days", None),
     "one day": ("GET", "/days/2026-01-01", None),

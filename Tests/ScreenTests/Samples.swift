@@ -113,9 +113,27 @@ enum Sample {
         ]
     }
 
+    /// What a till may put there, with the longest it may say.
+    static func messages(name: String = "Café Morgenrot") -> [Scene] {
+        let long = String(
+            String(repeating: "Your loyalty card has 12 points, and the next coffee is ours. ", count: 4).prefix(200)
+        )
+        let options =
+            [name, "Yes, please", "No, thank you"] + (4...6).map { "Choice number \($0) of all the choices there" }
+        return [
+            .message(.init(title: name)), .message(.init(title: name, text: long)),
+            .message(.init(title: name, text: "Scan for the menu.", code: "https://cafe.example/menu?table=12")),
+            .message(
+                .init(title: name, text: long, code: "https://cafe.example/" + String(repeating: "a", count: 200))
+            ),
+            .message(.init(title: "Would you like a receipt?", text: name, options: ["Yes", "No"])),
+            .message(.init(title: long, text: long, options: options.map { String($0.prefix(40)) })),
+        ]
+    }
+
     /// Every scene, and every kind of it, with a code first.
     static func scenes(name: String = "Café Morgenrot") -> [Scene] {
-        tapScenes(name: name) + [
+        tapScenes(name: name) + messages(name: name) + [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
             .charge(

@@ -144,6 +144,26 @@ struct SceneTests {
         #expect(!texts(paid(late: false)).contains { $0.text.spec.text == "Arrived late" })
     }
 
+    /// Whatever a till makes of its words, its page has a ground that no page of money has, and says what it is not.
+    @Test(arguments: Sample.allSizes)
+    func aMessageOfTheTillNeverLooksLikeAPayment(size: PixelSize) throws {
+        let others = Sample.scenes().filter { if case .message = $0 { false } else { true } }
+        let grounds = Set(others.map { page($0, size).0.ground })
+        let charge = try #require(texts(page(Sample.charge(), size).0).first { $0.text.spec.text == "€12.50" })
+        for scene in Sample.messages() + [.message(.init(title: "Paid €12.50", text: "✓", options: ["€1"]))] {
+            let drawing = page(scene, size).0
+            #expect(!grounds.contains(drawing.ground))
+            let words = texts(drawing)
+            let band = try #require(words.first { $0.text.spec.text == ScreenText.english.messageIsNoPayment })
+            #expect(!band.text.isCut, "\(size)")
+            for (text, _) in words { #expect(text.fontSize <= charge.text.fontSize) }
+            // Marks are of outcomes and of ways to pay.
+            let hasMark = drawing.elements.contains { if case .mark = $0 { true } else { false } }
+            #expect(!hasMark)
+        }
+        #expect(Palette.message.ground != Palette.calm.ground)
+    }
+
     @Test func theUnknownPageSaysNotToPayAgain() {
         let words = texts(page(.unknown(.init()), PixelSize(width: 480, height: 320)).0).map(\.text.spec.text)
         #expect(words.contains("Not known yet"))
@@ -169,6 +189,7 @@ struct SceneTests {
             }
         }
         #expect(contrast(Palette.noteText, Palette.noteGround) >= 4.5)
+        #expect(contrast(Palette.bandText, Palette.bandGround) >= 4.5)
         for light in [Palette.lightReady, Palette.lightConnecting, Palette.lightUnavailable] {
             #expect(contrast(light, Palette.chip) >= 3)
         }

@@ -3,9 +3,11 @@
 import * as api from "../api.js";
 import { momentText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
-import { busyButton, notice, showFieldErrors, textField, toast } from "../form.js";
+import { busyButton, checkField, notice, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
+
+const SCOPES = ["charges", "state", "screen", "metrics"];
 
 /** The page. */
 export function tokensView() {
@@ -24,6 +26,7 @@ export function tokensView() {
   function show(tokens) {
     refill(list, tokens.length === 0 ? h("p", { class: "quiet" }, t("tokens.none")) : tokens.map((token) => h(
       "fieldset", { class: "card" }, h("legend", {}, token.name),
+      h("p", {}, token.scopes.map((scope) => t(`tokens.scope_${scope}`)).join(" · ")),
       h("p", { class: "quiet" }, t("tokens.made", { time: momentText(token.createdAt) })),
       h("p", { class: "quiet" }, token.usedAt ? t("tokens.used", { time: momentText(token.usedAt) }) : t("tokens.unused")),
       h("button", { class: "button", type: "button", on: { click: () => revoke(token) } }, t("tokens.revoke"), h("span", { class: "heard" }, ` ${token.name}`)),
@@ -44,6 +47,9 @@ export function tokensView() {
     try {
       const { tokens, readable } = await api.tokens();
       const name = textField("name", { label: t("tokens.name"), help: t("tokens.nameHelp") });
+      const scopes = SCOPES.map((scope) => checkField(scope, {
+        label: t(`tokens.scope_${scope}`), help: t(`tokens.scope_${scope}Help`), checked: scope === "charges" || scope === "state",
+      }));
       const make = busyButton({ label: t("tokens.make"), busyLabel: t("tokens.making") });
       const trouble = h("div", { class: "trouble", role: "alert" });
       const form = h(
@@ -52,12 +58,14 @@ export function tokensView() {
           input: () => { name.setError(null); refill(trouble); },
         } },
         h("fieldset", { class: "card" }, h("legend", {}, t("tokens.new")), name.element),
+        h("fieldset", { class: "card" }, h("legend", {}, t("tokens.scopes")), scopes.map((scope) => scope.element)),
         h("div", { class: "settings-end" }, trouble, make.element),
       );
       async function submit() {
         refill(trouble);
         try {
-          const made = await api.makeToken({ name: name.value, scope: "metrics" });
+          const chosen = scopes.filter((scope) => scope.checked).map((scope) => scope.name);
+          const made = await api.makeToken({ name: name.value, scopes: chosen });
           refill(fresh, notice("good", t("tokens.once"), t("tokens.onceHelp")), h("output", { class: "token-text", translate: "no" }, made.token));
           name.value = "";
           show((await api.tokens()).tokens);
@@ -65,7 +73,8 @@ export function tokensView() {
         } catch (error) {
           if (error.status === 401) return;
           const count = error instanceof api.Refused ? showFieldErrors([name], error) : 0;
-          if (count === 0) refill(trouble, notice("bad", error.message, error.action));
+          if (error.fields?.scopes) refill(trouble, notice("bad", t("tokens.noScope")));
+          else if (count === 0) refill(trouble, notice("bad", error.message, error.action));
         }
       }
       if (!readable) return refill(place, notice("bad", t("tokens.unreadable"), t("tokens.unreadableHelp")));

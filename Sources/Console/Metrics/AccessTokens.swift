@@ -8,6 +8,12 @@ import Terminal
 enum TokenScope: String, Sendable, Codable, CaseIterable {
     /// Read ``/metrics``.
     case metrics
+    /// Charge, cancel, let go, look up and follow charges, and have their receipts.
+    case charges
+    /// Read how the terminal stands, and what is wrong with it.
+    case state
+    /// Put messages on the screen.
+    case screen
 }
 
 /// A program's way in. The token itself is shown once and never kept.
@@ -15,13 +21,44 @@ struct AccessToken: Sendable, Codable, Equatable {
     /// Names it in lists; says nothing about the token.
     let id: String
     let name: String
-    let scope: TokenScope
+    /// In the order of ``TokenScope``, each once, at least one.
+    let scopes: [TokenScope]
     /// SHA-256 of the token: it has 256 random bits, so that no slower hash is needed.
     let digest: [UInt8]
     /// Milliseconds since 1970.
     let createdAt: Int64
     /// To the hour, so that a program that asks every few seconds does not fill the journal.
     var usedAt: Int64?
+
+    init(id: String, name: String, scopes: Set<TokenScope>, digest: [UInt8], createdAt: Int64) {
+        (self.id, self.name, self.digest, self.createdAt) = (id, name, digest, createdAt)
+        self.scopes = TokenScope.allCases.filter(scopes.contains)
+    }
+
+    private enum CodingKeys: String, CodingKey { case id, name, scope, scopes, digest, createdAt, usedAt }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(String.self, forKey: .id)
+        name = try values.decode(String.self, forKey: .name)
+        // A token had one scope before it could have several.
+        scopes =
+            try values.decodeIfPresent([TokenScope].self, forKey: .scopes)
+            ?? [try values.decode(TokenScope.self, forKey: .scope)]
+        digest = try values.decode([UInt8].self, forKey: .digest)
+        createdAt = try values.decode(Int64.self, forKey: .createdAt)
+        usedAt = try values.decodeIfPresent(Int64.self, forKey: .usedAt)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(id, forKey: .id)
+        try values.encode(name, forKey: .name)
+        try values.encode(scopes, forKey: .scopes)
+        try values.encode(digest, forKey: .digest)
+        try values.encode(createdAt, forKey: .createdAt)
+        try values.encodeIfPresent(usedAt, forKey: .usedAt)
+    }
 }
 
 /// Keeps the tokens of programs that may ask this terminal something. Source: OWASP ASVS 5.0, 7.2.2 and 13.2.1.
@@ -31,6 +68,16 @@ actor TokenDesk {
     private var tokens: [AccessToken] = []
     private var version = 0
     private var strangers = AddressPace()
+    private var paces: [String: TokenPace] = [:]
+    /// Waits and event streams under way, by their token.
+    private var uses: [Int: Use] = [:]
+    private var nextUse = 0
+
+    private struct Use {
+        let token: String
+        let kind: TokenUse
+        let ending: AsyncStream<Never>.Continuation
+    }
 
     static let most = 16
     private static let document = "tokens"
@@ -66,7 +113,7 @@ actor TokenDesk {
     var list: [AccessToken] { tokens }
 
     /// Makes a token and returns it with its text, which nobody can ask for again.
-    func make(_ name: String, _ scope: TokenScope, by actor: Payments.Actor) async throws(Problem) -> (
+    func make(_ name: String, _ scopes: Set<TokenScope>, by actor: Payments.Actor) async throws(Problem) -> (
         AccessToken, text: String
     ) {
         try checkReadable()
@@ -81,6 +128,17 @@ actor TokenDesk {
                 )
             )
         }
+        // The journal and the audit log name who charged by it.
+        guard !tokens.contains(where: { $0.name.lowercased() == name.lowercased() }) else {
+            throw .field(
+                "name",
+                Reason(
+                    code: "name_taken",
+                    message: "There is a token of that name.",
+                    action: "Choose another name, or revoke that token first."
+                )
+            )
+        }
         guard tokens.count < Self.most else {
             throw Problem(
                 409,
@@ -89,11 +147,12 @@ actor TokenDesk {
                 "Revoke one that is not used."
             )
         }
-        let text = "till_\(scope.rawValue)_" + Self.random(32)
+        // What begins so is found by whoever looks for secrets where none should be.
+        let text = (scopes == [.metrics] ? "till_metrics_" : "till_lan_") + Self.random(32)
         let token = AccessToken(
             id: Self.random(6),
             name: name,
-            scope: scope,
+            scopes: scopes,
             digest: Self.digest(text),
             createdAt: clock.wallTime().millisecondsSince1970
         )
@@ -108,25 +167,53 @@ actor TokenDesk {
             throw Problem(404, "token_not_found", "There is no such token.", "Look at the list again.")
         }
         try await store(tokens.filter { $0.id != id }, by: actor)
+        paces[id] = nil
+        for (number, use) in uses where use.token == id {
+            use.ending.finish()
+            uses[number] = nil
+        }
     }
 
     /// What came of showing a token.
-    enum Outcome: Sendable, Equatable { case granted, refused, tooOften(Duration) }
+    enum Outcome: Sendable, Equatable { case granted(AccessToken), refused, tooOften(Duration) }
 
-    /// Whether a text is a token of that scope. Who shows wrong ones too often is told to wait.
-    func check(_ text: String?, for scope: TokenScope, from peer: String) async -> Outcome {
+    /// Whether a text is a token, of that scope where one is named. Who shows wrong ones too often is told to wait; who has a
+    /// good one never is.
+    func check(_ text: String?, for scope: TokenScope? = nil, from peer: String) async -> Outcome {
         let digest = text.map(Self.digest) ?? []
-        var found: Int?
+        var found: AccessToken?
         // All are compared, each in the same time.
-        for (index, token) in tokens.enumerated() where token.scope == scope && Self.isSame(token.digest, digest) {
-            found = index
+        for token in tokens where Self.isSame(token.digest, digest) {
+            if scope.map(token.scopes.contains) ?? true { found = token }
         }
         guard let found else {
             return strangers.take(peer, at: clock.elapsed()).map(Outcome.tooOften) ?? .refused
         }
-        await noteUse(of: tokens[found].id)
-        return .granted
+        await noteUse(of: found.id)
+        return .granted(found)
     }
+
+    // MARK: - How much of the terminal one token may take
+
+    /// Takes one of a token's requests; nil where it may be answered, else how long to wait.
+    func take(_ token: AccessToken) -> Duration? {
+        paces[token.id, default: TokenPace(at: clock.elapsed())].take(at: clock.elapsed())
+    }
+
+    /// Begins what takes long. The stream ends when the token is revoked; nil where there is no more room for it.
+    func begin(_ kind: TokenUse, _ token: AccessToken) -> (use: Int, ending: AsyncStream<Never>)? {
+        let same = uses.values.filter { $0.kind == kind }
+        guard tokens.contains(where: { $0.id == token.id }), same.count < kind.most,
+            same.count(where: { $0.token == token.id }) < kind.mostOfOne
+        else { return nil }
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        nextUse += 1
+        uses[nextUse] = Use(token: token.id, kind: kind, ending: continuation)
+        return (nextUse, stream)
+    }
+
+    /// Ends what ``begin(_:_:)`` began.
+    func end(_ use: Int) { uses.removeValue(forKey: use)?.ending.finish() }
 
     private func noteUse(of id: String) async {
         let now = clock.wallTime().millisecondsSince1970

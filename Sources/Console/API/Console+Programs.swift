@@ -1,0 +1,99 @@
+import Payments
+import Terminal
+import WebServer
+
+/// What programs of the shop ask, above all its till.
+extension Console {
+    /// Where everybody may read what this answers. See docs/lan-api.md.
+    static let contractPath = "/api/v1/openapi.json"
+
+    /// Answers a request that shows a token.
+    func answerProgram(_ request: WebRequest) async -> WebResponse {
+        do throws(Problem) {
+            guard entrance.claimed.value else { throw .notClaimed }
+            let pass = try await gate.check(request, tokens: tokens)
+            return try await answer(pass, request)
+        } catch {
+            if [401, 403].contains(error.status) || error == .twoCredentials {
+                let detail = "\(error.reason.code) \(request.path.prefix(80))"
+                await entrance.audit("request", "refused", detail, by: .stranger, from: request.peerAddress)
+            }
+            var response = error.response
+            if error.status == 401 { response.headers.add("WWW-Authenticate", "Bearer realm=\"till\"") }
+            return response
+        }
+    }
+
+    /// The charge that was opened under a key.
+    func earlier(_ key: String) async throws(Problem) -> ChargeSnapshot? {
+        do throws(ChargeRefusal) { return try await desk.charge(openedUnder: key) } catch {
+            throw Self.problem(error, await desk.format)
+        }
+    }
+
+    /// For who never heard the answer to a charge: what the key has made, if anything.
+    func chargeOfKey(_ key: String, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        guard let charge = try await earlier(pass.ownKey(key)) else {
+            throw Problem(
+                404,
+                "charge_not_found",
+                "No charge was opened under this key. Nothing was charged by it.",
+                "Charge again with the same key."
+            )
+        }
+        return .json(JSON.charge(charge).text)
+    }
+
+    /// A charge once its state is another than the one that is known, or when the time is over.
+    func waitForCharge(_ id: ChargeID, _ wait: ChargeWait, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        let before: Charge.State
+        do throws(ChargeRefusal) { before = try await desk.charge(id).charge.state } catch {
+            throw Self.problem(error, await desk.format)
+        }
+        let known = wait.since ?? before
+        if known == before {
+            let desk = desk
+            try await hold(for: wait.seconds, pass) {
+                for await _ in await desk.snapshots() {
+                    guard let state = try? await desk.charge(id).charge.state, state == known else { return }
+                }
+            }
+        }
+        return try await chargeResponse(id)
+    }
+
+    /// Waits for `change`, as long as whoever asked may: their time, their token or session, and the terminal.
+    func hold(
+        for seconds: Int,
+        _ pass: Gate.Pass,
+        until change: @escaping @Sendable () async -> Void
+    ) async throws(Problem) {
+        var use: (use: Int, ending: AsyncStream<Never>)?
+        if let program = pass.program {
+            use = await tokens.begin(.wait, program)
+            guard use != nil else { throw Self.tooManyOpen }
+        }
+        let (clock, ending) = (clock, use?.ending)
+        await withTaskGroup { group in
+            group.addTask { await change() }
+            group.addTask { do { try await clock.sleep(.seconds(seconds)) } catch { return } }  // Cancelled: it is over.
+            if let ending { group.addTask { for await _ in ending {} } }
+            await group.next()
+            group.cancelAll()
+        }
+        if let use { await tokens.end(use.use) }
+        if let program = pass.program {
+            guard await tokens.list.contains(where: { $0.id == program.id }) else { throw .tokenNeeded }
+        } else if let session = pass.session {
+            guard sessions.isAlive(session, at: clock.wallTime()) else { throw .notSignedIn }
+        }
+    }
+}
+
+extension Gate.Pass {
+    /// A key as the journal has it. Each token's keys are its own: two tills may count their sales alike.
+    func ownKey(_ key: String) -> String {
+        guard let program else { return key }
+        return "till:\(program.name) \(key)"  // No key has a space.
+    }
+}

@@ -1,0 +1,104 @@
+public import Payments
+
+/// One change of a charge, in as many words as it takes to know whether to ask for the whole.
+public struct ChargeChange: Sendable, Equatable {
+    /// Counted from the terminal's start, from 1.
+    public let number: Int
+    public let id: ChargeID
+    public let code: ChargeCode
+    public let state: Charge.State
+    public let reference: String?
+    public let total: Money
+    public let isUnresolved: Bool
+    public let isLate: Bool
+    public let isPromised: Bool
+    public let at: WallTime
+}
+
+/// The last changes of this run, and who waits for the next. A value of the desk's.
+struct ChargeChanges {
+    /// Changes remembered for those who come back.
+    static let capacity = 128
+    /// Changes that somebody may be behind. Whoever is further behind is let go, and comes back by the number.
+    static let backlog = 64
+
+    private(set) var last = 0
+    private var ring: [ChargeChange] = []
+    private var followers: [Int: AsyncStream<ChargeChange>.Continuation] = [:]
+    private var nextFollower = 0
+
+    mutating func add(_ charge: Charge, at time: WallTime) {
+        last += 1
+        let change = ChargeChange(
+            number: last,
+            id: charge.id,
+            code: charge.terms.code,
+            state: charge.state,
+            reference: charge.terms.reference,
+            total: charge.total,
+            isUnresolved: charge.isUnresolved,
+            isLate: charge.isLate,
+            isPromised: charge.isPromised,
+            at: time
+        )
+        ring.append(change)
+        if ring.count > Self.capacity { ring.removeFirst() }
+        for (name, follower) in followers {
+            if case .enqueued = follower.yield(change) { continue }
+            follower.finish()
+            followers[name] = nil
+        }
+    }
+
+    /// What came after that number; nil where some of it is forgotten, or the number is of another run.
+    func missed(after number: Int) -> [ChargeChange]? {
+        guard (0...last).contains(number), number >= last - ring.count else { return nil }
+        return ring.filter { $0.number > number }
+    }
+
+    mutating func follow() -> (name: Int, AsyncStream<ChargeChange>, AsyncStream<ChargeChange>.Continuation) {
+        nextFollower += 1
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ChargeChange.self,
+            bufferingPolicy: .bufferingOldest(Self.backlog)
+        )
+        followers[nextFollower] = continuation
+        return (nextFollower, stream, continuation)
+    }
+
+    mutating func leave(_ name: Int) { followers[name] = nil }
+}
+
+/// Where somebody who follows charges stands.
+public struct ChargeFollowing: Sendable {
+    /// The changes after the number that was named; nil where they are not all known any more, or none was named.
+    public let missed: [ChargeChange]?
+    /// The number of the last change before `next`.
+    public let last: Int
+    /// Each later change. Ends where its reader is too far behind.
+    public let next: AsyncStream<ChargeChange>
+}
+
+extension ChargeDesk {
+    /// Each change of each charge from now on, and what was missed since the change of that number.
+    public func follow(after number: Int?) -> ChargeFollowing {
+        let missed = number.flatMap { changes.missed(after: $0) }
+        let (name, stream, continuation) = changes.follow()
+        // Not structured: the stream's end can come from any thread. It does one thing and holds nothing.
+        continuation.onTermination = { [weak self] _ in Task { await self?.leaveChanges(name) } }
+        return ChargeFollowing(missed: missed, last: changes.last, next: stream)
+    }
+
+    private func leaveChanges(_ name: Int) { changes.leave(name) }
+
+    /// The charge that was opened under a caller's key, whatever became of it; nil where there is none.
+    /// - Throws: ``ChargeRefusal/journal(_:)``.
+    public func charge(openedUnder key: String) async throws(ChargeRefusal) -> ChargeSnapshot? {
+        let earlier: (id: ChargeID, requestDigest: [UInt8])?
+        do throws(JournalError) { earlier = try await archive.chargeOpened(under: key) } catch {
+            throw .journal(error)
+        }
+        guard let earlier else { return nil }
+        return try await charge(earlier.id)
+    }
+}
