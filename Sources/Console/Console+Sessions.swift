@@ -1,4 +1,5 @@
 import Foundation
+import Journal
 import Payments
 import Terminal
 import WebServer
@@ -45,6 +46,7 @@ extension Console {
     func sessionResponse(_ token: String?, _ session: Session?) async -> WebResponse {
         let stored = await settings.current
         let isIn = session != nil
+        let tips = await counter.tips
         return .json(
             JSON.object([
                 "claimed": .bool(entrance.claimed.value), "signedIn": .bool(isIn),
@@ -56,6 +58,9 @@ extension Console {
                 "currency": isIn ? .optional(stored?.settings.currency.code) : .null,
                 "currencyExponent": isIn ? .optional(stored?.settings.currency.exponent) : .null,
                 "locale": isIn ? .optional(stored?.settings.locale) : .null,
+                "who": .optional(session?.who.name),
+                "maximumMinor": isIn ? stored?.settings.limits.maximumMinorUnits.map(JSON.integer) ?? .null : .null,
+                "tips": isIn ? .tips(tips) : .null,
             ]).text
         )
     }

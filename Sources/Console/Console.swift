@@ -17,6 +17,7 @@ public struct Console: Sendable {
     let taps: TapDesk?
     let customers: CustomerDesk
     let receipts: ReceiptDesk
+    let counter: CounterDesk
     let tokens: TokenDesk
     /// When this run began.
     let startedAt: WallTime
@@ -181,6 +182,7 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
+        counter = CounterDesk(journal: journal, desk: desk, clock: clock, logger: logger)
         receipts = ReceiptDesk(
             journal: journal,
             desk: desk,
@@ -193,6 +195,7 @@ public struct Console: Sendable {
         try await entrance.load()
         try await customers.load()
         try await receipts.load()
+        try await counter.load()
         try await tokens.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")

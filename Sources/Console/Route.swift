@@ -16,6 +16,10 @@ enum Route: Sendable, Equatable {
     case customers, saveCustomers
     case receipts, saveReceipts, testReceipt
     case receipt(ChargeID, ReceiptFormat?), printReceipt(ChargeID)
+    case counter, saveCounter
+    case refund(ChargeID), refundAgain(ChargeID), people
+    case shifts(from: ShopDay?, to: ShopDay?, by: String?), openShift, currentShift, shift(Int64), closeShift(Int64)
+    case shiftReport(Int64, ShiftFormat)
     case tokens, makeToken, revokeToken(String)
     case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
@@ -37,6 +41,11 @@ enum Route: Sendable, Equatable {
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
+        case ("counter", 1): self = try Self.only(method, ["GET": .counter, "PUT": .saveCounter])
+        case ("people", 1): self = try Self.only(method, ["GET": .people])
+        case ("shifts", _): self = try Self.shifts(method, Array(parts.dropFirst()), query)
+        case ("charges", 3) where parts[2] == "refund":
+            self = try Self.only(method, ["POST": .refund(Self.id(parts[1])), "PUT": .refundAgain(Self.id(parts[1]))])
         case ("tokens", 1): self = try Self.only(method, ["GET": .tokens, "POST": .makeToken])
         case ("tokens", 2): self = try Self.only(method, ["DELETE": .revokeToken(parts[1])])
         case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
@@ -95,7 +104,11 @@ enum Route: Sendable, Equatable {
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
-        case .history: [.owner, .manager, .cashier]
+        case .history, .people: [.owner, .manager, .cashier]
+        case .counter, .refund, .refundAgain: [.owner, .manager]
+        case .saveCounter: [.owner]
+        // Of a cashier their own only: what answers looks at whose it is.
+        case .shifts, .openShift, .currentShift, .shift, .closeShift, .shiftReport: [.owner, .manager, .cashier]
         case .days, .day, .compareDay, .takeBack, .totals, .export: [.owner, .manager]
         }
     }
@@ -111,6 +124,8 @@ enum Route: Sendable, Equatable {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
             .connect, .calibration, .customers, .tokens, .receipts, .receipt, .totals, .export:
             false
+        case .counter, .people, .shifts, .currentShift, .shift, .shiftReport: false
+        case .saveCounter, .refund, .refundAgain, .openShift, .closeShift: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
@@ -122,7 +137,7 @@ enum Route: Sendable, Equatable {
         }
     }
 
-    private static func only(_ method: String, _ routes: [String: Route]) throws(Problem) -> Route {
+    static func only(_ method: String, _ routes: [String: Route]) throws(Problem) -> Route {
         guard let route = routes[method] else {
             let methods = routes.keys.sorted()
             var problem = Problem(
