@@ -1,4 +1,5 @@
 import Foundation
+import Journal
 import Payments
 import Terminal
 
@@ -50,12 +51,17 @@ extension JSON {
     static func charge(_ snapshot: ChargeSnapshot) -> JSON {
         let charge = snapshot.charge
         let terms = charge.terms
+        let refunded = Money(minorUnits: charge.refundedMinorUnits, currency: terms.amount.currency)
         return .object([
             "id": .string(charge.id.rawValue), "code": .string(terms.code.rawValue),
             "state": .string(charge.state.rawValue), "amountMinor": .integer(terms.amount.minorUnits),
             "totalMinor": .integer(charge.total.minorUnits),
             "currency": .string(terms.amount.currency.code), "amountText": .string(snapshot.amountText),
-            "tipText": .optional(snapshot.tipText), "reference": .optional(terms.reference),
+            "tipText": .optional(snapshot.tipText), "tipMinor": terms.tip.map { .integer($0.minorUnits) } ?? .null,
+            "reference": .optional(terms.reference), "note": .optional(terms.note),
+            "openedBy": .string(terms.openedBy.name),
+            "refundedMinor": .integer(refunded.minorUnits), "refundedText": .string(snapshot.format.text(refunded)),
+            "refunds": refunds(snapshot), "payments": payments(snapshot),
             "merchantName": .string(terms.merchantName), "createdAt": .time(terms.openedAt),
             "updatedAt": .time(snapshot.updatedAt), "deadline": .time(terms.deadline),
             "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(charge.isUnresolved),
@@ -67,6 +73,52 @@ extension JSON {
             "holdsTerminal": .bool(charge.holdsTerminal),
             "onScreen": snapshot.isReadableOnScreen.map(JSON.bool) ?? .null,
         ])
+    }
+
+    /// What staff gave back, booked or still waiting for the gateway's word.
+    private static func refunds(_ snapshot: ChargeSnapshot) -> JSON {
+        .array(
+            snapshot.charge.attempts.flatMap { attempt in
+                attempt.refunds.map { refund(attempt, $0.refund, $0.mark, snapshot) }
+                    + (attempt.askedRefund.map { [refund(attempt, $0, nil, snapshot)] } ?? [])
+            }
+        )
+    }
+
+    private static func refund(
+        _ attempt: Attempt,
+        _ refund: Refund,
+        _ mark: Refund.Mark?,
+        _ snapshot: ChargeSnapshot
+    ) -> JSON {
+        .object([
+            "attempt": .integer(Int64(attempt.id)), "amountMinor": .integer(refund.minorUnits),
+            "amountText": .string(text(refund.minorUnits, snapshot)), "reason": .string(refund.reason),
+            "by": .string(refund.by.name), "mark": .optional(mark?.rawValue),
+        ])
+    }
+
+    /// Payments at the gateway that came in for the charge, with what of each can still be marked as refunded.
+    private static func payments(_ snapshot: ChargeSnapshot) -> JSON {
+        let charge = snapshot.charge
+        let paid = charge.attempts.filter { $0.rail.authority == .gateway && charge.paidMinorUnits(on: $0) > 0 }
+        let surplus = Set(charge.surplusAttempts.map(\.id))
+        return .array(
+            paid.map { attempt in
+                let left = charge.refundableMinorUnits(on: attempt)
+                return .object([
+                    "attempt": .integer(Int64(attempt.id)), "rail": .string(attempt.rail.rawValue),
+                    "paymentID": .optional(attempt.offer?.paymentID), "leftMinor": .integer(left),
+                    "leftText": .string(text(left, snapshot)),
+                    "paidText": .string(text(charge.paidMinorUnits(on: attempt), snapshot)),
+                    "refundAsked": .bool(attempt.askedRefund != nil), "surplus": .bool(surplus.contains(attempt.id)),
+                ])
+            }
+        )
+    }
+
+    private static func text(_ minorUnits: Int64, _ snapshot: ChargeSnapshot) -> String {
+        snapshot.format.text(Money(minorUnits: minorUnits, currency: snapshot.charge.terms.amount.currency))
     }
 
     private static func evidence(_ charge: Charge) -> JSON {

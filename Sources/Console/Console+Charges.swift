@@ -23,18 +23,18 @@ extension Console {
         let minor = form.integer("amountMinor")
         let currency = form.optionalText("currency", limit: 10)
         let reference = form.optionalText("reference", limit: 200)
+        let typedNote = form.optionalText("note", limit: ChargeTerms.longestNote)
+        let tipMinor = form.integer("tipMinor")
         try form.finish()
         let amount = try Self.amount(typed: typed, minor: minor, currency: currency, stored.settings)
         let amountField = minor == nil ? "amount" : "amountMinor"
         let reduced = reference?.isEmpty == true ? nil : reference
-        let canonical = JSON.object([
-            "amountMinor": .integer(amount.minorUnits), "currency": .string(amount.currency.code),
-            "reference": .optional(reduced),
-        ])
+        let note = typedNote?.isEmpty == true ? nil : typedNote
+        let tip = try Self.tip(tipMinor, amount.currency)
         let ownMaximum = await staff.maximum(of: pass.session)
         let key = IdempotencyKey(
             key: pass.ownKey(keys[0]),
-            requestDigest: Array(SHA256.hash(data: Array(canonical.text.utf8)))
+            requestDigest: Self.digest(amount, reduced, tip, note)
         )
         let isAgain = try await earlier(key.key) != nil
         var response = try await audited(
@@ -43,12 +43,38 @@ extension Console {
             pass,
             amountField
         ) { () throws(ChargeRefusal) in
-            var request = ChargeRequest(amount: amount, reference: reduced, key: key, by: pass.who)
+            var request = ChargeRequest(
+                amount: amount,
+                tip: tip,
+                reference: reduced,
+                note: note,
+                key: key,
+                by: pass.who
+            )
             request.ownMaximumMinorUnits = ownMaximum
             return try await desk.open(request)
         }
         response.status = isAgain ? 200 : 201
         return response
+    }
+
+    /// The part of the amount that is a tip. None counts as no tip at all: nobody was asked for one.
+    private static func tip(_ minor: Int64?, _ currency: Currency) throws(Problem) -> Money? {
+        guard let minor, minor != 0 else { return minor.map { Money(minorUnits: $0, currency: currency) } }
+        guard minor > 0 else { throw .field("tipMinor", AmountError.negative.reason) }
+        return Money(minorUnits: minor, currency: currency)
+    }
+
+    /// Of everything that makes two requests the same. What is not there is not in it, so that a repetition after an update
+    /// that knows more fields is still one.
+    static func digest(_ amount: Money, _ reference: String?, _ tip: Money?, _ note: String?) -> [UInt8] {
+        var members: [String: JSON] = [
+            "amountMinor": .integer(amount.minorUnits), "currency": .string(amount.currency.code),
+            "reference": .optional(reference),
+        ]
+        if let tip { members["tipMinor"] = .integer(tip.minorUnits) }
+        if let note { members["note"] = .string(note) }
+        return Array(SHA256.hash(data: Array(JSON.object(members).text.utf8)))
     }
 
     static func amount(
@@ -128,7 +154,8 @@ extension Console {
         case .limit(.wrongCurrency): return .field("currency", reason)
         case .limit, .aboveOwnLimit: return .field(amountField, reason)
         case .invalidReference: return .field("reference", reason)
-        case .invalidTip: return .field("tip", reason)
+        case .invalidTip, .tipsAreOff: return .field("tipMinor", reason)
+        case .invalidNote: return .field("note", reason)
         case .idempotencyConflict: return Problem(409, reason)
         case .notFound: return Problem(404, reason)
         case .journal: return Problem(503, reason)
@@ -152,7 +179,7 @@ extension AmountError {
             Reason(
                 code: "amount_not_positive",
                 message: "An amount cannot be below zero. Nothing was charged.",
-                action: "To give money back, make a refund at the gateway."
+                action: "To give money back, mark the payment as refunded in the history."
             )
         case .zero:
             Reason(

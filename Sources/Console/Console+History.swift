@@ -105,6 +105,7 @@ extension JSON {
             "amountMinor": .integer(charge.amount.minorUnits), "totalMinor": .integer(charge.total.minorUnits),
             "currency": .string(charge.total.currency.code), "amountText": .string(format.text(charge.total)),
             "tipText": .optional(charge.tip.map(format.text)), "reference": .optional(charge.reference),
+            "note": .optional(charge.note), "shift": charge.shift.map(JSON.integer) ?? .null,
             "createdAt": .time(charge.openedAt), "updatedAt": .time(charge.updatedAt),
             "rail": .optional(charge.rail?.rawValue), "openedBy": .string(charge.openedBy),
             "late": .bool(charge.isLate), "promised": .bool(charge.isPromised),
@@ -132,7 +133,7 @@ extension JSON {
         ])
     }
 
-    private static func totals(_ currency: Currency, _ takings: [Takings], _ format: AmountFormat) -> JSON {
+    static func totals(_ currency: Currency, _ takings: [Takings], _ format: AmountFormat) -> JSON {
         func text(_ minorUnits: Int64) -> JSON {
             .string(format.text(Money(minorUnits: minorUnits, currency: currency)))
         }

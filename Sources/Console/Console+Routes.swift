@@ -60,6 +60,15 @@ extension Console {
             return try await audited("charge.seen", id.rawValue, pass) { () throws(ChargeRefusal) in
                 try await desk.markSeen(id, by: pass.who)
             }
+        case .counter: return await counterResponse()
+        case .saveCounter: return try await saveCounter(pass)
+        case .people: return try await peopleResponse()
+        case .refund(let id): return try await refund(id, pass)
+        case .refundAgain(let id):
+            try requireEmptyForm(pass)
+            return try await refundAgain(id, pass)
+        case .shifts, .openShift, .currentShift, .shift, .closeShift, .shiftReport:
+            return try await shiftAnswer(pass)
         case .tokens: return await tokenList()
         case .makeToken: return try await makeToken(pass)
         case .revokeToken(let id):

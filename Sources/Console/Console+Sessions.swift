@@ -1,4 +1,5 @@
 import Foundation
+import Journal
 import Payments
 import Terminal
 import WebServer
@@ -63,6 +64,7 @@ extension Console {
         let stored = await settings.current
         let isIn = session != nil
         let known = await staff.browser(of: browser)
+        let tips = await counter.tips
         return .json(
             JSON.object([
                 "claimed": .bool(entrance.claimed.value), "signedIn": .bool(isIn),
@@ -88,6 +90,9 @@ extension Console {
                 "currency": isIn ? .optional(stored?.settings.currency.code) : .null,
                 "currencyExponent": isIn ? .optional(stored?.settings.currency.exponent) : .null,
                 "locale": isIn ? .optional(stored?.settings.locale) : .null,
+                "who": .optional(session?.who.name),
+                "maximumMinor": isIn ? stored?.settings.limits.maximumMinorUnits.map(JSON.integer) ?? .null : .null,
+                "tips": isIn ? .tips(tips) : .null,
             ]).text
         )
     }

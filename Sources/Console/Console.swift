@@ -17,6 +17,7 @@ public struct Console: Sendable {
     let taps: TapDesk?
     let customers: CustomerDesk
     let receipts: ReceiptDesk
+    let counter: CounterDesk
     let tokens: TokenDesk
     let setUp: SetUpDesk
     let staff: StaffDesk
@@ -212,6 +213,7 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
+        counter = CounterDesk(journal: journal, desk: desk, clock: clock, logger: logger)
         receipts = ReceiptDesk(
             journal: journal,
             desk: desk,
@@ -225,6 +227,7 @@ public struct Console: Sendable {
         try await staff.load()
         try await customers.load()
         try await receipts.load()
+        try await counter.load()
         try await tokens.load()
         try await setUp.load()
         if await !tokens.isReadable {

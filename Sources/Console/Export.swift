@@ -63,7 +63,7 @@ enum CSV {
 enum ChargeRecordLine {
     static let names = [
         "id", "code", "opened_at", "updated_at", "state", "currency", "amount", "total", "tip", "surplus", "refunded",
-        "rail", "opened_by", "reference", "payment_id", "transaction_id", "late",
+        "rail", "opened_by", "reference", "payment_id", "transaction_id", "late", "note", "shift",
     ]
 
     static func fields(_ charge: ChargeSummary) -> [String] {
@@ -72,6 +72,7 @@ enum ChargeRecordLine {
             charge.total.currency.code, charge.amount.plain, charge.total.plain, charge.tip?.plain ?? "",
             charge.surplus.plain, charge.refunded.plain, charge.rail?.rawValue ?? "", charge.openedBy,
             charge.reference ?? "", charge.paymentID ?? "", charge.transactionID ?? "", charge.isLate ? "yes" : "no",
+            charge.note ?? "", charge.shift.map(String.init) ?? "",
         ]
     }
 }
@@ -88,14 +89,15 @@ extension JSON {
             "refundedMinor": .integer(charge.refunded.minorUnits), "rail": .optional(charge.rail?.rawValue),
             "openedBy": .string(charge.openedBy), "reference": .optional(charge.reference),
             "paymentID": .optional(charge.paymentID), "transactionID": .optional(charge.transactionID),
-            "late": .bool(charge.isLate),
+            "late": .bool(charge.isLate), "note": .optional(charge.note),
+            "shift": charge.shift.map(JSON.integer) ?? .null,
         ])
     }
 }
 
 extension WallTime {
     /// RFC 3339 in UTC, to the millisecond.
-    fileprivate var exported: String {
+    var exported: String {
         Date(timeIntervalSince1970: Double(millisecondsSince1970) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
@@ -103,7 +105,7 @@ extension WallTime {
 
 extension Money {
     /// With a point and all decimals of the currency: `12.50`. No amount here is below zero.
-    fileprivate var plain: String {
+    var plain: String {
         let digits = String(minorUnits)
         let padded = String(repeating: "0", count: max(0, currency.exponent + 1 - digits.count)) + digits
         return currency.exponent == 0

@@ -45,7 +45,7 @@ extension HistoryQuery {
         return Int64(text)
     }
 
-    fileprivate static func wrong(_ name: String) -> Problem {
+    static func wrong(_ name: String) -> Problem {
         .field(
             name,
             Payments.Reason(

@@ -19,6 +19,10 @@ enum Route: Sendable, Equatable {
     case customers, saveCustomers
     case receipts, saveReceipts, testReceipt
     case receipt(ChargeID, ReceiptFormat?), printReceipt(ChargeID)
+    case counter, saveCounter
+    case refund(ChargeID), refundAgain(ChargeID), people
+    case shifts(from: ShopDay?, to: ShopDay?, by: String?), openShift, currentShift, shift(Int64), closeShift(Int64)
+    case shiftReport(Int64, ShiftFormat)
     case tokens, makeToken, revokeToken(String)
     case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
@@ -55,6 +59,11 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .testConnection])
         case ("setup", 1): self = try Self.only(method, ["GET": .setUp, "PUT": .saveSetUp])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
+        case ("counter", 1): self = try Self.only(method, ["GET": .counter, "PUT": .saveCounter])
+        case ("people", 1): self = try Self.only(method, ["GET": .people])
+        case ("shifts", _): self = try Self.shifts(method, Array(parts.dropFirst()), query)
+        case ("charges", 3) where parts[2] == "refund":
+            self = try Self.only(method, ["POST": .refund(Self.id(parts[1])), "PUT": .refundAgain(Self.id(parts[1]))])
         case ("tokens", 1): self = try Self.only(method, ["GET": .tokens, "POST": .makeToken])
         case ("tokens", 2): self = try Self.only(method, ["DELETE": .revokeToken(parts[1])])
         case ("customers", 1): self = try Self.only(method, ["GET": .customers, "PUT": .saveCustomers])
@@ -135,7 +144,11 @@ enum Route: Sendable, Equatable {
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
-        case .history: [.owner, .manager, .cashier]
+        case .history, .people: [.owner, .manager, .cashier]
+        case .counter, .refund, .refundAgain: [.owner, .manager]
+        case .saveCounter: [.owner]
+        // Of a cashier their own only: what answers looks at whose it is.
+        case .shifts, .openShift, .currentShift, .shift, .closeShift, .shiftReport: [.owner, .manager, .cashier]
         case .days, .day, .compareDay, .takeBack, .totals, .export: [.owner, .manager]
         case .waitForCharge, .chargeOfKey, .terminal, .currentMessage, .message, .answerMessage, .takeMessage:
             [.owner, .manager, .cashier]
@@ -159,6 +172,8 @@ enum Route: Sendable, Equatable {
         case .signInWithPIN, .signInWithCode, .changePIN: true
         case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
         case .makeCounter, .forgetBrowser: true
+        case .counter, .people, .shifts, .currentShift, .shift, .shiftReport: false
+        case .saveCounter, .refund, .refundAgain, .openShift, .closeShift: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true

@@ -7,7 +7,7 @@ struct ChargeRow: Equatable {
     static let columns = """
         opened_seq, id, code, state, open, released, late, promised, given_back, currency, minor_units, \
         total_minor_units, tip_minor_units, surplus_minor_units, refunded_minor_units, rail, opened_by, reference, \
-        payment, transaction_id, opened_ms, updated_ms, last_seq, unseen, digest
+        payment, transaction_id, opened_ms, updated_ms, last_seq, unseen, digest, note, shift, refund_asked
         """
 
     var id: String
@@ -42,8 +42,14 @@ struct ChargeRow: Equatable {
     var lastSequence: Int64
     /// What staff have not seen yet.
     var unseen: String?
+    /// For staff only.
+    var note: String?
+    /// The opener's shift; nil of charges from before there were shifts.
+    var shift: Int64?
+    /// A refund waits for the gateway's word.
+    var isRefundAsked: Bool
 
-    init(_ charge: Charge, last sequence: Int64, at time: WallTime) {
+    init(_ charge: Charge, shift: Int64?, last sequence: Int64, at time: WallTime) {
         let terms = charge.terms
         id = charge.id.rawValue
         code = StoredText.bounded(terms.code.rawValue)
@@ -60,7 +66,7 @@ struct ChargeRow: Equatable {
         let asked = min(max(terms.tip?.minorUnits ?? 0, 0), terms.amount.minorUnits)
         tipMinorUnits = terms.tip == nil && added == 0 ? nil : asked + added
         surplusMinorUnits = charge.paidMinorUnits { $0.id != charge.paidAttempt }
-        refundedMinorUnits = charge.paidMinorUnits { $0.isGivenBack }
+        refundedMinorUnits = charge.refundedMinorUnits
         rail = charge.railOfRecord?.rawValue
         openedBy = terms.openedBy.name
         reference = terms.reference
@@ -71,16 +77,26 @@ struct ChargeRow: Equatable {
         updatedMilliseconds = time.millisecondsSince1970
         lastSequence = sequence
         unseen = charge.unseen?.rawValue
+        note = terms.note
+        self.shift = shift
+        isRefundAsked = charge.hasAskedRefund
     }
 
     private var digest: Data {
-        var digest = RowDigest("till charge 3")
+        // Rows from before v6 have nothing of what came with it, and keep their digest.
+        let hasMore = note != nil || shift != nil || isRefundAsked
+        var digest = RowDigest(hasMore ? "till charge 4" : "till charge 3")
         for text in [id, code, state, currency, openedBy] { digest.add(text) }
         for flag in [isOpen, isReleased, isLate, isPromised, isGivenBack] { digest.add(flag ? 1 : 0) }
         for number in [minorUnits, totalMinorUnits, surplusMinorUnits, refundedMinorUnits] { digest.add(number) }
         digest.add(tipMinorUnits)
         for text in [rail, reference, payment, transaction, unseen] { digest.add(text) }
         for number in [openedMilliseconds, updatedMilliseconds, lastSequence] { digest.add(number) }
+        if hasMore {
+            digest.add(note)
+            digest.add(shift)
+            digest.add(isRefundAsked ? 1 : 0)
+        }
         return digest.value
     }
 
@@ -88,12 +104,13 @@ struct ChargeRow: Equatable {
         try db.cachedStatement(sql: Self.insertion).execute(arguments: [
             sequence, id, code, state, isOpen, isReleased, isLate, isPromised, isGivenBack, currency, minorUnits,
             totalMinorUnits, tipMinorUnits, surplusMinorUnits, refundedMinorUnits, rail, openedBy, reference, payment,
-            transaction, openedMilliseconds, updatedMilliseconds, lastSequence, unseen, digest,
+            transaction, openedMilliseconds, updatedMilliseconds, lastSequence, unseen, digest, note,
+            shift, isRefundAsked,
         ])
     }
 
     private static let insertion =
-        "INSERT INTO charge (\(columns)) VALUES (\(Array(repeating: "?", count: 25).joined(separator: ", ")))"
+        "INSERT INTO charge (\(columns)) VALUES (\(Array(repeating: "?", count: 28).joined(separator: ", ")))"
 
     /// Writes what an event has changed. What stays is not named: SQLite writes every index of a named column anew.
     func update(_ db: Database, from before: ChargeRow) throws {
@@ -114,7 +131,7 @@ struct ChargeRow: Equatable {
             ("refunded_minor_units", refundedMinorUnits.databaseValue), ("rail", rail.databaseValue),
             ("payment", payment.databaseValue), ("transaction_id", transaction.databaseValue),
             ("updated_ms", updatedMilliseconds.databaseValue), ("last_seq", lastSequence.databaseValue),
-            ("unseen", unseen.databaseValue),
+            ("refund_asked", isRefundAsked.databaseValue), ("unseen", unseen.databaseValue),
         ]
     }
 
@@ -151,6 +168,9 @@ struct ChargeRow: Equatable {
         updatedMilliseconds = try row.decode(atIndex: 21)
         lastSequence = try row.decode(atIndex: 22)
         unseen = try row.decode(atIndex: 23)
+        note = try row.decode(atIndex: 25)
+        shift = try row.decode(atIndex: 26)
+        isRefundAsked = try row.decode(atIndex: 27)
         guard digest == (try row.decode(Data.self, atIndex: 24)) else {
             throw JournalError.corrupt(detail: "the table of charges was changed at \(id)")
         }
@@ -181,18 +201,13 @@ extension Actor {
 }
 
 extension Charge {
-    /// What came in on the attempts that succeeded and fit, in minor units of the charge's currency; the most that can be
-    /// counted where there was more.
+    /// What came in on the attempts that fit, in minor units of the charge's currency; the most that can be counted where
+    /// there was more.
     func paidMinorUnits(_ fits: (Attempt) -> Bool) -> Int64 {
-        var sum: Int64 = 0
-        for attempt in attempts where fits(attempt) {
-            guard case .succeeded? = attempt.ending else { continue }
-            for part in [terms.amount.minorUnits, attempt.claim?.tipMinorUnits ?? 0] {
-                let (next, overflow) = sum.addingReportingOverflow(part)
-                sum = overflow ? .max : next
-            }
+        attempts.filter(fits).reduce(0) { sum, attempt in
+            let (next, overflow) = sum.addingReportingOverflow(paidMinorUnits(on: attempt))
+            return overflow ? .max : next
         }
-        return sum
     }
 
     /// The rail that counts for lists and sums.

@@ -27,6 +27,10 @@ public struct ChargeSummary: Sendable, Hashable, Identifiable {
     /// As ``Payments/Actor/name``: `staff:Ada`.
     public let openedBy: String
     public let reference: String?
+    /// For staff only.
+    public let note: String?
+    /// The number of the opener's shift; nil of charges from before there were shifts.
+    public let shift: Int64?
     /// The payment that counts, or the first that was made.
     public let paymentID: String?
     public let transactionID: String?

@@ -4,9 +4,16 @@ import Payments
 
 /// The rows of the table `charge_word`: what a charge is found by, beside its own name and its amount.
 enum ChargeWords {
-    /// Of the charge's reference, its short code, and the names of its payments and transactions.
+    /// So many words of a note are found by themselves.
+    private static let mostNoteWords = 20
+
+    /// Of the charge's reference, its short code, its note and each word of that, and the names of its payments and
+    /// transactions.
     static func of(_ charge: Charge) -> Set<String> {
         var texts = [charge.terms.code.rawValue, charge.terms.reference].compactMap(\.self)
+        if let note = charge.terms.note {
+            texts += [note] + note.split(whereSeparator: \.isWhitespace).prefix(mostNoteWords).map(String.init)
+        }
         for attempt in charge.attempts {
             if let offer = attempt.offer { texts.append(offer.paymentID) }
             guard case .succeeded(let evidence)? = attempt.ending else { continue }

@@ -116,6 +116,8 @@ struct Opening: Codable, Equatable {
     var terms: ChargeTerms
     var idempotencyKey: String?
     var requestDigest: Data?
+    /// The opener's shift; nil before there were shifts.
+    var shift: Int64?
 }
 
 /// How values are written into the journal: keys sorted, so that the same value is always the same bytes.
@@ -153,6 +155,9 @@ extension Charge.Event {
         case .claimDropped: "claimDropped"
         case .promised: "promised"
         case .givenBack: "givenBack"
+        case .refundAsked: "refundAsked"
+        case .refunded: "refunded"
+        case .refundDenied: "refundDenied"
         case .cancelRequested: "cancelRequested"
         case .deadlineReached: "deadlineReached"
         case .released: "released"
@@ -165,7 +170,8 @@ extension Charge.Event {
         switch self {
         case .attemptStarted(let id, _), .sending(let id), .notSent(let id, _), .silent(let id, _),
             .offered(let id, _), .refused(let id, _), .notFound(let id), .reported(let id, _),
-            .claimWanted(let id, _), .claimed(let id), .claimDropped(let id), .promised(let id), .givenBack(let id):
+            .claimWanted(let id, _), .claimed(let id), .claimDropped(let id), .promised(let id), .givenBack(let id),
+            .refundAsked(let id, _), .refunded(let id, _), .refundDenied(let id, _):
             id
         case .cancelRequested, .deadlineReached, .released, .resumed, .seen: nil
         }

@@ -6,17 +6,18 @@ public import Payments
 
 extension Journal: ChargeJournal {
     public func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
-        for text in [terms.reference, key?.key] where text?.utf8.contains(0) == true {
+        for text in [terms.reference, terms.note, key?.key] where text?.utf8.contains(0) == true {
             throw .unavailable(detail: "a text with a zero byte cannot be kept")  // SQLite would end it there.
         }
         let charge = Charge(terms: terms)
-        let opening = Opening(
-            terms: terms,
-            idempotencyKey: key?.key,
-            requestDigest: key.map { Data($0.requestDigest) }
-        )
-        let entry = entry(charge.id, Entry.opened, try StoredJSON.encode(opening), at: terms.openedAt)
         try await writing { [self] db in
+            let opening = Opening(
+                terms: terms,
+                idempotencyKey: key?.key,
+                requestDigest: key.map { Data($0.requestDigest) },
+                shift: try ShiftRow.number(db, takenUpBy: terms.openedBy, at: terms.openedAt)
+            )
+            let entry = entry(charge.id, Entry.opened, try StoredJSON.encode(opening), at: terms.openedAt)
             let sequence = try append(db, entry)
             try Projection.open(db, charge, opening, sequence, at: terms.openedAt)
         }
@@ -80,6 +81,19 @@ extension Journal: ChargeJournal {
         try await reading { db in
             try String.fetchAll(db, sql: "SELECT id FROM charge WHERE open = 1 ORDER BY opened_seq")
                 .map { try Self.replay(db, $0).charge }
+        }
+    }
+
+    /// Charges with a refund that waits for the gateway's word, the newest first.
+    /// - Parameter limit: At most this many, 0 to 1000.
+    public func chargesWithAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
+        try await reading { db in
+            try String.fetchAll(
+                db,
+                sql: "SELECT id FROM charge WHERE refund_asked = 1 ORDER BY opened_seq DESC LIMIT ?",
+                arguments: [min(max(limit, 0), 1000)]
+            )
+            .map { try Self.replay(db, $0).charge }
         }
     }
 

@@ -4,8 +4,10 @@ package import Payments
 extension Journal {
     /// Writes what is known of many charges as an append would, but without their entries: for benchmarks of lists and sums
     /// only. The next start finds that no entry says so and throws it all away.
-    /// - Parameter charge: The charge of each number, from 0 on.
-    package func fillProjections(count: Int, charge: (Int) -> Charge) throws {
+    /// - Parameters:
+    ///   - chargesOfShift: Every so many charges belong to another shift, each of another person.
+    ///   - charge: The charge of each number, from 0 on.
+    package func fillProjections(count: Int, chargesOfShift: Int, charge: (Int) -> Charge) throws {
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000")
             var done = 0
@@ -13,15 +15,24 @@ extension Journal {
                 let end = min(done + 20_000, count)
                 try db.inTransaction {
                     var takings = TakingsDelta()
+                    var shifts = ShiftDelta()
                     for number in done..<end {
                         let charge = charge(number)
                         let sequence = Int64(number) * 6 + 1
-                        let row = ChargeRow(charge, last: sequence, at: charge.terms.openedAt)
+                        let time = charge.terms.openedAt
+                        let shift = Int64(number / chargesOfShift + 1)
+                        if number % chargesOfShift == 0 {
+                            let opened = time.millisecondsSince1970
+                            try ShiftRow(number: shift, person: "staff:\(shift)", openedMilliseconds: opened).insert(db)
+                        }
+                        let row = ChargeRow(charge, shift: shift, last: sequence, at: time)
+                        shifts.add(row)
                         try row.insert(db, opened: sequence)
                         try ChargeWords.insert(db, ChargeWords.of(charge), opened: sequence)
                         takings.add(row)
                     }
                     try takings.apply(db)
+                    try shifts.apply(db)
                     return .commit
                 }
                 done = end

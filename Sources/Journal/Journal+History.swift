@@ -21,6 +21,23 @@ extension Journal {
         }
     }
 
+    /// Everybody who ever opened a charge, as ``Payments/Actor/name``, in the order of their names.
+    /// - Parameter limit: At most this many, 0 to 1000.
+    /// - Throws: ``JournalError``.
+    public func openers(limit: Int) async throws(JournalError) -> [String] {
+        try await reading { db in
+            // From one name to the next along the index: as quick however many charges there are.
+            let next = try db.cachedStatement(
+                sql: "SELECT min(opened_by) FROM charge INDEXED BY charge_opener WHERE opened_by > ?"
+            )
+            var names: [String] = []
+            while names.count < min(max(limit, 0), 1000),
+                let name = try String.fetchOne(next, arguments: [names.last ?? ""])
+            { names.append(name) }
+            return names
+        }
+    }
+
     /// What was taken within each of some times, by currency, state and rail; charges that are still open included.
     /// - Parameter ranges: Beginning and ending at whole quarters of an hour, as days of every time zone do; at most 400.
     /// - Throws: ``JournalError``.
@@ -244,6 +261,8 @@ extension ChargeSummary {
             rail: row.rail.flatMap(Rail.init(rawValue:)),
             openedBy: row.openedBy,
             reference: row.reference,
+            note: row.note,
+            shift: row.shift,
             paymentID: row.payment,
             transactionID: row.transaction,
             openedAt: WallTime(millisecondsSince1970: row.openedMilliseconds),
@@ -256,22 +275,12 @@ extension ChargeSummary {
 
 /// Sums of the table `takings` over times of any length: whole days of Greenwich, and quarters of an hour around them.
 enum TakingsQuery {
-    private struct Key: Hashable, Comparable {
-        var currency: String
-        var state: String
-        var rail: String
-
-        static func < (one: Key, other: Key) -> Bool {
-            (one.currency, one.state, one.rail) < (other.currency, other.state, other.rail)
-        }
-    }
-
     static func sums(_ db: Database, _ ranges: some Sequence<Range<WallTime>>) throws -> [[Takings]] {
         let open = try Row.fetchAll(db, sql: "SELECT \(ChargeRow.columns) FROM charge WHERE open = 1")
             .map(ChargeRow.init(checked:))
         return try ranges.map { range in
             let (from, until) = TakingsDelta.held(range)
-            var sums: [Key: TakingsDelta.Sums] = [:]
+            var sums: [TakingsKey: TakingsDelta.Sums] = [:]
             let day = TakingsDelta.day
             let firstDay = TakingsDelta.start(of: from - 1, day) + day
             let lastDay = TakingsDelta.start(of: until, day)
@@ -283,10 +292,9 @@ enum TakingsQuery {
                 try add(db, TakingsDelta.quarter, from..<until, to: &sums)
             }
             for row in open where (from..<until).contains(row.openedMilliseconds) {
-                let key = Key(currency: row.currency, state: row.state, rail: row.rail ?? "")
-                sums[key, default: TakingsDelta.Sums()] += TakingsDelta.sums(of: row)
+                sums[TakingsKey(row), default: TakingsDelta.Sums()] += TakingsDelta.sums(of: row)
             }
-            return try sums.sorted { $0.key < $1.key }.map { try takings($0.key, $0.value) }
+            return try sums.sorted { $0.key < $1.key }.map { try Takings($0.key, $0.value) }
         }
     }
 
@@ -294,7 +302,7 @@ enum TakingsQuery {
         _ db: Database,
         _ span: Int64,
         _ range: Range<Int64>,
-        to sums: inout [Key: TakingsDelta.Sums]
+        to sums: inout [TakingsKey: TakingsDelta.Sums]
     ) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -305,20 +313,42 @@ enum TakingsQuery {
         )
         let rows = try Row.fetchCursor(statement, arguments: [span, range.lowerBound, range.upperBound])
         while let row = try rows.next() {
-            let key = Key(
-                currency: try row.decode(atIndex: 2),
-                state: try row.decode(atIndex: 3),
-                rail: try row.decode(atIndex: 4)
-            )
-            sums[key, default: TakingsDelta.Sums()] += try TakingsDelta.Sums(row)
+            sums[try TakingsKey(row), default: TakingsDelta.Sums()] += try TakingsDelta.Sums(row)
         }
     }
+}
 
-    private static func takings(_ key: Key, _ sums: TakingsDelta.Sums) throws -> Takings {
+/// What sums are kept apart by.
+struct TakingsKey: Hashable, Comparable {
+    var currency: String
+    var state: String
+    /// Empty where none was taken.
+    var rail: String
+
+    static func < (one: TakingsKey, other: TakingsKey) -> Bool {
+        (one.currency, one.state, one.rail) < (other.currency, other.state, other.rail)
+    }
+}
+
+extension TakingsKey {
+    init(_ row: ChargeRow) { self.init(currency: row.currency, state: row.state, rail: row.rail ?? "") }
+
+    /// Of the columns 2 to 4 of a row.
+    init(_ row: Row) throws {
+        self.init(
+            currency: try row.decode(atIndex: 2),
+            state: try row.decode(atIndex: 3),
+            rail: try row.decode(atIndex: 4)
+        )
+    }
+}
+
+extension Takings {
+    init(_ key: TakingsKey, _ sums: TakingsDelta.Sums) throws {
         guard let currency = Currency(code: key.currency), let state = Charge.State(rawValue: key.state) else {
             throw JournalError.fromNewerVersion(detail: "sums have a state or currency not known here")
         }
-        return Takings(
+        self.init(
             currency: currency,
             state: state,
             rail: Rail(rawValue: key.rail),

@@ -68,7 +68,7 @@ public final class Journal: Sendable {
             let pool = try DatabasePool(path: path, configuration: configuration)
             try requireDurability(pool)
             if check.wantsMigration { try migrate(pool, migrator) }
-            if check.wantsRebuild || check.wantsMigration {
+            if check.wantsRebuild || check.wantsLists {
                 try Projection.rebuild(pool, version: migrator.migrations.last ?? "")
             }
             let report = StartupReport(

@@ -11,6 +11,8 @@ struct Replay {
     var updatedAt: WallTime
     /// What its refunds and, once it has ended, it itself add to the sums.
     private(set) var takings = TakingsDelta()
+    /// What it adds to its opener's shift.
+    private(set) var shiftTakings = ShiftDelta()
 
     /// Nil where no entry names the charge.
     init?(_ db: Database, _ id: String) throws {
@@ -33,18 +35,19 @@ struct Replay {
         updatedAt = first.time
         while let row = try rows.next() {
             let entry = try Entry(checked: row)
-            let refunded = charge.paidMinorUnits { $0.isGivenBack }
+            let refunded = charge.refundedMinorUnits
             _ = charge.handle(try entry.event())
             lastSequence = entry.sequence
             updatedAt = entry.time
-            if charge.paidMinorUnits({ $0.isGivenBack }) > refunded {
+            if charge.refundedMinorUnits > refunded {
                 takings.add(refundFrom: refunded, to: self.row, at: entry.wallMilliseconds)
             }
         }
         takings.add(self.row)
+        shiftTakings.add(self.row)
     }
 
-    var row: ChargeRow { ChargeRow(charge, last: lastSequence, at: updatedAt) }
+    var row: ChargeRow { ChargeRow(charge, shift: opening.shift, last: lastSequence, at: updatedAt) }
     var record: ChargeRecord { ChargeRecord(charge: charge, updatedAt: updatedAt) }
 }
 
@@ -53,7 +56,7 @@ enum Projection {
     /// Writes what is known of a charge that was just opened.
     static func open(_ db: Database, _ charge: Charge, _ opening: Opening?, _ sequence: Int64, at time: WallTime) throws
     {
-        try ChargeRow(charge, last: sequence, at: time).insert(db, opened: sequence)
+        try ChargeRow(charge, shift: opening?.shift, last: sequence, at: time).insert(db, opened: sequence)
         try ChargeWords.insert(db, ChargeWords.of(charge), opened: sequence)
         try opening.flatMap(IdempotencyRow.init)?.insert(db)
     }
@@ -72,7 +75,7 @@ enum Projection {
         guard let (before, opened) = try ChargeRow.fetch(db, charge.id.rawValue) else {
             throw JournalError.unavailable(detail: "charge \(charge.id) was never opened in this journal")
         }
-        let row = ChargeRow(charge, last: sequence, at: time)
+        let row = ChargeRow(charge, shift: before.shift, last: sequence, at: time)
         try row.update(db, from: before)
         if events.contains(where: ChargeWords.areIn) {
             try ChargeWords.insert(db, ChargeWords.of(charge), opened: opened)
@@ -82,6 +85,10 @@ enum Projection {
         takings.add(row)
         takings.add(refundFrom: before.refundedMinorUnits, to: row, at: time.millisecondsSince1970)
         try takings.apply(db)
+        var shifts = ShiftDelta()
+        shifts.remove(before)
+        shifts.add(row)
+        try shifts.apply(db)
     }
 
     // MARK: - Comparing
@@ -106,12 +113,14 @@ enum Projection {
     /// Compares everything with the entries. Nil where all agree, else what does not.
     static func disagreement(_ db: Database) throws -> String? {
         var takings = TakingsDelta()
+        var shifts = ShiftDelta()
         var (charges, words) = (0, 0)
         var wrong: String?
         try eachReplay(db) { replay in
             charges += 1
             words += ChargeWords.of(replay.charge).count
             takings.merge(replay.takings)
+            shifts.merge(replay.shiftTakings)
             guard wrong == nil, try !agrees(db, with: replay) else { return }
             wrong = "what is listed of charge \(replay.charge.id) is not what its entries say"
         }
@@ -119,6 +128,10 @@ enum Projection {
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM charge") == charges,
             try Int.fetchOne(db, sql: "SELECT count(*) FROM charge_word") == words
         else { return "charges are listed that no entry opened" }
+        // Before v6 there were none.
+        if try db.tableExists("shift_takings"), try ShiftDelta.fetch(db) != shifts.changes {
+            return "the sums of the shifts are not those of the charges"
+        }
         return try TakingsDelta.fetch(db) == takings.changes ? nil : "the sums are not those of the charges"
     }
 
@@ -175,7 +188,8 @@ enum Projection {
 
     private static func clear(_ db: Database) throws {
         try db.execute(
-            sql: "DELETE FROM takings; DELETE FROM charge_word; DELETE FROM idempotency; DELETE FROM charge"
+            sql:
+                "DELETE FROM shift_takings; DELETE FROM takings; DELETE FROM charge_word; DELETE FROM idempotency; DELETE FROM charge"
         )
     }
 
@@ -183,14 +197,17 @@ enum Projection {
     private static func rebuildStep(_ db: Database, after last: String) throws -> String? {
         let ids = try charges(db, after: last)
         var takings = TakingsDelta()
+        var shifts = ShiftDelta()
         for id in ids {
             guard let replay = try Replay(db, id) else { continue }
             try replay.row.insert(db, opened: replay.openedSequence)
             try ChargeWords.insert(db, ChargeWords.of(replay.charge), opened: replay.openedSequence)
             try IdempotencyRow(replay.opening)?.insert(db)
             takings.merge(replay.takings)
+            shifts.merge(replay.shiftTakings)
         }
         try takings.apply(db)
+        try shifts.apply(db)
         return ids.last
     }
 

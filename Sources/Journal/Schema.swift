@@ -28,6 +28,9 @@ enum Schema {
             try db.execute(sql: "DROP TABLE idempotency; DROP TABLE charge")  // Made anew from the entries afterwards.
             try db.execute(sql: projectionsWithHistory)
         }
+        migrator.registerMigration("v6") { db in
+            try db.execute(sql: shifts)
+        }
         return migrator
     }
 

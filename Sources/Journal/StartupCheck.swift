@@ -14,6 +14,8 @@ struct StartupCheck {
     /// The tables of current states disagree with the entries.
     var wantsRebuild = false
     var wantsMigration = false
+    /// Made by a version without lists and sums, which are made from every entry.
+    var wantsLists = false
 
     /// - Throws: ``JournalError``. The files are as they were.
     init(_ path: String, _ migrator: DatabaseMigrator, _ configuration: Configuration) throws {
@@ -30,7 +32,7 @@ struct StartupCheck {
             throw JournalError.corrupt(detail: "the tables are not as they were made: \(error.message ?? "")")
         }
         // The tables are made anew from every entry: what cannot be replayed is found before anything is changed.
-        guard wantsRebuild || wantsMigration else { return }
+        guard wantsRebuild || wantsLists else { return }
         try file.read { db in
             try Self.require(Chain.events.check(db))
             try Projection.eachReplay(db) { _ in }
@@ -48,7 +50,9 @@ struct StartupCheck {
         let audits = try Chain.audit.tail(db).sequence
         try Self.require(Chain.audit.check(db, from: audits <= Self.wholeUpTo ? 1 : audits - Self.tail + 1))
         try Self.checkDocuments(db)
-        if !wantsMigration { wantsRebuild = try disagrees(db) }
+        guard !wantsLists else { return }
+        if wantsMigration { try db.execute(sql: Schema.chargesOfV5) }
+        wantsRebuild = try disagrees(db)
     }
 
     /// SQLite takes some damage to its header for somebody's wish: for a file that must not be written, or another mode.
@@ -82,6 +86,7 @@ struct StartupCheck {
             throw JournalError.corrupt(detail: "the journal has no tables")
         }
         wantsMigration = last != migrator.migrations.last
+        wantsLists = !applied.contains("v5")
         let scratch = try DatabaseQueue()
         try migrator.migrate(scratch, upTo: last)
         guard try Self.definitions(db) == scratch.read(Self.definitions) else {
@@ -98,9 +103,12 @@ struct StartupCheck {
         let checks =
             isWhole
             ? ["integrity_check(5)"]
-            : try ["charge", "charge_word", "takings", "idempotency", "document", "secret", "meta", "connect"]
-                .filter { try db.tableExists($0) }  // Older versions have fewer.
-                .map { "integrity_check(\($0))" }
+            : try [
+                "charge", "charge_word", "takings", "shift", "shift_takings", "idempotency", "document", "secret",
+                "meta", "connect",
+            ]
+            .filter { try db.tableExists($0) }  // Older versions have fewer.
+            .map { "integrity_check(\($0))" }
         for check in checks {
             let words = try String.fetchAll(db, sql: "PRAGMA \(check)")
             guard words == ["ok"] else { throw JournalError.corrupt(detail: words.joined(separator: "; ")) }
@@ -113,6 +121,12 @@ struct StartupCheck {
     private static func checkDocuments(_ db: Database) throws {
         let rows = try Row.fetchCursor(db, sql: "SELECT \(DocumentRow.columns) FROM document")
         while let row = try rows.next() { _ = try DocumentRow(checked: row) }
+        guard try db.tableExists("shift") else { return }  // Before v6.
+        let shifts = try Row.fetchCursor(
+            db,
+            sql: "SELECT \(ShiftRow.columns) FROM shift ORDER BY number DESC LIMIT 1000"
+        )
+        while let row = try shifts.next() { _ = try ShiftRow(checked: row) }
     }
 
     /// True where the tables of current states do not say what the entries say.

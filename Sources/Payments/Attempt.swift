@@ -41,6 +41,10 @@ public struct Attempt: Sendable, Hashable, Identifiable {
     public internal(set) var isPromised = false
     /// The authority confirmed that the money of this attempt went back to the customer.
     public internal(set) var isGivenBack = false
+    /// What staff gave back of this attempt's payment, in its order. Together never more than was paid.
+    public internal(set) var refunds: [BookedRefund] = []
+    /// What staff want booked as given back, and nobody has confirmed yet.
+    public internal(set) var askedRefund: Refund?
 
     /// How far a customer's agreement has come. At most one attempt of a charge has one.
     public enum Claim: Sendable, Hashable {

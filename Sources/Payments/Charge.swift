@@ -54,6 +54,12 @@ public struct Charge: Sendable, Hashable {
         case promised(attempt: Attempt.ID)
         /// The authority confirmed that a payment which had succeeded went back to the customer.
         case givenBack(attempt: Attempt.ID)
+        /// Staff say that they give money of a payment back. Written down before the gateway is told.
+        case refundAsked(attempt: Attempt.ID, refund: Refund)
+        /// What was asked for is booked.
+        case refunded(attempt: Attempt.ID, mark: Refund.Mark)
+        /// The gateway does not mark it, for good or for now: nothing is booked.
+        case refundDenied(attempt: Attempt.ID, code: String)
         case cancelRequested(by: Actor)
         /// The customer's time is over by the monotonic clock. Ends nothing.
         case deadlineReached
@@ -90,7 +96,7 @@ public struct Charge: Sendable, Hashable {
     }
 
     public let terms: ChargeTerms
-    public private(set) var attempts: [Attempt] = []
+    public internal(set) var attempts: [Attempt] = []
     public private(set) var isCancelRequested = false
     public private(set) var isPastDeadline = false
     /// The terminal went on without the authority's last word.
@@ -216,6 +222,9 @@ public struct Charge: Sendable, Hashable {
         case .claimDropped(let id): change(id) { $0.dropClaim() }
         case .promised(let id): promise(id)
         case .givenBack(let id): change(id) { if $0.ending?.evidence != nil { $0.isGivenBack = true } }
+        case .refundAsked(let id, let refund): ask(for: refund, of: id)
+        case .refunded(let id, let mark): book(mark, of: id)
+        case .refundDenied(let id, _): change(id) { $0.askedRefund = nil }
         case .cancelRequested: if !state.isFinal { isCancelRequested = true }
         case .deadlineReached:
             guard !state.isFinal, !isPastDeadline else { break }

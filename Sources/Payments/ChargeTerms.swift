@@ -8,6 +8,8 @@ public struct ChargeTerms: Sendable, Hashable, Codable {
     public let tip: Money?
     /// The shop's own number for the sale, where it gave one.
     public let reference: String?
+    /// The shop's own words, for staff only: neither customer nor gateway ever gets them. At most ``longestNote`` characters.
+    public let note: String?
     public let merchantID: String
     public let merchantName: String
     public let operatorID: String
@@ -24,6 +26,7 @@ public struct ChargeTerms: Sendable, Hashable, Codable {
         amount: Money,
         tip: Money? = nil,
         reference: String?,
+        note: String? = nil,
         merchantID: String,
         merchantName: String,
         operatorID: String,
@@ -37,6 +40,7 @@ public struct ChargeTerms: Sendable, Hashable, Codable {
         self.amount = amount
         self.tip = tip
         self.reference = reference
+        self.note = note
         self.merchantID = merchantID
         self.merchantName = merchantName
         self.operatorID = operatorID
@@ -45,6 +49,9 @@ public struct ChargeTerms: Sendable, Hashable, Codable {
         self.openedAt = openedAt
         self.timeLimitSeconds = timeLimitSeconds
     }
+
+    /// Characters of a note.
+    public static let longestNote = 200
 
     public var deadline: WallTime { openedAt.advanced(by: .seconds(timeLimitSeconds)) }
 

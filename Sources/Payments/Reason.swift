@@ -123,18 +123,31 @@ extension Charge {
                 action: "Give back the second payment."
             )
         }
-        if isGivenBack {
+        if hasAskedRefund {
             return Reason(
-                code: "given_back",
-                message: "The customer paid, and the money went back to the customer.",
-                action: "Charge again if the customer still wants to pay."
+                code: "refund_unconfirmed",
+                message:
+                    "The customer paid. A refund is written down here, and the gateway has not confirmed its mark yet.",
+                action: "Do not give the money back a second time. The terminal keeps asking."
             )
         }
+        if isGivenBack { return givenBackReason }
         guard isLate else { return nil }
         return Reason(
             code: "paid_late",
             message: "The payment arrived after the charge had been given up.",
             action: "It is booked as paid. If the customer paid another way too, give one payment back."
+        )
+    }
+
+    private var givenBackReason: Reason {
+        let isByHand = attempts.contains { !$0.refunds.isEmpty }
+        return Reason(
+            code: "given_back",
+            message: isByHand
+                ? "The customer paid, and staff marked the payment as refunded. The mark itself moves no money."
+                : "The customer paid, and the money went back to the customer.",
+            action: "Charge again if the customer still wants to pay."
         )
     }
 

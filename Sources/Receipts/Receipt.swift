@@ -54,6 +54,8 @@ public struct Receipt: Sendable, Equatable {
     public let amountText: String?
     public let tipText: String?
     public let totalText: String
+    /// What of it staff gave back, where that is not all of it; nil where nothing was.
+    public let refundedText: String?
     /// ISO 4217.
     public let currency: String
     /// When the charge was opened, and when this was written.
@@ -92,6 +94,9 @@ public struct Receipt: Sendable, Equatable {
             ? nil : shop.format.text(Money(minorUnits: base.partialValue, currency: charge.total.currency))
         tipText = tip.map(shop.format.text)
         totalText = shop.format.text(charge.total)
+        let refunded = charge.isGivenBack ? 0 : charge.refundedMinorUnits
+        refundedText =
+            refunded > 0 ? shop.format.text(Money(minorUnits: refunded, currency: charge.total.currency)) : nil
         currency = charge.total.currency.code
         func local(_ time: WallTime) -> LocalTime {
             LocalTime(time, secondsAheadOfUTC: shop.secondsAheadOfUTC(time))

@@ -36,7 +36,9 @@ extension Receipt {
         if let amountText, let tipText {
             blocks += [.pair("Amount", amountText, isStrong: false), .pair("Tip", tipText, isStrong: false)]
         }
-        blocks += [.pair("Total \(currency)", totalText, isStrong: true), .rule]
+        blocks.append(.pair("Total \(currency)", totalText, isStrong: true))
+        if let refundedText { blocks.append(.pair("Given back of it", refundedText, isStrong: false)) }
+        blocks.append(.rule)
         let facts: [(String, String?)] = [
             ("Date", openedAt.text), ("Way of payment", way), ("Paid with", paidWith),
             ("Confirmed by", confirmedBy), ("Reference", reference), ("Code", code), ("Terminal", terminal),

@@ -21,6 +21,10 @@ extension Journal: ChargeArchive {
         try await unseenCharges(since: time, limit: limit).map { ($0.charge, $0.updatedAt) }
     }
 
+    public func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
+        try await chargesWithAskedRefunds(limit: limit)
+    }
+
     public func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         try await endedUnpaid(since: time).map { ($0.charge, $0.updatedAt) }
     }

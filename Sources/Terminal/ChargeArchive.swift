@@ -26,6 +26,9 @@ public protocol ChargeArchive: ChargeJournal {
     /// Charges with news that nobody has said they have seen, newest first; only those that changed since `time`.
     func unseen(since time: WallTime, limit: Int) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
 
+    /// Charges with a refund that the gateway has not confirmed.
+    func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge]
+
     /// Charges that ended unpaid and last changed since `time`, oldest first.
     func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
 

@@ -35,6 +35,7 @@ extension ChargeDesk {
         await withDiscardingTaskGroup { group in
             await self.settle(left)
             group.addTask { await self.reconcile() }
+            group.addTask { await self.followRefunds() }
             for await job in self.jobs.stream {
                 group.addTask { await self.perform(job) }
             }
@@ -164,7 +165,7 @@ extension ChargeDesk {
     }
 
     /// The rail of an attempt. Without one, because the settings have changed, the question stays open.
-    private func way(to key: JobKey, of charge: Charge) -> (any RailDriver, AttemptLink)? {
+    func way(to key: JobKey, of charge: Charge) -> (any RailDriver, AttemptLink)? {
         guard let id = key.attempt, let attempt = charge.attempt(id) else { return nil }
         guard let driver = drivers[attempt.rail] ?? followers[attempt.rail] else {
             logger.warning(

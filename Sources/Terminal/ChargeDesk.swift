@@ -26,6 +26,10 @@ public actor ChargeDesk {
     /// Earlier payments still to be asked about; nil once the terminal takes charges. Not before `run()` has asked.
     var checking: Int? = 0
     var gateway = GatewayLight.unknown
+    /// What staff may add to a charge.
+    var tips = CounterTips()
+    /// Wakes whoever asks about refunds that the gateway has not confirmed.
+    let refundsAsked = AsyncStream<ChargeID>.makeStream(bufferingPolicy: .bufferingNewest(100))
     var tap = TapStatus()
     var connect = ConnectStatus()
     /// Charges whose code is for wallets that pair, where it is not for both.
@@ -111,6 +115,7 @@ public actor ChargeDesk {
             amount: request.amount,
             tip: request.tip,
             reference: request.reference,
+            note: request.note,
             merchantID: settings.merchantID,
             merchantName: settings.merchantName,
             operatorID: settings.operatorID,
@@ -327,12 +332,17 @@ extension ChargeDesk {
 
     private func check(_ request: ChargeRequest) throws(ChargeRefusal) {
         if let reference = request.reference, !ChargeRequest.isValid(reference: reference) { throw .invalidReference }
+        if let note = request.note, !ChargeRequest.isValid(note: note) { throw .invalidNote }
         if let tip = request.tip {
+            // A shop's own till says what its customers added; what staff may add is the owner's to say.
+            if case .staff = request.by, tips.mode == .none { throw .tipsAreOff }
             let bill = Money(
                 minorUnits: request.amount.minorUnits - min(tip.minorUnits, request.amount.minorUnits),
                 currency: request.amount.currency
             )
-            guard TipPolicy().allows(tip, of: bill) else { throw .invalidTip }
+            guard tip.minorUnits < request.amount.minorUnits, tips.policy.allows(tip, of: bill) else {
+                throw .invalidTip
+            }
         }
     }
 

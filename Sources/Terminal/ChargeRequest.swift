@@ -7,18 +7,33 @@ public struct ChargeRequest: Sendable, Hashable {
     public var tip: Money?
     /// The shop's own number for the sale, up to 35 characters of letters, digits, space and `/ - : . , +`.
     public var reference: String?
+    /// For staff only, at most ``Payments/ChargeTerms/longestNote`` characters. It never leaves the terminal.
+    public var note: String?
     public var key: IdempotencyKey?
     public var by: Actor
     /// The largest charge that the one who asks may make, in minor units; nil: only the terminal's own limit counts. A
     /// repetition of a charge that was opened is not held to it.
     public var ownMaximumMinorUnits: Int64?
 
-    public init(amount: Money, tip: Money? = nil, reference: String? = nil, key: IdempotencyKey? = nil, by: Actor) {
+    public init(
+        amount: Money,
+        tip: Money? = nil,
+        reference: String? = nil,
+        note: String? = nil,
+        key: IdempotencyKey? = nil,
+        by: Actor
+    ) {
         self.amount = amount
         self.tip = tip
         self.reference = reference
+        self.note = note
         self.key = key
         self.by = by
+    }
+
+    static func isValid(note: String) -> Bool {
+        (1...ChargeTerms.longestNote).contains(note.unicodeScalars.count)
+            && !note.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     /// The characters the gateway takes in a reference. Source: WalletConnect Pay, create payment, `referenceId`.
@@ -45,6 +60,10 @@ public enum ChargeRefusal: Error, Sendable, Equatable {
     /// More than the one who asks may charge.
     case aboveOwnLimit(Money)
     case invalidReference
+    /// The note is too long, or has characters that cannot be shown.
+    case invalidNote
+    /// Staff add no tips here, as the owner set it.
+    case tipsAreOff
     /// The tip is more than the policy allows, negative, or of another currency.
     case invalidTip
     /// The key was used for another request.
@@ -90,6 +109,18 @@ extension ChargeRefusal {
                 code: "invalid_reference",
                 message: "The reference has more than 35 characters, or some that the gateway does not take.",
                 action: "Use letters, digits, spaces and / - : . , + only."
+            )
+        case .invalidNote:
+            Reason(
+                code: "invalid_note",
+                message: "The note has more than \(ChargeTerms.longestNote) characters, or some that cannot be shown.",
+                action: "Shorten it, or type it again. Nothing was charged."
+            )
+        case .tipsAreOff:
+            Reason(
+                code: "tips_off",
+                message: "Tips are not added at the counter here. Nothing was charged.",
+                action: "Charge without a tip, or ask the owner to switch tips on."
             )
         case .invalidTip:
             Reason(
@@ -149,7 +180,7 @@ extension ChargeRefusal {
             Reason(
                 code: "already_paid",
                 message: "The charge is already paid.",
-                action: "To give the money back, make a refund at the gateway."
+                action: "To give the money back, mark it as refunded in the history."
             )
         case .failed, .expired, .cancelled:
             Reason(

@@ -23,6 +23,48 @@ public struct HistoryQuery: Sendable, Hashable {
     public init() {}
 }
 
+extension HistoryDesk {
+    /// Everybody who ever opened a charge here, as ``Payments/Actor/name``, at most 200.
+    /// - Throws: ``JournalError``.
+    public func people() async throws(JournalError) -> [String] { try await journal.openers(limit: 200) }
+
+    // MARK: - Shifts
+
+    /// The shift that a person has open; nil where there is none.
+    /// - Throws: ``JournalError``.
+    public func currentShift(of person: Actor) async throws(JournalError) -> ShiftSums? {
+        try await journal.currentShift(of: person)
+    }
+
+    /// The shift that a person has open, or a new one.
+    /// - Throws: ``JournalError``.
+    public func openShift(of person: Actor) async throws(JournalError) -> ShiftSums {
+        try await journal.openShift(of: person, at: clock.wallTime())
+    }
+
+    /// - Throws: ``JournalError``.
+    public func shift(_ number: Int64) async throws(JournalError) -> ShiftSums? { try await journal.shift(number) }
+
+    /// Closes a shift and keeps what it came to. Nil where there is none of this number.
+    /// - Throws: ``JournalError``.
+    public func closeShift(_ number: Int64, by actor: Actor) async throws(JournalError) -> ShiftSums? {
+        try await journal.closeShift(number, by: actor, at: clock.wallTime())
+    }
+
+    /// Shifts that were opened on these of the shop's days, newest first, at most 200; without days those of the last month.
+    /// - Throws: ``TakingsRefusal``.
+    public func shifts(from: ShopDay?, to: ShopDay?, person: String?) async throws(TakingsRefusal) -> [ShiftSums] {
+        let zone = await settings.current?.settings.zone ?? .current
+        let last = to ?? ShopDay(of: clock.wallTime(), in: zone)
+        let first = from ?? Self.usualStart(.day, last)
+        guard first <= last else { throw .endsBeforeItBegins }
+        let range = first.bounds(in: zone).lowerBound..<last.bounds(in: zone).upperBound
+        do throws(JournalError) {
+            return try await journal.shifts(openedIn: range, person: person, limit: 200)
+        } catch { throw .journal(error) }
+    }
+}
+
 /// The sums of one day or month.
 public struct TakingsPeriod: Sendable, Equatable {
     /// Its first day.
@@ -113,7 +155,7 @@ public struct HistoryDesk: Sendable {
         } catch { throw .journal(error) }
     }
 
-    private static func usualStart(_ span: TakingsSpan, _ last: ShopDay) -> ShopDay {
+    fileprivate static func usualStart(_ span: TakingsSpan, _ last: ShopDay) -> ShopDay {
         var day = last
         switch span {
         case .day: for _ in 0..<30 { day = day.previous }

@@ -13,6 +13,24 @@ public protocol RailDriver: Sendable {
     /// One question to the authority, also about an attempt that ended without money. Returns when what it said, or its
     /// silence, is recorded.
     func ask(_ attempt: AttemptLink) async
+
+    /// Has the authority mark the attempt's whole payment as refunded. No money moves by it.
+    func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer
+}
+
+extension RailDriver {
+    public func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer {
+        .silent("this way to pay knows no mark for a refund")
+    }
+}
+
+/// What came of asking for a mark.
+public enum RefundAnswer: Sendable, Equatable {
+    case marked(Refund.Mark)
+    /// The authority's "no", by its own code.
+    case denied(code: String)
+    /// Nothing usable came back, or nothing left. Asking again is harmless: it is marked once.
+    case silent(String)
 }
 
 /// A rail's way to its attempt: what was agreed, how it stands, and where news goes.

@@ -101,6 +101,27 @@ public struct ScanRail: RailDriver {
         }
     }
 
+    public func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer {
+        guard isOurs(attempt.terms), let evidence = await attempt.current()?.evidence,
+            let payment = PaymentID(evidence.paymentID)
+        else { return .silent(Self.elsewhere) }
+        guard await pace.waits(for: gatewayURL, upTo: Self.patience) else { return .silent(Self.paused) }
+        do throws(MerchantError) {
+            let mark = try await exchange(for: attempt) { () throws(MerchantError) in
+                try await merchant.markRefunded(payment)
+            }
+            return .marked(mark == .marked ? .marked : .markedBefore)
+        } catch {
+            switch error {
+            // Says nothing of an earlier request that got no answer.
+            case .refused(let refusal) where ChargeDesk.isAboutCredentials(refusal.code): return .silent(error.summary)
+            case .refused(let refusal): return .denied(code: refusal.code)
+            case .invalid(let field, _): return .denied(code: field)
+            case .notSent, .rateLimited, .noAnswer, .unclear: return .silent(error.summary)
+            }
+        }
+    }
+
     /// The offer that the customer could still pay; nil where there is none.
     private func waitingOffer(_ attempt: AttemptLink) async -> Offer? {
         guard case .offered(let offer, let progress)? = await attempt.current()?.phase, !progress.isProcessing else {

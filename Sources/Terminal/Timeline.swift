@@ -77,6 +77,24 @@ private struct TimelineTeller {
         case .promised(let id):
             (id, "promised", "customer", "The customer’s promise was taken offline. It is booked later.")
         case .givenBack(let id): (id, "givenBack", nil, "The @ confirmed that the money went back to the customer.")
+        case .refundAsked(let id, let refund):
+            (
+                id, "refundAsked", refund.by.name,
+                "Staff gave \(money(refund.minorUnits)) back: \(Reason.clean(refund.reason))"
+            )
+        case .refunded(let id, .marked): (id, "refunded", nil, "The @ marked the payment as refunded.")
+        case .refunded(let id, .markedBefore):
+            (id, "refunded", nil, "The @ says: the payment was marked as refunded already.")
+        case .refunded(let id, .keptHere):
+            (
+                id, "refunded", "terminal",
+                "The refund of a part is written down here; the gateway knows whole ones only."
+            )
+        case .refundDenied(let id, let code):
+            (
+                id, "refundDenied", nil,
+                "The @ does not mark the payment as refunded: \(Reason.clean(code)). It is not booked."
+            )
         case .cancelRequested(let actor): (nil, "cancelRequested", actor.name, "Staff asked to cancel the charge.")
         case .deadlineReached: (nil, "deadlineReached", "terminal", "The customer’s time was over.")
         case .released(let actor): (nil, "released", actor.name, "Staff went on without an answer.")
@@ -87,7 +105,11 @@ private struct TimelineTeller {
 
     private func withTip(_ minorUnits: Int64) -> String {
         guard minorUnits > 0 else { return "" }
-        return ", with a tip of \(format.text(Money(minorUnits: minorUnits, currency: charge.terms.amount.currency)))"
+        return ", with a tip of \(money(minorUnits))"
+    }
+
+    private func money(_ minorUnits: Int64) -> String {
+        format.text(Money(minorUnits: minorUnits, currency: charge.terms.amount.currency))
     }
 
     private static func name(_ rail: Rail) -> String {

@@ -14,7 +14,7 @@ func history(in folder: String?, counts: [Int]) async throws {
         let clock = ContinuousClock()
         let began = clock.now
         let sales = Sales(count: count)
-        try journal.fillProjections(count: count, charge: sales.charge)
+        try journal.fillProjections(count: count, chargesOfShift: Sales.chargesOfShift, charge: sales.charge)
         print(String(format: "history, %d charges written in %.1f s", count, (clock.now - began) / .seconds(1)))
         figures.append(try await measure(journal, sales))
         try journal.close()
@@ -73,6 +73,13 @@ private func measure(
         let ranges = sales.ranges(days: Int64(span), count: count)
         figures.append(try await timed("totals, \(count) \(name)") { _ = try await journal.takings(in: ranges) })
     }
+    let shift = Int64(sales.count / Sales.chargesOfShift / 2 + 1)
+    figures.append(try await timed("one shift") { _ = try await journal.shift(shift) })
+    let month = sales.ranges(days: 30, count: 1)[0]
+    figures.append(
+        try await timed("shifts of a month") { _ = try await journal.shifts(openedIn: month, person: nil, limit: 200) }
+    )
+    figures.append(try await timed("who charged") { _ = try await journal.openers(limit: 200) })
     return figures
 }
 
@@ -94,6 +101,7 @@ private struct Sales {
 
     private static let begin: Int64 = 1_700_000_000_000
     private static let spacing: Int64 = 95_000
+    static let chargesOfShift = 200
 
     func time(_ number: Int) -> WallTime {
         WallTime(millisecondsSince1970: Self.begin + Int64(number) * Self.spacing)

@@ -151,6 +151,9 @@ struct MortalArchive: ChargeArchive {
         try await read { () async throws(JournalError) in try await journal.unseen(since: time, limit: limit) }
     }
 
+    func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
+        try await read { () async throws(JournalError) in try await journal.withAskedRefunds(limit: limit) }
+    }
     func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         try await read { () async throws(JournalError) in try await journal.unpaid(since: time) }
     }

@@ -124,6 +124,12 @@ extension Charge.Event {
             .seen(by: .staff(name: "Ada")), .claimWanted(attempt: attempt, tipMinorUnits: 150),
             .claimed(attempt: attempt), .claimDropped(attempt: attempt), .promised(attempt: attempt),
             .givenBack(attempt: attempt),
+            .refundAsked(
+                attempt: attempt,
+                refund: Refund(minorUnits: .random(in: 1...3000), reason: "wrong size", by: .staff(name: "Bea"))
+            ),
+            .refunded(attempt: attempt, mark: .marked), .refunded(attempt: attempt, mark: .keptHere),
+            .refundDenied(attempt: attempt, code: "payment_not_succeeded"),
         ]
         return events.randomElement() ?? .resumed
     }

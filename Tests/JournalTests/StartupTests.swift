@@ -52,7 +52,7 @@ struct StartupTests {
         try newer.close()
         let files = folder.journalFiles
         #expect { try folder.open() } throws: { error in
-            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v6") } else { false }
+            if case JournalError.fromNewerVersion(let detail) = error { detail.contains("v7") } else { false }
         }
         #expect(folder.journalFiles == files)
     }
@@ -68,7 +68,7 @@ struct StartupTests {
         try newer.close()
 
         let restored = try TemporaryFolder()
-        try FileManager.default.copyItem(atPath: folder.database + ".v5", toPath: restored.database)
+        try FileManager.default.copyItem(atPath: folder.database + ".v6", toPath: restored.database)
         let older = try Journal.open(directory: restored.path, deviceKey: key)
         #expect(try await older.everything() == before)
     }
@@ -121,10 +121,12 @@ struct StartupTests {
         let file = try DatabaseQueue(path: folder.database)
         try await file.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA foreign_keys = OFF; DROP TABLE idempotency; DROP TABLE charge")
-            try db.execute(sql: "DROP TABLE charge_word; DROP TABLE takings")
+            try db.execute(
+                sql: "DROP TABLE charge_word; DROP TABLE takings; DROP TABLE shift_takings; DROP TABLE shift"
+            )
             try db.execute(sql: Schema.projections)
             try db.execute(sql: "DROP TABLE tap; DROP TABLE tap_voucher; DROP TABLE connect; DROP TABLE relay_message")
-            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier IN ('v2', 'v3', 'v4', 'v5')")
+            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier IN ('v2', 'v3', 'v4', 'v5', 'v6')")
             try change(db)
             try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }
@@ -133,12 +135,12 @@ struct StartupTests {
 
     private static var nextVersion: DatabaseMigrator {
         var migrator = Schema.migrator
-        migrator.registerMigration("v6") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
+        migrator.registerMigration("v7") { db in try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT") }
         return migrator
     }
 
     @Test(arguments: [
-        ("refunded", Entry.format, #"{"refunded":{"attempt":1}}"#),
+        ("disputed", Entry.format, #"{"disputed":{"attempt":1}}"#),
         ("reported", Entry.format, #"{"reported":{"attempt":1,"report":{"disputed":{}}}}"#),
         ("resumed", Entry.format + 1, #"{"resumed":{}}"#),
     ])

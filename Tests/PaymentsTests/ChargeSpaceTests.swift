@@ -303,7 +303,7 @@ extension Charge.Event {
         // A promise is the customer's bank's word, given beforehand; a claim is dropped on the authority's.
         case .offered, .refused, .notFound, .reported, .claimDropped, .promised: true
         case .attemptStarted, .sending, .notSent, .silent, .cancelRequested, .deadlineReached, .released, .resumed,
-            .seen, .claimWanted, .claimed, .givenBack:
+            .seen, .claimWanted, .claimed, .givenBack, .refundAsked, .refunded, .refundDenied:
             false
         }
     }

@@ -49,6 +49,16 @@ struct StandingTests {
         }
     }
 
+    @Test func aRefundOfAPartIsSaidBesideWhatWasPaid() {
+        let refund = Refund(minorUnits: 100, reason: "secret reason", by: Self.released)
+        let paid = Story.told(.succeeded(Story.evidence)) + [.refundAsked(attempt: 1, refund: refund)]
+        #expect(!Story(events: paid).receipt().slip().text(columns: .wide).contains("Given back"))
+        let receipt = Story(events: paid + [.refunded(attempt: 1, mark: .keptHere)]).receipt()
+        let text = receipt.slip().text(columns: .wide)
+        #expect(receipt.standing == .paid && receipt.refundedText != nil)
+        #expect(text.contains("Given back of it") && !text.contains("secret reason"))
+    }
+
     @Test func aSecondPaymentIsSaid() {
         let second: [Charge.Event] = [
             .attemptStarted(attempt: 1, rail: .scan), .attemptStarted(attempt: 2, rail: .connect),

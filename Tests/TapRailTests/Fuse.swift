@@ -84,6 +84,9 @@ struct FusedArchive: ChargeArchive {
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         try await journal.unseen(since: time, limit: limit)
     }
+    func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
+        try await journal.withAskedRefunds(limit: limit)
+    }
     func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         try await journal.unpaid(since: time)
     }

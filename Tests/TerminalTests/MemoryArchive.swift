@@ -99,6 +99,10 @@ final class MemoryArchive: ChargeArchive {
         )
     }
 
+    func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
+        Array(allCharges.filter(\.hasAskedRefund).prefix(limit))
+    }
+
     func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         allRecords.filter {
             [.expired, .cancelled, .failed].contains($0.charge.state) && $0.updatedAt >= time

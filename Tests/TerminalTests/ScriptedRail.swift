@@ -9,6 +9,8 @@ final class ScriptedRail: RailDriver {
     let rail: Rail
     private let state = Mutex<(calls: [Call], links: [ChargeID: AttemptLink])>(([], [:]))
     private let answer: @Sendable (AttemptLink) async -> Void
+    /// What the authority says to each request for a mark, one after the other; then nothing usable.
+    let marks = Mutex<(answers: [RefundAnswer], asked: Int)>(([], 0))
 
     /// - Parameter answer: What the authority says when it is asked once.
     init(_ rail: Rail = .scan, answer: @escaping @Sendable (AttemptLink) async -> Void = { _ in }) {
@@ -19,6 +21,13 @@ final class ScriptedRail: RailDriver {
     var calls: [Call] { state.withLock { $0.calls } }
 
     func link(_ id: ChargeID) -> AttemptLink? { state.withLock { $0.links[id] } }
+
+    func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer {
+        marks.withLock { marks in
+            marks.asked += 1
+            return marks.answers.isEmpty ? .silent("time-out") : marks.answers.removeFirst()
+        }
+    }
 
     func pursue(_ attempt: AttemptLink) async {
         note(.pursue(attempt.terms.id), attempt)

@@ -56,4 +56,6 @@ public struct ConnectRail: RailDriver {
         await payment.ask(attempt)
         await station.settle(attempt)
     }
+
+    public func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer { await payment.markRefunded(attempt) }
 }

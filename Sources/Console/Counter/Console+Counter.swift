@@ -1,0 +1,40 @@
+import Payments
+import Terminal
+import WebServer
+
+/// The owner's settings for the counter.
+extension Console {
+    func counterResponse() async -> WebResponse {
+        let (tips, version) = (await counter.tips, await counter.version)
+        return .json(JSON.object(["tips": .tips(tips), "version": .integer(Int64(version))]).text)
+    }
+
+    func saveCounter(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        var fields = try Form(pass.request.body)
+        var form = CounterForm()
+        form.tipMode = fields.optionalText("tipMode", limit: 20)
+        form.tipMaximumPercent = fields.integer("tipMaximumPercent")
+        form.tipPresets = fields.optionalText("tipPresets", limit: 100)
+        let sent = fields.integer("version")
+        try fields.finish()
+        let version: Int
+        if let sent { version = Int(clamping: sent) } else { version = await counter.version }
+        do throws(Problem) {
+            try await counter.save(form, replacing: version, by: pass.who)
+        } catch {
+            await entrance.audit("counter", "refused", error.reason.code, by: pass.who, from: pass.request.peerAddress)
+            throw error
+        }
+        await entrance.audit("counter", "ok", "", by: pass.who, from: pass.request.peerAddress)
+        return await counterResponse()
+    }
+}
+
+extension JSON {
+    static func tips(_ tips: CounterTips) -> JSON {
+        .object([
+            "mode": .string(tips.mode.rawValue), "maximumPercent": .integer(Int64(tips.maximumPercent)),
+            "presets": .array(tips.presetsPercent.map { .integer(Int64($0)) }),
+        ])
+    }
+}
