@@ -323,7 +323,8 @@ extension MerchantError {
             Reason(
                 code: "gateway_unreachable",
                 message: "The gateway cannot be reached: \(reason).",
-                action: "Check the address and the network."
+                action: "Check the address and the network.",
+                values: ["case": "settings", "detail": reason]
             )
         case .refused(let refusal) where refusal.versionProblem != nil:
             Reason(
@@ -353,7 +354,8 @@ extension MerchantError {
             Reason(
                 code: "gateway_silent",
                 message: "Something answers at this address, but not as a payment gateway does.",
-                action: "Check the address; then try again."
+                action: "Check the address; then try again.",
+                values: ["case": "settings"]
             )
         }
     }
