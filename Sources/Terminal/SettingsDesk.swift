@@ -142,6 +142,7 @@ public actor SettingsDesk {
         guard version == current?.version else { throw .conflict }
         var form = form
         form.timeZone = form.timeZone ?? current?.settings.timeZone
+        form.language = form.language ?? current?.settings.language
         let settings: MerchantSettings
         do throws(FormErrors) {
             settings = try form.checked(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
