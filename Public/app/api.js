@@ -1,7 +1,7 @@
 // The terminal's API as this page uses it. Two kinds of failure, because they mean different things for the money:
 // `Refused` is the terminal's answer (nothing happened), `NoAnswer` is silence (it may have happened).
 
-import { t } from "./strings.js";
+import { inOwnWords, t } from "./strings.js";
 
 const ROOT = "/api/v1";
 const TIMEOUT_MILLISECONDS = 20_000;
@@ -67,7 +67,7 @@ async function request(method, path, { body, headers = {}, isEntrance = false, i
 /** Undefined where `text` is not JSON; null where there is none. */
 function parse(text) {
   if (text === "") return null;
-  try { return JSON.parse(text); } catch { return undefined; }
+  try { return JSON.parse(text, inOwnWords); } catch { return undefined; }
 }
 
 /** Like `request`; when the token has changed (signed in again in another tab), fetches it and asks once more. */

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { hear, reattach } from "./following.js";
 import { fetchRecent, refreshRecent } from "./recent.js";
 import { state, update } from "./store.js";
+import { inOwnWords } from "./strings.js";
 
 /** The terminal pings every 15 seconds; longer silence than this means the connection is dead. */
 const SILENCE_MILLISECONDS = 40_000;
@@ -47,7 +48,7 @@ function open() {
     tries = 0;
     clearTimeout(lostTimer);
     lostTimer = null;
-    const terminal = JSON.parse(event.data);
+    const terminal = JSON.parse(event.data, inOwnWords);
     hear(terminal);
     refreshRecent(terminal);
     if (isBack) catchUp();

@@ -62,7 +62,7 @@ export function chargeRow(charge, { isCurrent = false } = {}) {
     h(
       "span", { class: "row-words" },
       h("span", { class: "row-state" }, look(charge).word),
-      h("span", { class: "row-more" }, timeText(charge.createdAt), charge.reference ? ` · ${charge.reference}` : ""),
+      h("span", { class: "row-more" }, timeText(charge.createdAt), charge.reference ? [" · ", h("bdi", {}, charge.reference)] : ""),
     ),
     h("span", { class: "row-amount" }, charge.amountText),
     icon("right", "row-arrow"),

@@ -62,6 +62,24 @@ export function t(key, values = {}) {
 /** Keeps what is filled in from being reordered with the words around it. Source: UAX #9, FSI and PDI. */
 function isolated(text) { return RIGHT_TO_LEFT.has(language) ? `\u2068${text}\u2069` : text; }
 
+/**
+ * A reviver for what the terminal sends: its reasons come in English, and are said in the page's language where it has words
+ * for their code. Where a value is missing, or the case is none that the page knows, the English ones stay.
+ */
+export function inOwnWords(_name, value) {
+  if (typeof value?.code !== "string" || typeof value.message !== "string" || !current.reasons) return value;
+  // What a gateway calls a decline says no more to people than that it is one.
+  const code = value.code.startsWith("failed_") ? "failed" : value.code;
+  const own = Object.hasOwn(current.reasons, code) ? current.reasons[code] : null;
+  const values = value.values ?? {};
+  const words = values.case === undefined ? own : own?.cases?.[values.case];
+  if (!words?.message) return value;
+  const missing = (text) => [...text.matchAll(/\{(\w+)\}/g)].some(([, name]) => !Object.hasOwn(values, name));
+  if (missing(words.message) || missing(words.action)) return value;
+  const fill = (text) => text.replace(/\{(\w+)\}/g, (_whole, name) => isolated(String(values[name])));
+  return { ...value, message: fill(words.message), action: fill(words.action) };
+}
+
 /** True where there are words for `key`. */
 export function hasWords(key) { return find(key) !== undefined; }
 

@@ -12,9 +12,16 @@ extension JSON {
 
     static func reason(_ reason: Reason?) -> JSON {
         guard let reason else { return .null }
-        return .object([
+        return .object(parts(of: reason))
+    }
+
+    /// A reason as fields of an object; `values` only where it has some.
+    static func parts(of reason: Reason) -> [String: JSON] {
+        var parts: [String: JSON] = [
             "code": .string(reason.code), "message": .string(reason.message), "action": .string(reason.action),
-        ])
+        ]
+        if !reason.values.isEmpty { parts["values"] = .object(reason.values.mapValues(JSON.string)) }
+        return parts
     }
 
     /// The whole terminal, for the page's event stream. Never the claim code: that is for the screen alone.

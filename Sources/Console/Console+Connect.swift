@@ -97,9 +97,8 @@ extension JSON {
             case .ready: ("ready", nil)
             case .hindered(let reason): ("hindered", reason)
             }
-        return .object([
-            "state": .string(state), "message": .optional(reason?.message), "action": .optional(reason?.action),
-        ])
+        let parts = reason.map(parts) ?? ["message": .null, "action": .null]
+        return .object(parts.merging(["state": .string(state)]) { _, state in state })
     }
 
     /// The wallet that pays a charge, for staff. Never its pairing: that is a key.

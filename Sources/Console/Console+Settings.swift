@@ -12,8 +12,8 @@ extension Console {
                 JSON.object([
                     "operatorID": .string(""), "merchantID": .string(""), "merchantName": .string(""),
                     "gatewayURL": .string(""), "gatewayKeySet": .bool(false), "currency": .string(""),
-                    "locale": .string("en-US"), "chargeLimitMinor": .null, "hourlyLimitMinor": .null,
-                    "timeZone": .null, "changedAt": .null, "changedBy": .null,
+                    "locale": .string("en-US"), "language": .string("en"), "chargeLimitMinor": .null,
+                    "hourlyLimitMinor": .null, "timeZone": .null, "changedAt": .null, "changedBy": .null,
                     "version": .integer(0),
                 ]).text
             )
@@ -24,7 +24,8 @@ extension Console {
                 "operatorID": .string(set.operatorID), "merchantID": .string(set.merchantID),
                 "merchantName": .string(set.merchantName), "gatewayURL": .string(set.gatewayURL),
                 "gatewayKeySet": .bool(stored.gatewayKeySet), "currency": .string(set.currency.code),
-                "locale": .string(set.locale), "timeZone": .optional(set.timeZone),
+                "locale": .string(set.locale), "language": .string(set.language ?? "en"),
+                "timeZone": .optional(set.timeZone),
                 "chargeLimitMinor": set.limits.maximumMinorUnits.map(JSON.integer) ?? .null,
                 "hourlyLimitMinor": set.limits.maximumPerHourMinorUnits.map(JSON.integer) ?? .null,
                 "changedAt": .time(stored.changedAt), "changedBy": .string(stored.changedBy.name),
@@ -48,7 +49,8 @@ extension Console {
             locale: form.optionalText("locale", limit: 20),
             chargeLimitMinor: form.integer("chargeLimitMinor"),
             hourlyLimitMinor: form.integer("hourlyLimitMinor"),
-            timeZone: form.optionalText("timeZone", limit: 100)
+            timeZone: form.optionalText("timeZone", limit: 100),
+            language: form.optionalText("language", limit: 20)
         )
         let password = form.optionalText("password", limit: 1000)
         let version = form.integer("version")

@@ -33,11 +33,7 @@ extension Console {
                     "shortCodeAboveMinor": .integer(set.shortCodeAboveMinorUnits ?? 0),
                     "times": Self.times(set.timers),
                     "light": Self.light(status.light), "waiting": .integer(Int64(status.waiting)),
-                    "notices": .array(
-                        status.notices.map { notice in
-                            JSON.object(["message": .string(notice.message), "action": .string(notice.action)])
-                        }
-                    ),
+                    "notices": .array(status.notices.map { JSON.reason($0) }),
                     "tagURI": .optional(tag?.uri), "tagCode": .array((tag?.code ?? []).map(JSON.string)),
                     "calibrations": .object(calibrations.mapValues(Self.kept)),
                     "version": .integer(Int64(stored.version)),
@@ -62,9 +58,7 @@ extension Console {
         case .off: JSON.object(["state": .string("off"), "message": .null, "action": .null])
         case .ready: JSON.object(["state": .string("ready"), "message": .null, "action": .null])
         case .hindered(let reason):
-            JSON.object([
-                "state": .string("hindered"), "message": .string(reason.message), "action": .string(reason.action),
-            ])
+            JSON.object(JSON.parts(of: reason).merging(["state": .string("hindered")]) { _, state in state })
         }
     }
 
@@ -144,7 +138,7 @@ extension Console {
                 case .unclear, .unrecorded: 503
                 default: 409
                 }
-            throw Problem(status, reason.code, reason.message, reason.action)
+            throw Problem(status, reason)
         }
         await entrance.audit("charge.take-back", "ok", id.rawValue, by: pass.who, from: pass.request.peerAddress)
         return try await charge { () throws(ChargeRefusal) in try await desk.charge(id) }

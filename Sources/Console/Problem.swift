@@ -27,14 +27,10 @@ struct Problem: Error, Sendable, Equatable {
     }
 
     var response: WebResponse {
-        var body: [String: JSON] = [
-            "code": .string(reason.code), "message": .string(reason.message), "action": .string(reason.action),
-        ]
+        var body = JSON.parts(of: reason)
         if !fields.isEmpty {
             body["fields"] = .object(
-                fields.mapValues {
-                    .object(["code": .string($0.code), "message": .string($0.message), "action": .string($0.action)])
-                }
+                fields.mapValues { .reason($0) }
             )
         }
         if let chargeID { body["chargeID"] = .string(chargeID.rawValue) }
@@ -85,11 +81,15 @@ struct Problem: Error, Sendable, Equatable {
     }
 
     static func tooMany(_ wait: Duration) -> Problem {
+        let seconds = wait.components.seconds + 1
         var problem = Problem(
             429,
-            "too_many_tries",
-            "There were too many wrong tries.",
-            "Wait \(wait.components.seconds + 1) seconds, then try again."
+            Reason(
+                code: "too_many_tries",
+                message: "There were too many wrong tries.",
+                action: "Wait \(seconds) seconds, then try again.",
+                values: ["seconds": String(seconds)]
+            )
         )
         problem.retryAfter = wait
         return problem

@@ -21,7 +21,7 @@ public actor PDFPress {
     ///   - title: What viewers show as the document's name. Clean text.
     ///   - made: When, as `2026-11-22T13:33:05Z`.
     public func pdf(of slip: Slip, title: String, made: String) throws(Failure) -> [UInt8] {
-        let sheet = Sheet()
+        let sheet = Sheet(readsRightToLeft: slip.readsRightToLeft)
         let height = sheet.set(slip)
         let output = Output()
         // The stream is closed before this scope ends, so that `output` outlives every call.
@@ -67,11 +67,13 @@ public actor PDFPress {
 
     private let fontMap: UnsafeMutablePointer<PangoFontMap>
     private let context: OpaquePointer
+    private let readsRightToLeft: Bool
     private var placed: [(line: SetLine, x: Double, y: Double)] = []
     private var rules: [Double] = []
     private var y = margin
 
-    init() {
+    init(readsRightToLeft: Bool) {
+        self.readsRightToLeft = readsRightToLeft
         unsafe fontMap = pango_cairo_font_map_new()
         unsafe context = pango_font_map_create_context(fontMap)
         let options = unsafe cairo_font_options_create()
@@ -79,6 +81,7 @@ public actor PDFPress {
         unsafe cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
         unsafe pango_cairo_context_set_font_options(context, options)  // Copies.
         unsafe cairo_font_options_destroy(options)
+        unsafe pango_context_set_base_dir(context, readsRightToLeft ? PANGO_DIRECTION_RTL : PANGO_DIRECTION_LTR)
     }
 
     deinit {
@@ -126,23 +129,25 @@ public actor PDFPress {
         put(line, x: Self.margin)
     }
 
-    /// Name left and value right; the value below where they do not fit side by side.
+    /// Name first and value at the end of the line; the value below where they do not fit side by side.
     private func pair(_ name: String, _ value: String, size: Double, isBold: Bool) {
-        let left = unsafe SetLine(name, Self.fonts, size, isBold: isBold, context)
-        let right = unsafe SetLine(value, Self.fonts, size, isBold: isBold, context)
-        let width = right.extent.width
-        guard left.extent.width + width + size <= Self.space else {
-            left.fill(Self.space, PANGO_ALIGN_LEFT)
-            right.fill(Self.space, PANGO_ALIGN_RIGHT)
-            put(left, x: Self.margin)
-            put(right, x: Self.margin)
+        let first = unsafe SetLine(name, Self.fonts, size, isBold: isBold, context)
+        let last = unsafe SetLine(value, Self.fonts, size, isBold: isBold, context)
+        let (nameWidth, valueWidth) = (first.extent.width, last.extent.width)
+        guard nameWidth + valueWidth + size <= Self.space else {
+            // Pango swaps both for a text that itself reads from right to left.
+            first.fill(Self.space, PANGO_ALIGN_LEFT)
+            last.fill(Self.space, readsRightToLeft ? PANGO_ALIGN_LEFT : PANGO_ALIGN_RIGHT)
+            put(first, x: Self.margin)
+            put(last, x: Self.margin)
             return
         }
         let top = y
-        put(left, x: Self.margin)
+        let end = Self.width - Self.margin
+        put(first, x: readsRightToLeft ? end - nameWidth : Self.margin)
         let below = y
         y = top
-        put(right, x: Self.width - Self.margin - width)
+        put(last, x: readsRightToLeft ? Self.margin : end - valueWidth)
         y = max(y, below)
     }
 

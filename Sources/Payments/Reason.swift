@@ -6,9 +6,23 @@ public struct Reason: Sendable, Hashable, Codable {
     public let message: String
     /// What to do next.
     public let action: String
+    /// What stands in the sentences and is no word, by name, for those who say it in another language. `case` tells apart
+    /// sentences that share a code.
+    public let values: [String: String]
 
-    public init(code: String, message: String, action: String) {
-        (self.code, self.message, self.action) = (code, message, action)
+    public init(code: String, message: String, action: String, values: [String: String] = [:]) {
+        (self.code, self.message, self.action, self.values) = (code, message, action, values)
+    }
+
+    private enum CodingKeys: String, CodingKey { case code, message, action, values }
+
+    /// Reads what earlier versions wrote, which had no values.
+    public init(from decoder: any Decoder) throws {
+        let parts = try decoder.container(keyedBy: CodingKeys.self)
+        code = try parts.decode(String.self, forKey: .code)
+        message = try parts.decode(String.self, forKey: .message)
+        action = try parts.decode(String.self, forKey: .action)
+        values = try parts.decodeIfPresent([String: String].self, forKey: .values) ?? [:]
     }
 }
 
@@ -67,7 +81,8 @@ extension Charge {
             Reason(
                 code: "\(who.rawValue)_silent",
                 message: "The payment is under way, but the \(who.rawValue) does not answer right now.",
-                action: "Wait. Do not charge again before the terminal says how it ended."
+                action: "Wait. Do not charge again before the terminal says how it ended.",
+                values: ["case": "processing"]
             )
         default:
             Reason(
@@ -85,7 +100,8 @@ extension Charge {
                 return Reason(
                     code: "unrecognised_status",
                     message: "The gateway answered with a word this terminal does not know: “\(Reason.clean(word))”.",
-                    action: "Do not charge again. Check the payment at the gateway; update the terminal."
+                    action: "Do not charge again. Check the payment at the gateway; update the terminal.",
+                    values: ["word": Reason.clean(word)]
                 )
             }
             if let what = progress.contradiction {
@@ -104,14 +120,16 @@ extension Charge {
                 message: "The acquirer has not said yet whether the phone’s payment was made. Money may have moved.",
                 action:
                     "Do not charge again. Have the acquirer look up payment \(Reason.clean(payment)), and go by its "
-                    + "word. The terminal keeps asking; if the acquirer in the settings was changed, set the earlier one again."
+                    + "word. The terminal keeps asking; if the acquirer in the settings was changed, set the earlier one again.",
+                values: ["case": "phone", "payment": Reason.clean(payment)]
             )
         }
         return Reason(
             code: "not_known_yet",
             message: "Nobody could say yet whether this was paid. Money may have moved.",
             action: "Do not charge again. The terminal keeps asking; look here or at the "
-                + "\((silentAuthority ?? .gateway).rawValue) before you decide."
+                + "\((silentAuthority ?? .gateway).rawValue) before you decide.",
+            values: ["case": (silentAuthority ?? .gateway).rawValue]
         )
     }
 

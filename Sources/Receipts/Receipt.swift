@@ -14,6 +14,8 @@ public struct Receipt: Sendable, Equatable {
         public var header: [String]
         /// Lines at the end; ``Receipt/mostLines`` at most.
         public var footer: [String]
+        /// BCP 47 tag of what the receipt speaks.
+        public var language: String
         /// How amounts are written.
         public var format: AmountFormat
         /// Seconds that the shop's clocks are ahead of UTC at a moment.
@@ -23,16 +25,18 @@ public struct Receipt: Sendable, Equatable {
             terminal: String? = nil,
             header: [String] = [],
             footer: [String] = [],
+            language: String = "en",
             format: AmountFormat = .english,
             secondsAheadOfUTC: @escaping @Sendable (WallTime) -> Int = { _ in 0 }
         ) {
             (self.terminal, self.header, self.footer) = (terminal, header, footer)
+            self.language = language
             (self.format, self.secondsAheadOfUTC) = (format, secondsAheadOfUTC)
         }
 
         public static func == (lhs: Shop, rhs: Shop) -> Bool {
-            (lhs.terminal, lhs.header, lhs.footer, lhs.format)
-                == (rhs.terminal, rhs.header, rhs.footer, rhs.format)
+            (lhs.terminal, lhs.header, lhs.footer, lhs.language, lhs.format)
+                == (rhs.terminal, rhs.header, rhs.footer, rhs.language, rhs.format)
         }
     }
 
@@ -41,6 +45,8 @@ public struct Receipt: Sendable, Equatable {
     /// Most characters of such a line.
     public static let longestLine = 80
 
+    /// BCP 47 tag of what it speaks.
+    public let language: String
     public let merchantName: String
     public let terminal: String?
     public let header: [String]
@@ -62,10 +68,10 @@ public struct Receipt: Sendable, Equatable {
     public let openedAt: LocalTime
     public let issuedAt: LocalTime
     /// How it was paid; nil where it was not.
-    public let way: String?
+    public let way: Rail?
     /// What the customer's wallet paid, where the authority said so.
     public let paidWith: String?
-    public let confirmedBy: String?
+    public let confirmedBy: Authority?
     public let reference: String?
     public let code: String
     public let chargeID: String
@@ -80,6 +86,7 @@ public struct Receipt: Sendable, Equatable {
     public init(of charge: Charge, shop: Shop, now: WallTime, isCopy: Bool = false) {
         let terms = charge.terms
         func clean(_ text: String, _ limit: Int = 120) -> String { Receipt.clean(text, limit: limit) }
+        language = shop.language
         merchantName = clean(terms.merchantName, Receipt.longestLine)
         terminal = shop.terminal.map { clean($0, 40) }.flatMap { $0.isEmpty ? nil : $0 }
         header = Receipt.lines(shop.header)
@@ -106,12 +113,12 @@ public struct Receipt: Sendable, Equatable {
         let payer =
             charge.paidAttempt.flatMap(charge.attempt)
             ?? (charge.isPromised ? charge.attempts.first { $0.isOpen && $0.isPromised } : nil)
-        way = payer.map { Receipt.words(for: $0.rail) }
+        way = payer.map(\.rail)
         paidWith = charge.evidence?.paid.map { paid in
             let network = paid.network.map { clean($0, 40) } ?? ""
             return "\(paid.plain) \(clean(paid.symbol, 20))" + (network.isEmpty ? "" : " (\(network))")
         }
-        confirmedBy = charge.confirmedBy?.rawValue
+        confirmedBy = charge.confirmedBy
         reference = terms.reference.map { clean($0) }.flatMap { $0.isEmpty ? nil : $0 }
         code = clean(terms.code.rawValue, 12)
         chargeID = terms.id.rawValue
@@ -127,14 +134,6 @@ public struct Receipt: Sendable, Equatable {
         let sum = (charge.terms.tip?.minorUnits ?? 0).addingReportingOverflow(added.partialValue)
         guard !added.overflow, !sum.overflow, sum.partialValue > 0 else { return nil }
         return Money(minorUnits: sum.partialValue, currency: charge.total.currency)
-    }
-
-    private static func words(for rail: Rail) -> String {
-        switch rail {
-        case .scan: "QR code"
-        case .tap: "Phone held near"
-        case .connect: "Connected wallet"
-        }
     }
 
     private static func lines(_ texts: [String]) -> [String] {
@@ -172,37 +171,5 @@ extension Receipt {
 
         /// Whether the receipt may be shown as evidence that the merchant has the money.
         public var provesPayment: Bool { self == .paid }
-
-        /// The large word.
-        public var title: String {
-            switch self {
-            case .paid: "PAID"
-            case .refunded: "REFUNDED"
-            case .acceptedOffline: "ACCEPTED OFFLINE"
-            case .failed, .expired, .cancelled: "NOT PAID"
-            case .notPaidYet: "NOT PAID YET"
-            case .inProgress: "IN PROGRESS"
-            case .unknown: "NOT KNOWN YET"
-            }
-        }
-
-        /// What it means for the money; nil where the title says all.
-        public var words: String? {
-            switch self {
-            case .paid: nil
-            case .refunded: "This was paid, and the money went back to the customer."
-            case .acceptedOffline:
-                "Accepted offline, not yet settled: the customer’s phone has promised the money. "
-                    + "This is not a proof of payment."
-            case .failed: "The payment was not made. No money moved."
-            case .expired: "The time to pay ran out. No money moved."
-            case .cancelled: "The charge was cancelled. No money moved."
-            case .notPaidYet: "The customer has not paid yet. This is not a proof of payment."
-            case .inProgress: "The payment is under way and not confirmed. This is not a proof of payment."
-            case .unknown:
-                "Nobody could say yet whether this was paid. This is not a proof of payment. "
-                    + "Do not pay again before the shop knows."
-            }
-        }
     }
 }

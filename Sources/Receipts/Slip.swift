@@ -16,41 +16,53 @@ public struct Slip: Sendable, Equatable {
     }
 
     public var blocks: [Block]
+    /// Where renderers can, names then stand right and values left.
+    public var readsRightToLeft = false
 
     /// - Parameter blocks: With texts that ``Receipt/clean(_:limit:)`` made.
     public init(_ blocks: [Block]) { self.blocks = blocks }
 }
 
 extension Receipt {
+    /// What a document that holds it is called.
+    public var documentTitle: String { "\(ReceiptWords.inLanguage(language).receipt) \(code)" }
+
     /// The receipt's parts.
-    /// - Parameter withCode: Whether the charge's ID stands at the end as a QR code, for staff to find it again.
-    public func slip(withCode: Bool = false) -> Slip {
+    /// - Parameters:
+    ///   - withCode: Whether the charge's ID stands at the end as a QR code, for staff to find it again.
+    ///   - printer: What prints it; nil for pages. Printers that write from left to right only get English.
+    public func slip(withCode: Bool = false, for printer: PrinterOptions? = nil) -> Slip {
+        let own = ReceiptWords.inLanguage(language)
+        let words = printer != nil && own.readsRightToLeft ? .english : own
         var blocks: [Slip.Block] = []
-        if isCopy { blocks.append(.stamp("COPY")) }
+        if isCopy { blocks.append(.stamp(words.copy)) }
         blocks.append(.title(merchantName))
         blocks += header.map { .centred($0) }
-        blocks += [.rule, .stamp(standing.title)]
-        if let words = standing.words { blocks.append(.words(words)) }
-        if isPaidTwice { blocks.append(.words("Paid more than once: the shop has a payment to give back.")) }
+        blocks += [.rule, .stamp(words.title(standing))]
+        if let meaning = words.meaning(standing) { blocks.append(.words(meaning)) }
+        if isPaidTwice { blocks.append(.words(words.paidTwice)) }
         blocks.append(.rule)
         if let amountText, let tipText {
-            blocks += [.pair("Amount", amountText, isStrong: false), .pair("Tip", tipText, isStrong: false)]
+            blocks += [.pair(words.amount, amountText, isStrong: false), .pair(words.tip, tipText, isStrong: false)]
         }
-        blocks.append(.pair("Total \(currency)", totalText, isStrong: true))
-        if let refundedText { blocks.append(.pair("Given back of it", refundedText, isStrong: false)) }
+        blocks.append(.pair("\(words.total) \(currency)", totalText, isStrong: true))
+        if let refundedText { blocks.append(.pair(words.givenBack, refundedText, isStrong: false)) }
         blocks.append(.rule)
         let facts: [(String, String?)] = [
-            ("Date", openedAt.text), ("Way of payment", way), ("Paid with", paidWith),
-            ("Confirmed by", confirmedBy), ("Reference", reference), ("Code", code), ("Terminal", terminal),
-            ("Merchant ID", merchantID), ("Charge", chargeID), ("Payment", paymentID),
-            ("Transaction", transactionID), ("As known on", issuedAt.text),
+            (words.date, openedAt.text), (words.way, way.map(words.ways)), (words.paidWith, paidWith),
+            (words.confirmedBy, confirmedBy.map(words.authorities)), (words.reference, reference), (words.code, code),
+            (words.terminal, terminal),
+            (words.merchantID, merchantID), (words.charge, chargeID), (words.payment, paymentID),
+            (words.transaction, transactionID), (words.asKnownOn, issuedAt.text),
         ]
         for (name, value) in facts {
             if let value, !value.isEmpty { blocks.append(.pair(name, value, isStrong: false)) }
         }
         if !footer.isEmpty { blocks += [.rule] + footer.map { .centred($0) } }
         if withCode { blocks.append(.code(chargeID)) }
-        return Slip(blocks)
+        var slip = Slip(blocks)
+        slip.readsRightToLeft = words.readsRightToLeft
+        return slip
     }
 }
 

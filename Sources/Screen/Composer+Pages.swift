@@ -22,7 +22,7 @@ extension Composer {
         if let clock = idle.clockText {
             let style = Style(6, atLeast: 4, palette.quiet)
             let set = page.set(
-                DisplayText.clean(clock, limit: 24),
+                leftToRight(clock, limit: 24),
                 style,
                 width: content.width,
                 scale: 1,
@@ -62,8 +62,8 @@ extension Composer {
 
     private func words(of notice: Scene.Notice, more: Int) -> String {
         var words = [
-            "\(text.notices(notice.kind)): \(DisplayText.clean(notice.amountText, limit: 32))",
-            "\(text.chargeCode)\u{00A0}\(DisplayText.clean(notice.chargeCode, limit: 12))",
+            "\(text.notices(notice.kind)): \(leftToRight(notice.amountText, limit: 32))",
+            "\(text.chargeCode)\u{00A0}\(leftToRight(notice.chargeCode, limit: 12))",
         ]
         if more > 0 { words.append(text.moreNotices(more)) }
         return words.joined(separator: " · ")
@@ -77,7 +77,7 @@ extension Composer {
         var y = content.bottom
         if let address = idle.webAddressText {
             let style = Style(3.8, atLeast: 3, palette.quiet)
-            let words = "\(text.staffPage): \(DisplayText.clean(address, limit: 80))"
+            let words = "\(text.staffPage): \(leftToRight(address, limit: 80))"
             let set = page.set(words, style, width: content.width, scale: 1, alignment: .centre)
             y -= set.size.height
             elements.append(page.element(set, x: content.x, y: y, style.colour))
@@ -158,21 +158,21 @@ extension Composer {
         let address: [Stack.Item] = [
             .text(text.setupScan, label), .gap(0.6),
             .text(
-                DisplayText.clean(setup.addressText, limit: 100),
+                leftToRight(setup.addressText, limit: 100),
                 Style(5.4, atLeast: 3.4, palette.text, .bold, lines: 2)
             ),
         ]
         let code: [Stack.Item] = [
             .text(text.setupCodes(setup.purpose), label), .gap(0.4),
             .text(
-                DisplayText.clean(setup.claimCode, limit: 24),
+                leftToRight(setup.claimCode, limit: 24),
                 Style(13, atLeast: 5, Palette.lightReady, .bold, isMonospaced: true)
             ),
         ]
         let fingerprint: [Stack.Item] = [
             .text(text.setupFingerprint, Style(3.6, atLeast: 3, palette.quiet)), .gap(0.4),
             .text(
-                DisplayText.clean(setup.fingerprintText, limit: 120),
+                leftToRight(setup.fingerprintText, limit: 120),
                 Style(3.6, atLeast: 2.6, palette.text, lines: 5, isMonospaced: true)
             ),
         ]
@@ -194,7 +194,7 @@ extension Composer {
     ) -> [Drawing.Element] {
         let palette = page.palette
         let name = DisplayText.clean(charge.merchantName, limit: 80)
-        let amount = DisplayText.clean(charge.amountText, limit: 32)
+        let amount = leftToRight(charge.amountText, limit: 32)
         let head: [Stack.Item] = [.text(name, Style(6.6, atLeast: 4.6, palette.quiet, lines: 2))]
         let sum: [Stack.Item] = [.text(amount, Style(26, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 9))]
         var ways: [Stack.Item] = []
@@ -255,7 +255,10 @@ extension Composer {
     func digits(_ shortCodes: [String], _ page: Page, isBrief: Bool = false) -> [Stack.Item] {
         guard !shortCodes.isEmpty else { return [] }
         // Isolated, so that they keep their order among words of a language from right to left.
-        let digits = shortCodes.prefix(4).map { DisplayText.clean($0, limit: 8) }.joined(separator: "  ")
+        let digits = leftToRight(
+            shortCodes.prefix(4).map { DisplayText.clean($0, limit: 8) }.joined(separator: "  "),
+            limit: 40
+        )
         let label = text.compareDigits(shortCodes.count)
         if isBrief {
             let words = "\(label) \u{2068}\(digits)\u{2069}"
@@ -273,7 +276,7 @@ extension Composer {
         let head: [Stack.Item] = [
             .text(DisplayText.clean(charge.merchantName, limit: 80), Style(5.4, atLeast: 4, palette.quiet, lines: 2)),
             .text(
-                DisplayText.clean(charge.amountText, limit: 32),
+                leftToRight(charge.amountText, limit: 32),
                 Style(14, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 7)
             ),
         ]
@@ -304,10 +307,17 @@ extension Composer {
         var facts: [Stack.Fact] = []
         if let seconds = charge.secondsLeft {
             let style = Style(8.4, atLeast: 4, palette.text, .bold)
-            facts.append(.init(label: text.timeLeft, value: Self.clock(seconds), labelStyle: label, valueStyle: style))
+            facts.append(
+                .init(
+                    label: text.timeLeft,
+                    value: leftToRight(Self.clock(seconds), limit: 12),
+                    labelStyle: label,
+                    valueStyle: style
+                )
+            )
         }
         let style = Style(8.4, atLeast: 4, palette.text, .bold, isMonospaced: true)
-        let code = DisplayText.clean(charge.chargeCode, limit: 12)
+        let code = leftToRight(charge.chargeCode, limit: 12)
         facts.append(.init(label: text.chargeCode, value: code, labelStyle: label, valueStyle: style))
         return facts
     }
@@ -357,7 +367,7 @@ extension Composer {
             .text(text.paidTitle, Style(15, atLeast: 8, page.palette.text, .bold)), amount(paid.amountText, page),
         ]
         if let tip = paid.tipText {
-            let words = "\(text.tip) \(DisplayText.clean(tip, limit: 32))"
+            let words = "\(text.tip) \(leftToRight(tip, limit: 32))"
             items += [.gap(0.5), .text(words, Style(6.5, atLeast: 4, page.palette.text))]
         }
         if paid.arrivedLate {
@@ -376,7 +386,7 @@ extension Composer {
             amount(promised.amountText, page),
         ]
         if let tip = promised.tipText {
-            let words = "\(text.tip) \(DisplayText.clean(tip, limit: 32))"
+            let words = "\(text.tip) \(leftToRight(tip, limit: 32))"
             items += [.gap(0.5), .text(words, Style(6.5, atLeast: 4, page.palette.text))]
         }
         items += [.gap(1.5), .text(text.promisedDetail, Style(6, atLeast: 4, page.palette.text, lines: 3)), .gap(3)]
@@ -460,13 +470,13 @@ extension Composer {
 
     private func amount(_ amountText: String, _ page: Page) -> Stack.Item {
         .text(
-            DisplayText.clean(amountText, limit: 32),
+            leftToRight(amountText, limit: 32),
             Style(22, atLeast: 2, page.palette.text, .bold, lines: 2, oneLineDownTo: 9)
         )
     }
 
     private func code(_ chargeCode: String, _ page: Page, merchant: String? = nil) -> Stack.Item {
-        var words = "\(text.chargeCode) \(DisplayText.clean(chargeCode, limit: 12))"
+        var words = "\(text.chargeCode) \(leftToRight(chargeCode, limit: 12))"
         let name = DisplayText.clean(merchant ?? "", limit: 60)
         // Isolated, so that a name that reads the other way does not reorder the code.
         if !name.isEmpty { words += " · \u{2068}\(name)\u{2069}" }
@@ -475,8 +485,8 @@ extension Composer {
 
     private func last(amount: String?, code: String?, _ page: Page) -> [Stack.Item] {
         var words: [String] = []
-        if let amount { words.append(DisplayText.clean(amount, limit: 32)) }
-        if let code { words.append("\(text.chargeCode) \(DisplayText.clean(code, limit: 12))") }
+        if let amount { words.append(leftToRight(amount, limit: 32)) }
+        if let code { words.append("\(text.chargeCode) \(leftToRight(code, limit: 12))") }
         guard !words.isEmpty else { return [] }
         return [.gap(3.5), .text(words.joined(separator: " · "), Style(5.2, atLeast: 3.6, page.palette.quiet))]
     }

@@ -80,7 +80,7 @@ extension Composer {
             items: [
                 .text(DisplayText.clean(charge.merchantName, limit: 80), Style(5.4, atLeast: 3.8, palette.quiet)),
                 .text(
-                    DisplayText.clean(charge.amountText, limit: 32),
+                    leftToRight(charge.amountText, limit: 32),
                     Style(16, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 7)
                 ),
             ],
@@ -215,8 +215,10 @@ extension Composer {
         let (ink, quiet) = (page.palette.text, page.palette.quiet)
         switch arrangement {
         case .columns:
-            let step = caption.step.map { [Stack.Item.text($0, Style(4, atLeast: 3, quiet))] } ?? []
-            let name = Style(5.2, atLeast: 3.4, ink, .bold, lines: caption.step == nil ? 2 : 1)
+            // Longer languages may need a second line on a narrow page.
+            let short = Style(4, atLeast: 3, quiet, lines: 2, oneLineDownTo: 3)
+            let step = caption.step.map { [Stack.Item.text($0, short)] } ?? []
+            let name = Style(5.2, atLeast: 3.4, ink, .bold, lines: 2, oneLineDownTo: caption.step == nil ? nil : 3.4)
             let head = Stack.Item.marked(
                 caption.mark,
                 markColour: Palette.lightReady,

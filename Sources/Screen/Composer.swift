@@ -53,6 +53,13 @@ struct Composer {
         return Composed(drawing: Drawing(size: surface.size, ground: palette.ground, elements: elements), qr: qr)
     }
 
+    /// What is read from left to right in every language: amounts, codes, times and addresses. Cleaned, and isolated from
+    /// words that read the other way. Source: UAX #9, LRI and PDI.
+    func leftToRight(_ words: String, limit: Int) -> String {
+        let clean = DisplayText.clean(words, limit: limit)
+        return text.readsRightToLeft && !clean.isEmpty ? "\u{2066}\(clean)\u{2069}" : clean
+    }
+
     private static func palette(of scene: Scene) -> Palette {
         switch scene {
         case .starting, .idle, .setup, .charge: .calm

@@ -89,6 +89,14 @@ public actor Display {
         return shown
     }
 
+    /// Speaks `text`'s language from the next scene on. Does nothing where it does so already.
+    public func speak(_ text: ScreenText) {
+        guard text.languageTag != self.text.languageTag else { return }
+        self.text = text
+        // They shape text for one language and one direction.
+        (pixelTypesetter, cellTypesetter) = (nil, nil)
+    }
+
     /// Gives every sink back as it was. Later calls of `show` throw `closed`.
     public func close() {
         isClosed = true

@@ -53,6 +53,8 @@ public struct ScreenText: Sendable {
     public var gatewaySilent: String
     /// A wallet of that name shows what it is to sign.
     public var walletAsks: @Sendable (String) -> String
+    /// A wallet had the payment and did not make it. Said where its own reason has no words in this language.
+    public var walletDidNotPay: String
     /// The code opens a form.
     public var formFirst: String
 
@@ -105,7 +107,24 @@ extension ScreenText {
     }
 
     /// The languages this screen speaks.
-    public static let all: [ScreenText] = [.english]
+    public static let all: [ScreenText] = [.english, .german, .spanish, .french, .arabic]
+
+    /// The language of an `Accept-Language` header that is wanted most of those this screen speaks; nil where it names none.
+    /// Source: RFC 9110, section 12.5.4.
+    public static func preferred(_ header: String?) -> ScreenText? {
+        let wishes = (header ?? "").prefix(400).split(separator: ",").prefix(20).map { wish in
+            let parts = wish.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+            return (tag: String(parts.first ?? ""), weight: weight)
+        }
+        let best = wishes.enumerated().filter { $0.element.weight > 0 }
+            .sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
+        for (_, wish) in best {
+            let primary = wish.tag.prefix { $0 != "-" && $0 != "_" }.lowercased()
+            if let text = all.first(where: { $0.languageTag == primary }) { return text }
+        }
+        return nil
+    }
 
     public static let english = ScreenText(
         languageTag: "en",
@@ -196,6 +215,7 @@ extension ScreenText {
         walletAsks: { name in
             name.isEmpty ? "Approve the payment in your wallet." : "Approve the payment in \(name)."
         },
+        walletDidNotPay: "This wallet did not pay. Try again, with another wallet or in another way.",
         formFirst: "Scan and fill in the form. The payment then goes on by itself.",
         processingTitle: "Payment in progress",
         processingDetail: "Please wait. Do not pay again.",

@@ -251,6 +251,7 @@ public actor ChargeDesk {
             phase: phase,
             gateway: gateway,
             merchantName: settings?.merchantName,
+            language: settings?.language,
             trouble: trouble,
             notices: notices,
             tap: tap,

@@ -89,7 +89,8 @@ extension ChargeRefusal {
             Reason(
                 code: "checking_payments",
                 message: "The terminal has just started and is asking about \(checking) earlier payments.",
-                action: "Try again in a few seconds."
+                action: "Try again in a few seconds.",
+                values: ["count": String(checking)]
             )
         case .busy:
             Reason(
@@ -151,19 +152,22 @@ extension ChargeRefusal {
             Reason(
                 code: "amount_above_limit",
                 message: "One charge may be \(format.text(maximum)) at most. Nothing was charged.",
-                action: "Check the amount, or ask the owner to raise the limit."
+                action: "Check the amount, or ask the owner to raise the limit.",
+                values: ["limit": format.text(maximum)]
             )
         case .aboveHourlyMaximum(let maximum):
             Reason(
                 code: "hourly_limit_reached",
                 message: "This would pass the limit of \(format.text(maximum)) an hour. Nothing was charged.",
-                action: "Wait, or ask the owner to raise the limit."
+                action: "Wait, or ask the owner to raise the limit.",
+                values: ["limit": format.text(maximum)]
             )
         case .wrongCurrency(let expected):
             Reason(
                 code: "wrong_currency",
                 message: "This terminal charges in \(expected.code). Nothing was charged.",
-                action: "Enter the amount in \(expected.code)."
+                action: "Enter the amount in \(expected.code).",
+                values: ["currency": expected.code]
             )
         case .notPositive:
             Reason(

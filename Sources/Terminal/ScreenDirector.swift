@@ -96,7 +96,9 @@ public struct ScreenDirector: Sendable {
 
     /// True where the screen shows what it should.
     private func show(_ snapshot: TerminalSnapshot, _ turns: FormTurns?, at now: Duration) async -> Bool {
-        let scene = scene(of: snapshot, at: now, turns)
+        let text = ScreenText.inLanguage(snapshot.language ?? "")
+        let scene = scene(of: snapshot, at: now, turns).said(in: text)
+        await display.speak(text)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
             if case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
@@ -303,6 +305,26 @@ public struct ScreenDirector: Sendable {
             whatHappened: reason?.message,
             whatToDo: reason?.action
         )
+    }
+}
+
+extension Scene {
+    /// The same without reasons in English, where the screen speaks another language: its own words for the state take
+    /// their place. Staff read the reason on the page.
+    func said(in text: ScreenText) -> Scene {
+        guard text.languageTag != ScreenText.english.languageTag else { return self }
+        switch self {
+        case .offline(var offline):
+            offline.detail = nil
+            return .offline(offline)
+        case .notPaid(var notPaid):
+            (notPaid.whatHappened, notPaid.whatToDo) = (nil, nil)
+            return .notPaid(notPaid)
+        case .charge(var charge):
+            if case .wallet = charge.note { charge.note = .wallet(text.walletDidNotPay) }
+            return .charge(charge)
+        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown: return self
+        }
     }
 }
 

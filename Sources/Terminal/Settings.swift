@@ -1,4 +1,5 @@
 public import Payments
+import Screen
 
 /// What the merchant set: who is paid, where payments are made, and how amounts are shown.
 public struct MerchantSettings: Sendable, Hashable, Codable {
@@ -13,6 +14,8 @@ public struct MerchantSettings: Sendable, Hashable, Codable {
     public var currency: Currency
     /// BCP 47 tag out of ``AmountFormat/table``.
     public var locale: String
+    /// BCP 47 tag of the language of the screen and of receipts, out of ``languages``. Nil: English.
+    public var language: String?
     public var limits: ChargeLimits
     /// How long a customer has to pay, in seconds, 60 to 3600.
     public var timeLimitSeconds: Int
@@ -28,7 +31,8 @@ public struct MerchantSettings: Sendable, Hashable, Codable {
         locale: String = "en-US",
         limits: ChargeLimits = ChargeLimits(),
         timeLimitSeconds: Int = 300,
-        timeZone: String? = nil
+        timeZone: String? = nil,
+        language: String? = nil
     ) {
         self.operatorID = operatorID
         self.merchantID = merchantID
@@ -39,7 +43,14 @@ public struct MerchantSettings: Sendable, Hashable, Codable {
         self.limits = limits
         self.timeLimitSeconds = timeLimitSeconds
         self.timeZone = timeZone
+        self.language = language
     }
+
+    /// Languages of the screen and of receipts, as BCP 47 tags.
+    public static let languages = ScreenText.all.map(\.languageTag)
+
+    /// The one of ``languages`` that an `Accept-Language` header wants most; nil where it names none of them.
+    public static func language(preferredIn header: String?) -> String? { ScreenText.preferred(header)?.languageTag }
 
     public var format: AmountFormat { AmountFormat(locale: locale) }
 }

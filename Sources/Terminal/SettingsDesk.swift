@@ -142,6 +142,7 @@ public actor SettingsDesk {
         guard version == current?.version else { throw .conflict }
         var form = form
         form.timeZone = form.timeZone ?? current?.settings.timeZone
+        form.language = form.language ?? current?.settings.language
         let settings: MerchantSettings
         do throws(FormErrors) {
             settings = try form.checked(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
@@ -323,7 +324,8 @@ extension MerchantError {
             Reason(
                 code: "gateway_unreachable",
                 message: "The gateway cannot be reached: \(reason).",
-                action: "Check the address and the network."
+                action: "Check the address and the network.",
+                values: ["case": "settings", "detail": reason]
             )
         case .refused(let refusal) where refusal.versionProblem != nil:
             Reason(
@@ -353,7 +355,8 @@ extension MerchantError {
             Reason(
                 code: "gateway_silent",
                 message: "Something answers at this address, but not as a payment gateway does.",
-                action: "Check the address; then try again."
+                action: "Check the address; then try again.",
+                values: ["case": "settings"]
             )
         }
     }

@@ -17,6 +17,8 @@ public struct SettingsForm: Sendable, Equatable {
     public var hourlyLimitMinor: Int64?
     /// A name of the IANA time zone database. Nil keeps the one that is stored; empty is the machine's own.
     public var timeZone: String?
+    /// Of the screen and of receipts, out of ``MerchantSettings/languages``. Nil keeps the one that is stored.
+    public var language: String?
 
     public init(
         operatorID: String,
@@ -28,7 +30,8 @@ public struct SettingsForm: Sendable, Equatable {
         locale: String? = nil,
         chargeLimitMinor: Int64? = nil,
         hourlyLimitMinor: Int64? = nil,
-        timeZone: String? = nil
+        timeZone: String? = nil,
+        language: String? = nil
     ) {
         self.operatorID = operatorID
         self.merchantID = merchantID
@@ -40,6 +43,7 @@ public struct SettingsForm: Sendable, Equatable {
         self.chargeLimitMinor = chargeLimitMinor
         self.hourlyLimitMinor = hourlyLimitMinor
         self.timeZone = timeZone
+        self.language = language
     }
 }
 
@@ -79,6 +83,13 @@ extension SettingsForm {
                 action: "Choose one of the list."
             )
         }
+        if let language, !MerchantSettings.languages.contains(language) {
+            errors["language"] = Reason(
+                code: "language_unknown",
+                message: "The terminal does not speak this language.",
+                action: "Choose one of the list."
+            )
+        }
         if let chargeLimitMinor, !(1...1_000_000_000_000).contains(chargeLimitMinor) {
             errors["chargeLimitMinor"] = Reason(
                 code: "limit_out_of_range",
@@ -115,7 +126,8 @@ extension SettingsForm {
             currency: currency,
             locale: locale,
             limits: ChargeLimits(maximumMinorUnits: chargeLimitMinor, maximumPerHourMinorUnits: hourlyLimitMinor),
-            timeZone: timeZone.flatMap { $0.isEmpty ? nil : $0 }
+            timeZone: timeZone.flatMap { $0.isEmpty ? nil : $0 },
+            language: language
         )
     }
 

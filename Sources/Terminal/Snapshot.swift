@@ -178,6 +178,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     /// Whether wallets can pay over the relay.
     public var connect: ConnectStatus
     public var merchantName: String?
+    /// BCP 47 tag of what the screen speaks; nil: English.
+    public var language: String?
     /// Set while the terminal cannot record: what staff must know.
     public var trouble: Reason?
     /// What staff have still to see, newest first.
@@ -192,6 +194,7 @@ public struct TerminalSnapshot: Sendable, Equatable {
         phase: Phase,
         gateway: GatewayLight,
         merchantName: String?,
+        language: String? = nil,
         trouble: Reason? = nil,
         notices: [PaymentNotice] = [],
         tap: TapStatus = TapStatus(),
@@ -205,6 +208,7 @@ public struct TerminalSnapshot: Sendable, Equatable {
         self.phase = phase
         self.gateway = gateway
         self.merchantName = merchantName
+        self.language = language
         self.trouble = trouble
         self.notices = notices
         self.at = at

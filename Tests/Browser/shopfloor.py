@@ -136,10 +136,12 @@ class Eyes:
         self.views = 0
         self.looks = 0
 
-    def look(self, page: Page, name: str) -> None:
+    def look(self, page: Page, name: str, sizes: tuple[str, ...] = ("phone", "desktop")) -> None:
         before = page.viewport_size
         self.views += 1
         for size_name, size in (("phone", PHONE), ("desktop", DESKTOP)):
+            if size_name not in sizes:
+                continue
             page.set_viewport_size(size)
             for theme in ("light", "dark"):
                 page.emulate_media(color_scheme=theme)

@@ -32,18 +32,19 @@ struct StandingTests {
         let receipt = Story(events: events).receipt()
         #expect(receipt.standing == expected)
         let text = receipt.slip().text(columns: .wide)
-        #expect(text.split(separator: "\n").contains { $0.trimmed == expected.title })
+        #expect(text.split(separator: "\n").contains { $0.trimmed == ReceiptWords.english.title(expected) })
         #expect((text.contains("\n" + String(repeating: " ", count: 22) + "PAID\n")) == (expected == .paid))
         #expect(expected.provesPayment == (charge.state == .succeeded && !charge.isGivenBack))
     }
 
     @Test(arguments: Receipt.Standing.allCases)
     func whatIsNeitherPaidNorOverSaysThatItProvesNothing(standing: Receipt.Standing) {
-        let words = standing.words ?? ""
+        let words = ReceiptWords.english.meaning(standing) ?? ""
         switch standing {
         case .paid: #expect(words.isEmpty)
         case .refunded: #expect(words.contains("went back"))
-        case .failed, .expired, .cancelled: #expect(standing.title == "NOT PAID" && words.contains("No money moved."))
+        case .failed, .expired, .cancelled:
+            #expect(ReceiptWords.english.title(standing) == "NOT PAID" && words.contains("No money moved."))
         case .acceptedOffline: #expect(words.contains("not yet settled") && words.contains("not a proof of payment"))
         case .notPaidYet, .inProgress, .unknown: #expect(words.contains("not a proof of payment"))
         }
@@ -82,7 +83,7 @@ struct StandingTests {
             ]
         ).receipt()
         #expect((onPhone.amountText, onPhone.tipText, onPhone.totalText) == ("€12.50", "€1.00", "€13.50"))
-        #expect(onPhone.way == "Phone held near" && onPhone.confirmedBy == "acquirer")
+        #expect(onPhone.way == .tap && onPhone.confirmedBy == .acquirer)
     }
 }
 

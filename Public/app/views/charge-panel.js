@@ -102,7 +102,7 @@ export function chargePanel() {
   }
 
   function factsOf(charge) {
-    const fact = (name, value, className = null) => h("div", { class: className }, h("dt", {}, name), h("dd", {}, value));
+    const fact = (name, value, className = null) => h("div", { class: className }, h("dt", {}, name), h("dd", {}, h("bdi", {}, value)));
     return [
       fact(t("charge.codeLabel"), charge.code, "panel-code"),
       charge.reference ? fact(t("charge.referenceLabel"), charge.reference) : null,

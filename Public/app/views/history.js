@@ -280,7 +280,7 @@ function fact(name, value, { isCopied = false, isCode = false } = {}) {
       on: { click: (event) => copyText(value, event.currentTarget) },
     }, icon("copy"))
     : null;
-  return h("div", {}, h("dt", {}, name), h("dd", { class: isCode ? "code" : null }, h("span", {}, value), copy));
+  return h("div", {}, h("dt", {}, name), h("dd", { class: isCode ? "code" : null }, h("bdi", {}, value), copy));
 }
 
 export async function copyText(text, button) {

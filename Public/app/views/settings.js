@@ -7,7 +7,7 @@ import { icon } from "../icons.js";
 import { SIGNED_OUT } from "../lazy.js";
 import { amountText, CURRENCIES, decimal, exponentOf, LOCALES, minorDigits } from "../money.js";
 import { state } from "../store.js";
-import { t } from "../strings.js";
+import { LANGUAGES, language, t } from "../strings.js";
 import { changedLine } from "../who.js";
 
 const DRAFT = "till.settings-draft";
@@ -32,7 +32,7 @@ function forgetDraft() {
 addEventListener(SIGNED_OUT, forgetDraft);
 
 function currencyNames() {
-  const names = new Intl.DisplayNames("en", { type: "currency", fallback: "code" });
+  const names = new Intl.DisplayNames(language, { type: "currency", fallback: "code" });
   const option = (code) => [code, names.of(code) === code ? code : `${code} · ${names.of(code)}`];
   return [
     [null, [["", t("settings.choose")]]],
@@ -42,7 +42,7 @@ function currencyNames() {
 }
 
 function localeNames(currency) {
-  const names = new Intl.DisplayNames("en", { type: "language", languageDisplay: "standard" });
+  const names = new Intl.DisplayNames(language, { type: "language", languageDisplay: "standard" });
   const example = (locale) => amountText("123450", { currency: currency || "EUR", exponent: 2, locale });
   return [[null, LOCALES.map((locale) => [locale, `${example(locale)} · ${names.of(locale)}`])]];
 }
@@ -65,6 +65,9 @@ function makeFields(saved, typed) {
     }),
     currency: choiceField("currency", { label: t("settings.currency"), value: currency, groups: currencyNames() }),
     locale: choiceField("locale", { label: t("settings.locale"), value: start("locale", browserLocale()), groups: localeNames(currency) }),
+    language: choiceField("language", {
+      label: t("settings.language"), help: t("settings.languageHelp"), value: saved.version ? start("language", "en") : typed.language ?? language, groups: [[null, Object.entries(LANGUAGES)]],
+    }),
     timeZone: choiceField("timeZone", { label: t("settings.timeZone"), help: t("settings.timeZoneHelp"), value: startZone(saved, typed), groups: zoneNames(saved) }),
     chargeLimit: textField("chargeLimitMinor", {
       label: t("settings.chargeLimit"), help: t("settings.chargeLimitHelp"), value: limit("chargeLimit"), attributes: { inputmode: "decimal" },
@@ -184,7 +187,7 @@ function build(place, saved, { isReadOnly = false, onSaved }) {
   const showPassword = () => { fields.password.element.hidden = !gatewayChanges(); };
   const keep = () => {
     const typed = {};
-    for (const name of ["merchantName", "currency", "locale", "timeZone", "chargeLimit", "hourlyLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
+    for (const name of ["merchantName", "currency", "locale", "language", "timeZone", "chargeLimit", "hourlyLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
     sessionStorage.setItem(DRAFT, JSON.stringify(typed));
     secrets = { gatewayKey: fields.gatewayKey.value };
     showPassword();
@@ -244,7 +247,7 @@ function build(place, saved, { isReadOnly = false, onSaved }) {
     "form", { class: "settings-form", novalidate: true, on: {
       submit: (event) => { event.preventDefault(); save.during(submit); }, input: corrected,
     } },
-    h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), fields.timeZone.element, h("div", { class: "pair" }, fields.chargeLimit.element, fields.hourlyLimit.element)),
+    h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), h("div", { class: "pair" }, fields.language.element, fields.timeZone.element), h("div", { class: "pair" }, fields.chargeLimit.element, fields.hourlyLimit.element)),
     h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.ids")), h("div", { class: "pair" }, fields.operatorID.element, fields.merchantID.element)),
     h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.gateway")), fields.gatewayURL.element,
       isReadOnly ? null : [fields.gatewayKey.element, fields.password.element, test.element, tested]),
@@ -276,6 +279,7 @@ function bodyOf(fields, saved, withoutPassword) {
     gatewayURL: fields.gatewayURL.value,
     currency,
     locale: fields.locale.value,
+    language: fields.language.value,
     timeZone: fields.timeZone.value,
     ...limits,
     ...(fields.gatewayKey.value ? { gatewayKey: fields.gatewayKey.value } : {}),

@@ -4,6 +4,7 @@ import * as api from "../api.js";
 import { h, refill, svg } from "../dom.js";
 import { notice, textField } from "../form.js";
 import { icon } from "../icons.js";
+import { state } from "../store.js";
 import { t } from "../strings.js";
 
 const SPANS = ["day", "month"];
@@ -110,14 +111,14 @@ function ofCurrency(currency, periods) {
 }
 
 function figure(name, value, more = null) {
-  return h("div", { class: "figure" }, h("dt", {}, name), h("dd", {}, value), more ? h("dd", { class: "quiet small" }, more) : null);
+  return h("div", { class: "figure" }, h("dt", {}, name), h("dd", {}, h("bdi", {}, value)), more ? h("dd", { class: "quiet small" }, more) : null);
 }
 
 /** Exact, whatever the size: minor units as digits with their point. */
 function money(minor, currency, exponent) {
   const digits = String(minor < 0n ? -minor : minor).padStart(exponent + 1, "0");
   const number = exponent === 0 ? digits : `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
-  return `${minor < 0n ? "−" : ""}${new Intl.NumberFormat(undefined, { style: "currency", currency, minimumFractionDigits: exponent, maximumFractionDigits: exponent }).format(number)}`;
+  return `${minor < 0n ? "−" : ""}${new Intl.NumberFormat(`${state.session?.locale ?? "en-US"}-u-nu-latn`, { style: "currency", currency, minimumFractionDigits: exponent, maximumFractionDigits: exponent }).format(number)}`;
 }
 
 /** A bar for each day or month. What it shows stands in words beside it, and in the table. */

@@ -125,16 +125,20 @@ actor CustomerDesk {
         let known = settings.isEnabled ? pass?.charge(in: text) : nil
         let (peer, now) = (request.peerAddress, clock.elapsed())
         let wait = if let known { pace.take("\(peer) \(known)", at: now) } else { strangers.take(peer, at: now) }
-        if let wait { return CustomerPage.busy(retryAfter: wait) }
-        guard request.method == "GET" else { return CustomerPage.readOnly }
-        guard let id = known, request.query.isEmpty else { return CustomerPage.gone }
+        let tongue = request.header("Accept-Language")
+        let words = CustomerWords.inLanguage(MerchantSettings.language(preferredIn: tongue))
+        if let wait { return CustomerPage.busy(retryAfter: wait, words) }
+        guard request.method == "GET" else { return CustomerPage.readOnly(words) }
+        guard let id = known, request.query.isEmpty else { return CustomerPage.gone(words) }
         do throws(JournalError) {
-            guard let view = try await desk.customerView(of: id) else { return CustomerPage.gone }
+            guard let view = try await desk.customerView(of: id, acceptLanguage: tongue) else {
+                return CustomerPage.gone(words)
+            }
             let page = CustomerPage(view: view, wallets: settings.wallets ?? supplied, now: clock.wallTime())
             return page.response(unless: request.header("If-None-Match"))
         } catch {
             logger.error("a customer's page cannot be shown", metadata: ["error": "\(error)"])
-            return CustomerPage.unavailable
+            return CustomerPage.unavailable(words)
         }
     }
 }

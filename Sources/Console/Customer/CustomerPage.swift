@@ -12,6 +12,8 @@ struct CustomerPage: Sendable {
     static let path = "/pay/"
 
     let view: CustomerView
+    /// What the page says beside the screen's own words.
+    private var words: CustomerWords { .inLanguage(view.words.language) }
     let wallets: [CustomerWallet]
     let now: WallTime
 
@@ -23,7 +25,7 @@ struct CustomerPage: Sendable {
             return WebResponse(status: 304, headers: ["ETag": "\"\(tag)\"", "Cache-Control": "no-store"])
         }
         let pace = view.isOver ? Self.slowly : Self.soon
-        var response = Self.document(200, title: title, main: main(body, tag, pace), view.words, again: pace)
+        var response = Self.document(200, title: title, main: main(body, tag, pace), words, again: pace)
         response.headers["ETag"] = "\"\(tag)\""
         return response
     }
@@ -43,14 +45,14 @@ struct CustomerPage: Sendable {
 
     private var title: String { "\(view.amountText) · \(view.merchantName)" }
 
-    private var heading: String { view.kind == .waiting ? "Pay with your wallet" : view.title }
+    private var heading: String { view.kind == .waiting ? words.payWithWallet : view.title }
 
     private var body: Markup {
         """
-        <header><p class="merchant"><bdi>\(view.merchantName)</bdi></p><p class="amount">\(view.amountText)</p></header>
+        <header><p class="merchant"><bdi>\(view.merchantName)</bdi></p><p class="amount"><bdi>\(view.amountText)</bdi></p></header>
         <section class="state">\(mark)<div><h1>\(heading)</h1>\(details)</div></section>
-        \(offer)<p class="code">\(view.words.code) <b>\(view.code)</b></p>
-        \(view.kind == .waiting ? Self.comparison : "")
+        \(offer)<p class="code">\(view.words.code) <b dir="ltr">\(view.code)</b></p>
+        \(view.kind == .waiting ? comparison : "")
         """
     }
 
@@ -67,16 +69,14 @@ struct CustomerPage: Sendable {
         """
     }
 
-    private static let comparison: Markup = """
-        <p class="quiet">The terminal’s screen shows the same name, amount and code. If not, do not pay: ask staff.</p>
-        """
+    private var comparison: Markup { "<p class=\"quiet\">\(words.compare)</p>" }
 
     /// Outside of what has a version: it changes with every second.
     private var time: Markup {
         guard let seconds = view.secondsLeft else { return "" }
         let text = "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
         return """
-            <p class="time">\(view.words.timeLeft) <b id="left" data-seconds="\(seconds)">\(text)</b></p>
+            <p class="time">\(view.words.timeLeft) <b id="left" dir="ltr" data-seconds="\(seconds)">\(text)</b></p>
             """
     }
 
@@ -87,47 +87,49 @@ struct CustomerPage: Sendable {
         if let form = view.form {
             let button: Markup = """
                 <p class="other"><a class="button" href="\(form)" target="_blank" rel="noopener noreferrer">\
-                Fill in the form</a></p><p class="quiet">The payment then goes on by itself.</p>
+                \(words.fillInForm)</a></p><p class="quiet">\(words.goesOn)</p>
                 """
-            return .joined([button, view.scannable.flatMap(CodePicture.init).map(Self.code) ?? ""])
+            return .joined([button, view.scannable.flatMap(CodePicture.init).map(code) ?? ""])
         }
         let pairing = pairing
         let buttons: [Markup] = wallets.compactMap { wallet in
-            wallet.anchor(pairing: pairing, paymentLink: view.paymentLink).map { Self.button(wallet, $0) }
+            wallet.anchor(pairing: pairing, paymentLink: view.paymentLink).map { button(wallet, $0) }
         }
         var parts: [Markup] = []
-        if !buttons.isEmpty { parts.append("<ul class=\"wallets\" aria-label=\"Wallets\">\(.joined(buttons))</ul>") }
+        if !buttons.isEmpty {
+            parts.append("<ul class=\"wallets\" aria-label=\"\(words.wallets)\">\(.joined(buttons))</ul>")
+        }
         if let link = view.paymentLink {
             parts.append(
                 """
                 <p class="other"><a class="button" href="\(link)" target="_blank" rel="noopener noreferrer">\
-                \(buttons.isEmpty ? "Open the payment" : "Another wallet")</a></p>
+                \(buttons.isEmpty ? words.openPayment : words.anotherWallet)</a></p>
                 """
             )
         }
         // A code that is a pairing has to be whole, as the buttons' is.
         let isPairing = view.scannable?.hasPrefix("wc:") == true
         let text = isPairing && pairing == nil ? view.paymentLink : view.scannable
-        if let picture = text.flatMap(CodePicture.init) { parts.append(Self.code(picture)) }
+        if let picture = text.flatMap(CodePicture.init) { parts.append(code(picture)) }
         return .joined(parts)
     }
 
-    private static func button(_ wallet: CustomerWallet, _ anchor: DappLink.Anchor) -> Markup {
+    private func button(_ wallet: CustomerWallet, _ anchor: DappLink.Anchor) -> Markup {
         let picture: Markup =
             wallet.icon.map { "<img src=\"\($0)\" alt=\"\" width=\"40\" height=\"40\">" }
             ?? "<span class=\"letter\" aria-hidden=\"true\">\(String(wallet.name.prefix(1)))</span>"
         return """
             <li><a class="wallet" href="\(anchor.href)" target="\(anchor.target)" rel="\(anchor.rel)">\(picture)\
-            <span>Open <bdi>\(wallet.name)</bdi></span></a></li>
+            <span>\(words.open.before)<bdi>\(wallet.name)</bdi>\(words.open.after)</span></a></li>
             """
     }
 
-    private static func code(_ picture: CodePicture) -> Markup {
+    private func code(_ picture: CodePicture) -> Markup {
         """
-        <details id="second"><summary>Pay with another device</summary>\
-        <svg class="qr" viewBox="0 0 \(picture.side) \(picture.side)" role="img" aria-label="QR code of this payment" \
+        <details id="second"><summary>\(words.otherDevice)</summary>\
+        <svg class="qr" viewBox="0 0 \(picture.side) \(picture.side)" role="img" aria-label="\(words.codeOfPayment)" \
         shape-rendering="crispEdges"><rect width="\(picture.side)" height="\(picture.side)" fill="#fff"/>\
-        <path d="\(picture.path)" fill="#000"/></svg><p>Scan it with the wallet on your other device.</p></details>
+        <path d="\(picture.path)" fill="#000"/></svg><p>\(words.scanThere)</p></details>
         """
     }
 
@@ -170,7 +172,7 @@ extension CustomerPage {
         _ status: Int,
         title: String,
         main: Markup,
-        _ words: CustomerView.Words? = nil,
+        _ words: CustomerWords,
         again pace: Int? = nil
     ) -> WebResponse {
         let live = pace.map { seconds -> Markup in
@@ -182,7 +184,7 @@ extension CustomerPage {
         }
         let page: Markup = """
             <!doctype html>
-            <html lang="\(words?.language ?? "en")" dir="\(words?.readsRightToLeft == true ? "rtl" : "ltr")">
+            <html lang="\(words.language)" dir="\(words.readsRightToLeft ? "rtl" : "ltr")">
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
@@ -197,10 +199,8 @@ extension CustomerPage {
             <body>
             \(main)
             <p id="heard" class="heard" role="status"></p>
-            <p id="lost" class="lost" role="alert" hidden>No connection to the terminal. What stands above may be old: \
-            look at the terminal’s screen.</p>
-            <p id="ended" class="ended" role="status" hidden>This page has ended. What stands above is the last it was told: \
-            staff know what came after.</p>
+            <p id="lost" class="lost" role="alert" hidden>\(words.lost)</p>
+            <p id="ended" class="ended" role="status" hidden>\(words.ended)</p>
             </body>
             </html>
 
@@ -208,41 +208,39 @@ extension CustomerPage {
         var response = WebResponse.file(Array(page.text.utf8), contentType: "text/html; charset=utf-8", status: status)
         response.headers["Content-Security-Policy"] = policy
         response.headers["Cache-Control"] = "no-store"
+        response.headers["Vary"] = "Accept-Language"
         response.headers["X-Robots-Tag"] = "noindex, nofollow"
         return response
     }
 
-    private static func notice(_ status: Int, _ title: String, _ detail: String, isOver: Bool) -> WebResponse {
+    private static func notice(
+        _ status: Int,
+        _ said: CustomerWords.Notice,
+        _ words: CustomerWords,
+        isOver: Bool
+    ) -> WebResponse {
         let main: Markup = """
             <main id="pay" data-kind="gone" data-version="\(String(status))"\(isOver ? " data-over" : "" as Markup)>\
-            <section class="state"><div><h1>\(title)</h1><p>\(detail)</p></div></section></main>
+            <section class="state"><div><h1>\(said.title)</h1><p>\(said.detail)</p></div></section></main>
             """
-        return document(status, title: title, main: main)
+        return document(status, title: said.title, main: main, words)
     }
 
     /// The same for every address that shows nothing: never was, is over, is switched off.
-    static let gone = notice(
-        404,
-        "This page is over",
-        "It belongs to one payment and ends with it. Look at the terminal’s screen, or ask staff.",
-        isOver: true
-    )
+    static func gone(_ words: CustomerWords) -> WebResponse { notice(404, words.gone, words, isOver: true) }
 
-    static let unavailable = notice(
-        503,
-        "One moment",
-        "The terminal cannot show this page now. Look at its screen, or ask staff.",
-        isOver: false
-    )
+    static func unavailable(_ words: CustomerWords) -> WebResponse {
+        notice(503, words.unavailable, words, isOver: false)
+    }
 
-    static let readOnly: WebResponse = {
-        var response = notice(405, "This page can only be read", "Open it in a browser.", isOver: true)
+    static func readOnly(_ words: CustomerWords) -> WebResponse {
+        var response = notice(405, words.readOnly, words, isOver: true)
         response.headers["Allow"] = "GET, HEAD"
         return response
-    }()
+    }
 
-    static func busy(retryAfter wait: Duration) -> WebResponse {
-        var response = notice(429, "Too many requests", "Wait a moment, then open the page again.", isOver: false)
+    static func busy(retryAfter wait: Duration, _ words: CustomerWords) -> WebResponse {
+        var response = notice(429, words.busy, words, isOver: false)
         response.headers["Retry-After"] = String(max(1, wait.components.seconds + 1))
         return response
     }

@@ -32,10 +32,13 @@ extension Console {
         var response: WebResponse
         switch format ?? ReceiptFormat(accept: pass.request.header("Accept")) {
         case .text: response = .text(receipt.slip().text(columns: options.columns))
-        case .html: response = ReceiptPage(slip: receipt.slip(), title: "Receipt \(receipt.code)").response
+        case .html:
+            response =
+                ReceiptPage(slip: receipt.slip(), title: receipt.documentTitle, words: .inLanguage(receipt.language))
+                .response
         case .pdf: response = try await receipts.document(receipt)
         case .escpos:
-            let bytes = receipt.slip(withCode: options.showsCode).escPos(options)
+            let bytes = receipt.slip(withCode: options.showsCode, for: options).escPos(options)
             response = .file(bytes, contentType: "application/vnd.escpos")
             response.headers["Content-Disposition"] = "attachment; filename=\"receipt-\(snapshot.id).bin\""
         }

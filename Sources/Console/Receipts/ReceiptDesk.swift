@@ -104,11 +104,13 @@ actor ReceiptDesk {
     }
 
     private func shop(_ format: AmountFormat) async -> Receipt.Shop {
-        let zone = await merchant.current?.settings.timeZone.flatMap(TimeZone.init(identifier:)) ?? .current
+        let set = await merchant.current?.settings
+        let zone = set?.timeZone.flatMap(TimeZone.init(identifier:)) ?? .current
         return Receipt.Shop(
             terminal: settings.terminal,
             header: settings.header,
             footer: settings.footer,
+            language: set?.language ?? "en",
             format: format,
             secondsAheadOfUTC: {
                 zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0.secondsSince1970)))
@@ -121,7 +123,7 @@ actor ReceiptDesk {
         let seconds = receipt.issuedAt.moment.secondsSince1970
         let made = Date(timeIntervalSince1970: Double(seconds)).formatted(Date.ISO8601FormatStyle())
         do throws(PDFPress.Failure) {
-            let bytes = try await press.pdf(of: receipt.slip(), title: "Receipt \(receipt.code)", made: made)
+            let bytes = try await press.pdf(of: receipt.slip(), title: receipt.documentTitle, made: made)
             return .file(
                 bytes,
                 contentType: "application/pdf",
@@ -171,7 +173,7 @@ actor ReceiptDesk {
         do throws(Problem) {
             if !isCopy { try await keepMemory() }
             let options = settings.options
-            let slip = await receipt(of: snapshot, isCopy: isCopy).slip(withCode: options.showsCode)
+            let slip = await receipt(of: snapshot, isCopy: isCopy).slip(withCode: options.showsCode, for: options)
             return try await hand(slip.escPos(options))
         } catch {
             if !isCopy, error.reason.code != Self.unknownCode {

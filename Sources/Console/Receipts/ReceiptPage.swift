@@ -5,13 +5,14 @@ import WebServer
 struct ReceiptPage: Sendable {
     let slip: Slip
     let title: String
+    let words: ReceiptWords
 
     var response: WebResponse { .file(Array(document.text.utf8), contentType: "text/html; charset=utf-8") }
 
     var document: Markup {
         """
         <!doctype html>
-        <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+        <html lang="\(words.language)" dir="\(words.readsRightToLeft ? "rtl" : "ltr")"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
         <title>\(title)</title><link rel="stylesheet" href="/style/receipt.css"></head>
         <body>\(fragment)</body></html>
 

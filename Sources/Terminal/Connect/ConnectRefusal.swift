@@ -55,8 +55,13 @@ enum ConnectRefusal: Error, Sendable, Equatable {
 
     /// For the screen and the page: what happened, and what the customer can do. No money has moved in any of them.
     var reason: Payments.Reason {
-        func reason(_ code: String, _ message: String, _ action: String) -> Payments.Reason {
-            Payments.Reason(code: "connect_" + code, message: message, action: action)
+        func reason(
+            _ code: String,
+            _ message: String,
+            _ action: String,
+            _ values: [String: String] = [:]
+        ) -> Payments.Reason {
+            Payments.Reason(code: "connect_" + code, message: message, action: action, values: values)
         }
         let again = "Scan the new code to try again."
         switch self {
@@ -69,13 +74,15 @@ enum ConnectRefusal: Error, Sendable, Equatable {
             return reason(
                 "other_networks",
                 "The wallet has no account on a network that is taken here.",
-                "Switch the wallet to \(networks), then scan the new code."
+                "Switch the wallet to \(networks), then scan the new code.",
+                ["networks": networks]
             )
         case .missingMethod(let method):
             return reason(
                 "missing_method",
                 "This wallet cannot sign this payment (\(Payments.Reason.clean(method))).",
-                "Use another wallet or another way to pay."
+                "Use another wallet or another way to pay.",
+                ["detail": Payments.Reason.clean(method)]
             )
         case .nothingToPayWith:
             return reason(
@@ -93,13 +100,15 @@ enum ConnectRefusal: Error, Sendable, Equatable {
             return reason(
                 "suspicious",
                 "What the gateway wants signed is not this payment (\(Payments.Reason.clean(what))).",
-                "Sign nothing. Use another way to pay, and call for help."
+                "Sign nothing. Use another way to pay, and call for help.",
+                ["detail": Payments.Reason.clean(what)]
             )
         case .unknownRequest(let what):
             return reason(
                 "unknown_request",
                 "The wallet was not asked: the gateway wants a signature that the terminal does not know (\(Payments.Reason.clean(what))).",
-                "Use another wallet or another way to pay."
+                "Use another wallet or another way to pay.",
+                ["detail": Payments.Reason.clean(what)]
             )
         case .over:
             return reason(
@@ -126,19 +135,22 @@ enum ConnectRefusal: Error, Sendable, Equatable {
                 "Choose the account in the wallet, then scan the new code."
             )
         case .walletError(let words):
-            return reason("wallet_error", "The wallet answered with an error: \(Payments.Reason.clean(words)).", again)
+            let detail = Payments.Reason.clean(words)
+            return reason("wallet_error", "The wallet answered with an error: \(detail).", again, ["detail": detail])
         case .badAnswer: return reason("bad_answer", "The wallet’s answer is no signature.", "Use another wallet.")
         case .left: return reason("left", "The wallet has disconnected.", again)
         case .alreadyPaired(let hasNewCode):
             return reason(
                 "already_paired",
                 "This code has been used by another wallet already.",
-                hasNewCode ? "Scan the new code." : "Let that wallet pay, or use another way to pay."
+                hasNewCode ? "Scan the new code." : "Let that wallet pay, or use another way to pay.",
+                hasNewCode ? ["case": "newCode"] : [:]
             )
         case .relayChanged:
             return reason("relay_changed", "The terminal connects by another relay now.", "Scan the new code.")
         case .gateway(let words):
-            return reason("gateway", "The gateway does not take it: \(Payments.Reason.clean(words)).", again)
+            let detail = Payments.Reason.clean(words)
+            return reason("gateway", "The gateway does not take it: \(detail).", again, ["detail": detail])
         }
     }
 

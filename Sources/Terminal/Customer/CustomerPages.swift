@@ -1,4 +1,5 @@
 public import Payments
+import Screen
 
 /// The page that a customer's own phone opens for one charge, and whether the screen leads there.
 public struct CustomerPageLink: Sendable, Equatable {
@@ -40,8 +41,10 @@ extension ChargeDesk {
     static let pageOfUnknown = Duration.seconds(86_400)
 
     /// What the customer of a charge may see; nil once that is over, or where there is no such charge.
+    /// - Parameter acceptLanguage: The header by that name of who asks; the screen's language where it names none of ours.
     /// - Throws: ``JournalError``: it cannot be said now.
-    public func customerView(of id: ChargeID) async throws(JournalError) -> CustomerView? {
+    public func customerView(of id: ChargeID, acceptLanguage: String? = nil) async throws(JournalError) -> CustomerView?
+    {
         guard pages != nil else { return nil }
         let snapshot: ChargeSnapshot
         do throws(ChargeRefusal) { snapshot = try await charge(id) } catch {
@@ -52,6 +55,7 @@ extension ChargeDesk {
             snapshot.charge.state.isFinal
             ? (snapshot.updatedAt, Self.pageOutlives) : (snapshot.charge.terms.openedAt, Self.pageOfUnknown)
         guard since.duration(to: clock.wallTime()) < limit else { return nil }
-        return CustomerView(of: snapshot, trouble: trouble, at: clock.elapsed())
+        let text = ScreenText.preferred(acceptLanguage) ?? .inLanguage(settings?.language ?? "")
+        return CustomerView(of: snapshot, trouble: trouble, at: clock.elapsed(), text: text)
     }
 }

@@ -57,7 +57,7 @@ public struct CustomerView: Sendable, Equatable {
         let (kind, title, details) =
             charge.isGivenBack
             ? (.givenBack, text.givenBackTitle, [text.givenBackDetail])
-            : Self.said(ScreenDirector.scene(of: snapshot, trouble: trouble, at: now), text)
+            : Self.said(ScreenDirector.scene(of: snapshot, trouble: trouble, at: now).said(in: text), text)
         (self.kind, self.title, self.details) = (kind, title, details)
         merchantName = charge.terms.merchantName
         amountText = snapshot.amountText

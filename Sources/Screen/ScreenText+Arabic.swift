@@ -1,0 +1,155 @@
+extension ScreenText {
+    public static let arabic = ScreenText(
+        languageTag: "ar",
+        readsRightToLeft: true,
+        startingTitle: "يبدأ التشغيل",
+        startingDetail: "لحظة من فضلك.",
+        checkingPayments: { count in
+            arabicCount(
+                count,
+                one: "يجري التحقق من دفعة سابقة واحدة.",
+                two: "يجري التحقق من دفعتين سابقتين.",
+                few: "يجري التحقق من \(count) دفعات سابقة.",
+                many: "يجري التحقق من \(count) دفعة سابقة."
+            )
+        },
+        welcome: "أهلًا وسهلًا",
+        staffPage: "صفحة الموظفين",
+        wayNames: { way in
+            switch way {
+            case .scan: "مسح"
+            case .tap: "تقريب"
+            case .connect: "اتصال"
+            }
+        },
+        readiness: { readiness in
+            switch readiness {
+            case .ready: "جاهز"
+            case .connecting: "جارٍ الاتصال"
+            case .unavailable: "غير متاح"
+            }
+        },
+        notices: { kind in
+            switch kind {
+            case .late: "للموظفين: وصلت دفعة متأخرة"
+            case .paidTwice: "للموظفين: دُفع مرتين، رُدّوا إحداهما"
+            }
+        },
+        moreNotices: { count in "و\(count) أخرى" },
+        setupTitles: { purpose in
+            switch purpose {
+            case .claim: "إعداد هذا الجهاز"
+            case .reset: "كلمة مرور جديدة للمالك"
+            }
+        },
+        setupScan: "امسح الرمز أو افتح",
+        setupCodes: { purpose in
+            switch purpose {
+            case .claim: "رمز التفعيل"
+            case .reset: "رمز إعادة التعيين، للمالك فقط"
+            }
+        },
+        setupFingerprint: "بصمة الشهادة",
+        wayInstructions: { way in
+            switch way {
+            case .scan: "امسح بمحفظتك"
+            case .tap: "قرّب هاتفك"
+            case .connect: "صِل أي محفظة"
+            }
+        },
+        appNames: { way in
+            switch way {
+            case .scan, .connect: "محفظة"
+            case .tap: "تطبيق الدفع"
+            }
+        },
+        appSteps: { way in
+            switch way {
+            case .scan, .connect: "امسح للدفع"
+            case .tap: "امسح وقرّب هاتفك"
+            }
+        },
+        tagInstruction: "امسح بتطبيق الدفع وقرّب هاتفك",
+        compareDigits: { phones in
+            phones == 1
+                ? "هل يعرض هاتفك الشيء نفسه؟"
+                : "\(phones) هواتف ترى هذا. هل يعرض هاتفك واحدًا منها؟"
+        },
+        formTitle: "بياناتك أولًا",
+        formWhatToDo: "امسح بالكاميرا واملأ النموذج. ثم يتابع هاتفك من تلقاء نفسه.",
+        formSteps: { way in
+            switch way {
+            case .tap: "تدفع بالهاتف؟ امسح هذا"
+            case .scan, .connect: "محفظتك متصلة؟ امسح هذا"
+            }
+        },
+        formComesBack: "هل تُطلب بياناتك؟ يعود رمزها بعد ثوانٍ.",
+        codeComesBack: "تدفع بمحفظة أخرى؟ يعود رمزها بعد ثوانٍ.",
+        openPage: "امسح بكاميرا هاتفك",
+        timeLeft: "الوقت المتبقي",
+        chargeCode: "الرمز",
+        gatewaySilent: "غير معروف بعد: لا رد في الوقت الحالي. هل دفعت بالفعل؟ لا تدفع مرة أخرى.",
+        walletAsks: { name in
+            name.isEmpty ? "وافق على الدفع في محفظتك." : "وافق على الدفع في \u{2068}\(name)\u{2069}."
+        },
+        walletDidNotPay: "لم تدفع هذه المحفظة. حاول مجددًا، أو بمحفظة أخرى، أو بطريقة أخرى.",
+        formFirst: "امسح واملأ النموذج. ثم يتابع الدفع من تلقاء نفسه.",
+        processingTitle: "الدفع جارٍ",
+        processingDetail: "انتظر من فضلك. لا تدفع مرة أخرى.",
+        paidTitle: "مدفوع",
+        tip: "شامل إكرامية",
+        arrivedLate: "وصل متأخرًا",
+        confirmedBy: { authority in
+            switch authority {
+            case .gateway: "أكدته البوابة"
+            case .acquirer: "أكدته الجهة المحصِّلة"
+            }
+        },
+        givenBackTitle: "دُفع ثم رُدّ",
+        givenBackDetail: "عاد المال إليك.",
+        promisedTitle: "قُبل دون اتصال",
+        promisedDetail: "شكرًا لك. يُقيَّد المبلغ حين يعود الجهاز إلى الاتصال.",
+        notPaidTitles: { kind in
+            switch kind {
+            case .failed: "لم يُدفع"
+            case .expired: "انتهى الوقت"
+            case .cancelled: "أُلغيت"
+            case .refused: "رُفض"
+            }
+        },
+        notPaidWhatHappened: { kind in
+            switch kind {
+            case .failed: "فشلت الدفعة. لم يُخصم أي مبلغ."
+            case .expired: "لم يُدفع في الوقت المحدد. لم يُخصم أي مبلغ."
+            case .cancelled: "أُلغيت العملية. لم يُخصم أي مبلغ."
+            case .refused: "رُفضت الدفعة. لم يُخصم أي مبلغ."
+            }
+        },
+        notPaidWhatToDo: { kind in
+            switch kind {
+            case .failed: "يمكنك المحاولة مجددًا."
+            case .expired: "اطلب من الموظفين البدء من جديد."
+            case .cancelled: "اطلب من الموظفين البدء من جديد."
+            case .refused: "جرّب محفظة أخرى أو طريقة دفع أخرى."
+            }
+        },
+        unknownTitle: "غير معروف بعد",
+        unknownWarning: "لا تدفع مرة أخرى.",
+        unknownWhatToDo: "اسأل الموظفين من فضلك.",
+        offlineTitle: "دون اتصال",
+        offlineDetail: "الدفع غير ممكن في الوقت الحالي.",
+        offlineWhatToDo: "يواصل الجهاز المحاولة من تلقاء نفسه.",
+        codeNotShownTitle: "لا يمكن عرض هذا الرمز",
+        codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تمسح هذه الشاشة.",
+        openThisLink: "افتح هذا الرابط"
+    )
+
+    /// The form of a noun that goes with a count. Source: Unicode CLDR 44, plural rules of Arabic.
+    private static func arabicCount(_ count: Int, one: String, two: String, few: String, many: String) -> String {
+        switch count {
+        case 1: one
+        case 2: two
+        default: (3...10).contains(count % 100) ? few : many
+        }
+    }
+}

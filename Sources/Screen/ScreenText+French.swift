@@ -1,0 +1,141 @@
+extension ScreenText {
+    public static let french = ScreenText(
+        languageTag: "fr",
+        readsRightToLeft: false,
+        startingTitle: "Démarrage",
+        startingDetail: "Un instant, s’il vous plaît.",
+        checkingPayments: { count in
+            count == 1 ? "Vérification de 1 paiement antérieur." : "Vérification de \(count) paiements antérieurs."
+        },
+        welcome: "Bienvenue",
+        staffPage: "Page du personnel",
+        wayNames: { way in
+            switch way {
+            case .scan: "Scanner"
+            case .tap: "Approcher"
+            case .connect: "Connecter"
+            }
+        },
+        readiness: { readiness in
+            switch readiness {
+            case .ready: "prêt"
+            case .connecting: "connexion"
+            case .unavailable: "indisponible"
+            }
+        },
+        notices: { kind in
+            switch kind {
+            case .late: "Personnel : un paiement est arrivé en retard"
+            case .paidTwice: "Personnel : payé deux fois, remboursez-en un"
+            }
+        },
+        moreNotices: { count in "et \(count) autres" },
+        setupTitles: { purpose in
+            switch purpose {
+            case .claim: "Configurer ce terminal"
+            case .reset: "Nouveau mot de passe du propriétaire"
+            }
+        },
+        setupScan: "Scannez le code ou ouvrez",
+        setupCodes: { purpose in
+            switch purpose {
+            case .claim: "Code d’activation"
+            case .reset: "Code de réinitialisation, pour le propriétaire seulement"
+            }
+        },
+        setupFingerprint: "Empreinte du certificat",
+        wayInstructions: { way in
+            switch way {
+            case .scan: "Scannez avec votre portefeuille"
+            case .tap: "Approchez votre téléphone"
+            case .connect: "Connectez n’importe quel portefeuille"
+            }
+        },
+        appNames: { way in
+            switch way {
+            case .scan, .connect: "Portefeuille"
+            case .tap: "Application de paiement"
+            }
+        },
+        appSteps: { way in
+            switch way {
+            case .scan, .connect: "Scannez pour payer"
+            case .tap: "Scannez et approchez votre téléphone"
+            }
+        },
+        tagInstruction: "Scannez avec votre application de paiement et approchez votre téléphone",
+        compareDigits: { phones in
+            phones == 1
+                ? "Votre téléphone affiche-t-il la même chose ?"
+                : "\(phones) téléphones voient ceci. Le vôtre en affiche-t-il un ?"
+        },
+        formTitle: "D’abord vos coordonnées",
+        formWhatToDo:
+            "Scannez avec l’appareil photo et remplissez le formulaire. Votre téléphone continue ensuite de lui-même.",
+        formSteps: { way in
+            switch way {
+            case .tap: "Paiement par téléphone ? Scannez ceci"
+            case .scan, .connect: "Portefeuille connecté ? Scannez ceci"
+            }
+        },
+        formComesBack: "Vos coordonnées sont demandées ? Leur code revient dans quelques secondes.",
+        codeComesBack: "Vous payez avec un autre portefeuille ? Son code revient dans quelques secondes.",
+        openPage: "Scannez avec l’appareil photo de votre téléphone",
+        timeLeft: "Temps restant",
+        chargeCode: "Code",
+        gatewaySilent: "Pas encore connu : pas de réponse pour le moment. Déjà payé ? Ne payez pas de nouveau.",
+        walletAsks: { name in
+            name.isEmpty ? "Approuvez le paiement dans votre portefeuille." : "Approuvez le paiement dans \(name)."
+        },
+        walletDidNotPay: "Ce portefeuille n’a pas payé. Réessayez, avec un autre portefeuille ou autrement.",
+        formFirst: "Scannez et remplissez le formulaire. Le paiement continue ensuite de lui-même.",
+        processingTitle: "Paiement en cours",
+        processingDetail: "Veuillez patienter. Ne payez pas de nouveau.",
+        paidTitle: "Payé",
+        tip: "pourboire compris",
+        arrivedLate: "Arrivé en retard",
+        confirmedBy: { authority in
+            switch authority {
+            case .gateway: "Confirmé par la passerelle"
+            case .acquirer: "Confirmé par l’acquéreur"
+            }
+        },
+        givenBackTitle: "Payé et remboursé",
+        givenBackDetail: "L’argent vous a été rendu.",
+        promisedTitle: "Accepté hors ligne",
+        promisedDetail: "Merci. L’argent est comptabilisé quand le terminal est de nouveau en ligne.",
+        notPaidTitles: { kind in
+            switch kind {
+            case .failed: "Non payé"
+            case .expired: "Temps écoulé"
+            case .cancelled: "Annulé"
+            case .refused: "Refusé"
+            }
+        },
+        notPaidWhatHappened: { kind in
+            switch kind {
+            case .failed: "Le paiement a échoué. Aucun argent n’a été débité."
+            case .expired: "Le paiement n’a pas été fait à temps. Aucun argent n’a été débité."
+            case .cancelled: "L’encaissement a été annulé. Aucun argent n’a été débité."
+            case .refused: "Le paiement a été refusé. Aucun argent n’a été débité."
+            }
+        },
+        notPaidWhatToDo: { kind in
+            switch kind {
+            case .failed: "Vous pouvez réessayer."
+            case .expired: "Demandez au personnel de recommencer."
+            case .cancelled: "Demandez au personnel de recommencer."
+            case .refused: "Essayez un autre portefeuille ou un autre moyen de paiement."
+            }
+        },
+        unknownTitle: "Pas encore connu",
+        unknownWarning: "Ne payez pas de nouveau.",
+        unknownWhatToDo: "Veuillez vous adresser au personnel.",
+        offlineTitle: "Hors ligne",
+        offlineDetail: "Les paiements ne sont pas possibles en ce moment.",
+        offlineWhatToDo: "Le terminal continue d’essayer de lui-même.",
+        codeNotShownTitle: "Ce code ne peut pas être affiché",
+        codeNotShownWhatToDo: "Adressez-vous au personnel. Ne scannez pas cet écran.",
+        openThisLink: "Ouvrez ce lien"
+    )
+}

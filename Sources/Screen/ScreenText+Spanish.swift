@@ -1,0 +1,140 @@
+extension ScreenText {
+    public static let spanish = ScreenText(
+        languageTag: "es",
+        readsRightToLeft: false,
+        startingTitle: "Arrancando",
+        startingDetail: "Un momento, por favor.",
+        checkingPayments: { count in
+            count == 1 ? "Comprobando 1 pago anterior." : "Comprobando \(count) pagos anteriores."
+        },
+        welcome: "Bienvenido",
+        staffPage: "Página del personal",
+        wayNames: { way in
+            switch way {
+            case .scan: "Escanear"
+            case .tap: "Acercar"
+            case .connect: "Conectar"
+            }
+        },
+        readiness: { readiness in
+            switch readiness {
+            case .ready: "listo"
+            case .connecting: "conectando"
+            case .unavailable: "no disponible"
+            }
+        },
+        notices: { kind in
+            switch kind {
+            case .late: "Personal: un pago llegó con retraso"
+            case .paidTwice: "Personal: pagado dos veces, devuelva uno"
+            }
+        },
+        moreNotices: { count in "y \(count) más" },
+        setupTitles: { purpose in
+            switch purpose {
+            case .claim: "Configurar este terminal"
+            case .reset: "Nueva contraseña del propietario"
+            }
+        },
+        setupScan: "Escanee el código o abra",
+        setupCodes: { purpose in
+            switch purpose {
+            case .claim: "Código de activación"
+            case .reset: "Código para restablecer, solo para el propietario"
+            }
+        },
+        setupFingerprint: "Huella del certificado",
+        wayInstructions: { way in
+            switch way {
+            case .scan: "Escanee con su monedero"
+            case .tap: "Acerque su teléfono"
+            case .connect: "Conecte cualquier monedero"
+            }
+        },
+        appNames: { way in
+            switch way {
+            case .scan, .connect: "Monedero"
+            case .tap: "Aplicación de pago"
+            }
+        },
+        appSteps: { way in
+            switch way {
+            case .scan, .connect: "Escanee para pagar"
+            case .tap: "Escanee y acerque su teléfono"
+            }
+        },
+        tagInstruction: "Escanee con su aplicación de pago y acerque su teléfono",
+        compareDigits: { phones in
+            phones == 1
+                ? "¿Su teléfono muestra lo mismo?"
+                : "\(phones) teléfonos ven esto. ¿El suyo muestra uno de estos?"
+        },
+        formTitle: "Primero, sus datos",
+        formWhatToDo: "Escanee con la cámara y rellene el formulario. Su teléfono continúa después por sí solo.",
+        formSteps: { way in
+            switch way {
+            case .tap: "¿Paga con el teléfono? Escanee esto"
+            case .scan, .connect: "¿Monedero conectado? Escanee esto"
+            }
+        },
+        formComesBack: "¿Se necesitan sus datos? Su código vuelve en unos segundos.",
+        codeComesBack: "¿Paga con otro monedero? Su código vuelve en unos segundos.",
+        openPage: "Escanee con la cámara de su teléfono",
+        timeLeft: "Tiempo restante",
+        chargeCode: "Código",
+        gatewaySilent: "Aún no se sabe: no hay respuesta por el momento. ¿Ya ha pagado? No vuelva a pagar.",
+        walletAsks: { name in
+            name.isEmpty ? "Apruebe el pago en su monedero." : "Apruebe el pago en \(name)."
+        },
+        walletDidNotPay: "Este monedero no ha pagado. Inténtelo de nuevo, con otro monedero o de otra forma.",
+        formFirst: "Escanee y rellene el formulario. El pago continúa después por sí solo.",
+        processingTitle: "Pago en curso",
+        processingDetail: "Espere, por favor. No vuelva a pagar.",
+        paidTitle: "Pagado",
+        tip: "propina incl.",
+        arrivedLate: "Llegó con retraso",
+        confirmedBy: { authority in
+            switch authority {
+            case .gateway: "Confirmado por la pasarela"
+            case .acquirer: "Confirmado por el adquirente"
+            }
+        },
+        givenBackTitle: "Pagado y devuelto",
+        givenBackDetail: "El dinero volvió a usted.",
+        promisedTitle: "Aceptado sin conexión",
+        promisedDetail: "Gracias. El dinero se registra cuando el terminal vuelve a tener conexión.",
+        notPaidTitles: { kind in
+            switch kind {
+            case .failed: "No pagado"
+            case .expired: "Tiempo agotado"
+            case .cancelled: "Cancelado"
+            case .refused: "Rechazado"
+            }
+        },
+        notPaidWhatHappened: { kind in
+            switch kind {
+            case .failed: "El pago falló. No se movió dinero."
+            case .expired: "No se pagó a tiempo. No se movió dinero."
+            case .cancelled: "El cobro se canceló. No se movió dinero."
+            case .refused: "El pago fue rechazado. No se movió dinero."
+            }
+        },
+        notPaidWhatToDo: { kind in
+            switch kind {
+            case .failed: "Puede intentarlo de nuevo."
+            case .expired: "Pida al personal que empiece de nuevo."
+            case .cancelled: "Pida al personal que empiece de nuevo."
+            case .refused: "Pruebe con otro monedero u otra forma de pago."
+            }
+        },
+        unknownTitle: "Aún no se sabe",
+        unknownWarning: "No vuelva a pagar.",
+        unknownWhatToDo: "Pregunte al personal, por favor.",
+        offlineTitle: "Sin conexión",
+        offlineDetail: "No es posible pagar en este momento.",
+        offlineWhatToDo: "El terminal lo sigue intentando por sí solo.",
+        codeNotShownTitle: "Este código no se puede mostrar",
+        codeNotShownWhatToDo: "Pregunte al personal. No escanee esta pantalla.",
+        openThisLink: "Abra este enlace"
+    )
+}
