@@ -309,11 +309,17 @@ public struct Console: Sendable {
             let problem = error
             guard problem.status == 403 || problem.status == 401 else { return .now(Self.noStore(problem.response)) }
             let (entrance, peer, path) = (entrance, request.peerAddress, request.path)
+            // Who is known by a cookie alone may not have sent what fails for its origin.
+            let session =
+                problem.reason.code == "not_allowed"
+                ? sessions.session(of: request.cookies[Gate.cookie], at: clock.wallTime()) : nil
+            // Within the strangers' budget all the same: nobody who works here can fill the storage either.
+            let who = session.map { " by \($0.who.name)" } ?? ""
             return .later {
                 await entrance.audit(
                     "request",
                     "refused",
-                    "\(problem.reason.code) \(path.prefix(80))",
+                    "\(problem.reason.code) \(path.prefix(80))\(who)",
                     by: .stranger,
                     from: peer
                 )

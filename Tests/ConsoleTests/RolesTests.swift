@@ -99,6 +99,8 @@ struct RolesTests {
                     #expect(answer.said["action"] as? String == "Ask the owner to do it.")
                 }
             }
+            let row = try await page.rows().last { $0.what == "request" }
+            #expect(row?.detail.hasSuffix(" by staff:Ada") == true || row?.detail.hasSuffix(" by staff:Mia") == true)
             #expect(try await cashier.send("GET", "charges", "") == 200)
             #expect(try await manager.send("GET", "totals?by=day", "") == 200)
             let settings = try await manager.ask("GET", "settings").said

@@ -76,6 +76,21 @@ struct ChargeDeskTests {
         }
     }
 
+    @Test func whoAsksIsHeldToTheirOwnLimitButARepetitionFindsItsCharge() async throws {
+        try await withDesk { desk in
+            let key = IdempotencyKey(key: "sale-1", requestDigest: [1])
+            var request = desk.request(minorUnits: 1250, key: key)
+            request.ownMaximumMinorUnits = 1249
+            let limit = Money(minorUnits: 1249, currency: request.amount.currency)
+            await #expect(throws: ChargeRefusal.aboveOwnLimit(limit)) { try await desk.desk.open(request) }
+            request.ownMaximumMinorUnits = 1250
+            let first = try await desk.desk.open(request)
+            // The limit was lowered while the answer was lost: it must not say that nothing was charged.
+            request.ownMaximumMinorUnits = 1000
+            #expect(try await desk.desk.open(request).id == first.id)
+        }
+    }
+
     @Test func paidStaysOnTheScreenAndThenItIsIdle() async throws {
         try await withDesk { desk in
             let charge = try await desk.desk.open(desk.request())
