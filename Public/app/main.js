@@ -21,6 +21,8 @@ import { receiptsView } from "./views/receipts.js";
 import { securityView } from "./views/security.js";
 import { forgetSettingsDraft, settingsView } from "./views/settings.js";
 import { tokensView } from "./views/tokens.js";
+import { shiftsView } from "./views/shifts.js";
+import { counterView } from "./views/counter.js";
 import { totalsView } from "./views/totals.js";
 
 const RETRY_MILLISECONDS = 3_000;
@@ -67,7 +69,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "shifts", "counter", "reset"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -119,6 +121,8 @@ function renderPlace(name) {
     name === "security" ? securityView({ onChanged: passwordChanged }) :
     name === "days" ? daysView() :
     name === "totals" ? totalsView() :
+    name === "shifts" ? shiftsView() :
+    name === "counter" ? counterView() :
     name === "phones" ? phonesView() :
     name === "connect" ? connectView() :
     name === "customers" ? customersView() :
@@ -127,10 +131,10 @@ function renderPlace(name) {
     name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history", totals: "history" }[name] ?? name);
+  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", counter: "settings", days: "history", totals: "history", shifts: "history" }[name] ?? name);
   shell.update();
   view.update();
-  if (!document.title.includes("·")) document.title = `${t(["days", "totals"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
+  if (!document.title.includes("·")) document.title = `${t(["days", "totals", "shifts", "counter"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
   window.scrollTo(0, 0);
   if (!isFirstView) shell.main.querySelector("h1")?.focus({ preventScroll: true });
 }

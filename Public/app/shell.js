@@ -6,7 +6,7 @@ import { timeText } from "./charge-words.js";
 import { announce, h, refill } from "./dom.js";
 import { toast } from "./form.js";
 import { icon, mark } from "./icons.js";
-import { chargeAddress } from "./recent.js";
+import { chargeAddress, lastCharge, lastChargeStrip } from "./recent.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
 
@@ -45,6 +45,7 @@ export function makeShell({ onSignOut }) {
   const gateway = h("span", { class: "gateway" });
   const banner = h("div", { class: "banner", role: "alert" });
   const notices = h("ul", { class: "notices", "aria-label": t("notice.label"), "aria-live": "polite" });
+  const last = h("section", { class: "strip-place", "aria-label": t("history.lastOne"), hidden: true });
   const main = h("main", { id: "main", tabindex: "-1" });
   const links = PLACES.map(({ name, icon: picture }) =>
     h("a", { class: "nav-link", href: `#/${name}`, "data-place": name }, icon(picture), h("span", {}, t(`nav.${name}`))));
@@ -56,10 +57,23 @@ export function makeShell({ onSignOut }) {
     gateway,
   );
   const nav = h("nav", { class: "nav", "aria-label": t("nav.label") }, links, signOut);
-  const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, notices, main));
+  const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, notices, last, main));
   let shownGateway = null;
   let wasLost = false;
   let shownNotices = "[]";
+  let shownLast = null;
+
+  /** "What happened to the last one?" is answered on every page, but where that one stands large already. */
+  function showLast() {
+    const charge = lastCharge();
+    last.hidden = !state.session?.setUp || element.dataset.place === "charge" && charge?.id !== undefined && state.followed?.id === charge.id;
+    const now = JSON.stringify(charge ? [charge.id, charge.state, charge.late, charge.promised, charge.givenBack, charge.unresolved, charge.amountText] : [state.recent === null]);
+    if (now === shownLast) return;
+    shownLast = now;
+    const hadFocus = last.contains(document.activeElement);
+    refill(last, lastChargeStrip(charge, state.recent));
+    if (hadFocus) last.firstElementChild.focus({ preventScroll: true });
+  }
 
   return {
     element,
@@ -93,6 +107,7 @@ export function makeShell({ onSignOut }) {
           more > 0 ? h("li", { class: "notices-more" }, h("a", { href: "#/history" }, t("notice.more", { count: more }))) : null,
         );
       }
+      showLast();
       const isLost = state.link === "lost";
       if (isLost && !wasLost) refill(banner, icon("plug"), h("span", {}, t("link.lost")));
       if (!isLost && wasLost) {

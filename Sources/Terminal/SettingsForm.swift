@@ -179,7 +179,7 @@ extension SettingsForm {
     }
 
     /// Every character can be shown, and something is there to be seen.
-    private static func isVisible(_ name: String) -> Bool {
+    static func isVisible(_ name: String) -> Bool {
         let isAllowed = name.unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
