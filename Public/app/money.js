@@ -41,6 +41,15 @@ export function amountText(digits, { currency, exponent, locale }) {
   }
 }
 
+/** What stands between whole units and decimals where people of `locale` write. */
+export function decimalSign(locale) {
+  try {
+    return new Intl.NumberFormat(locale ?? "en-US", { numberingSystem: "latn" }).formatToParts(1.5).find(({ type }) => type === "decimal").value;
+  } catch {
+    return ".";
+  }
+}
+
 /** Decimal digits of a currency, as the browser knows them; the terminal's word comes with the session. */
 export function exponentOf(currency) {
   try {

@@ -445,7 +445,6 @@ const english = {
     plus: "Add another amount",
     times: "Times: so many of the amount that follows",
     point: "Decimal point",
-    pointSign: ".",
     tape: "Entries",
     remove: "Remove {entry}",
     note: "Note for staff",

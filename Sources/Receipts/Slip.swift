@@ -31,6 +31,7 @@ extension Receipt {
         blocks += header.map { .centred($0) }
         blocks += [.rule, .stamp(standing.title)]
         if let words = standing.words { blocks.append(.words(words)) }
+        if isRefundedByHand { blocks.append(.words("The shop says that it gave the money back itself.")) }
         if isPaidTwice { blocks.append(.words("Paid more than once: the shop has a payment to give back.")) }
         blocks.append(.rule)
         if let amountText, let tipText {

@@ -6,7 +6,7 @@ import { announce, h, refill } from "../dom.js";
 import { busyButton, notice, textField } from "../form.js";
 import { icon } from "../icons.js";
 import * as intents from "../intent.js";
-import { amountText } from "../money.js";
+import { amountText, decimalSign } from "../money.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
 import * as sums from "../sum.js";
@@ -85,7 +85,7 @@ export function keypadView() {
   const keys = h("div", { class: "keys", role: "group", "aria-label": t("keypad.keys") },
     [..."123"].map(key), backspaceKey(), [..."456"].map(key), signKey("times", "×", () => apply(sums.times(draft.sum))),
     [..."789"].map(key), signKey("plus", "+", () => apply(sums.plus(draft.sum))), key("00"), key("0"),
-    exponent === 0 ? key("000") : signKey("point", t("keypad.pointSign"), () => apply(sums.point(draft.sum, exponent))));
+    exponent === 0 ? key("000") : signKey("point", decimalSign(state.session.locale), () => apply(sums.point(draft.sum, exponent))));
 
   function key(digits) {
     return h("button", { class: "key", type: "button", "aria-label": { "00": t("keypad.doubleZero"), "000": t("keypad.tripleZero") }[digits] ?? null, on: { click: () => press(digits) } }, digits);
