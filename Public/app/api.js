@@ -141,6 +141,35 @@ export async function changePassword(currentPassword, newPassword, signOutOthers
 /** Has the acquirer give a payment back; asked again, it does so once. */
 export async function takeBack(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/take-back`); }
 
+/** Writes down that staff give money back: `{ attempt, amountMinor, reason }`. Answers with the charge. */
+export async function refund(id, body) { return await change("POST", `/charges/${encodeURIComponent(id)}/refund`, { body }); }
+
+/** Asks the gateway once more about a refund that it has not confirmed. */
+export async function refundAgain(id) { return await change("PUT", `/charges/${encodeURIComponent(id)}/refund`); }
+
+/** Who charged here: `{ people }`, as `staff:Ada`. */
+export async function people() { return await request("GET", "/people"); }
+
+/** What is set about charging at the counter: `{ tips, version }`. */
+export async function counter() { return await request("GET", "/counter"); }
+
+export async function saveCounter(body) { return await change("PUT", "/counter", { body }); }
+
+/** Shifts, newest first: `{ shifts }`. `query` holds `from`, `to` and `by`. */
+export async function shifts(query) { return await request("GET", `/shifts?${queryText(query)}`); }
+
+/** The open shift of whoever is signed in: `{ shift }`, null where there is none. */
+export async function currentShift() { return await request("GET", "/shifts/current"); }
+
+export async function openShift() { return await change("POST", "/shifts"); }
+
+export async function shift(number) { return await request("GET", `/shifts/${number}`); }
+
+export async function closeShift(number) { return await change("POST", `/shifts/${number}/close`); }
+
+/** Where a shift's report is, as `csv` or `txt`. */
+export function shiftReportAddress(number, format) { return `${ROOT}/shifts/${number}/report.${format}`; }
+
 /** What is set about payments from phones, and how that stands. */
 export async function phones() { return await request("GET", "/taps"); }
 

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { state } from "./store.js";
-import { language, t } from "./strings.js";
+import { hasWords, language, t } from "./strings.js";
 
 /** Colour name (style/tokens.css) and icon of each state. */
 const LOOKS = {
@@ -78,11 +78,20 @@ export function momentText(moment) { return format({ dateStyle: "medium", timeSt
 /** "Today", "Yesterday", or the date. */
 export function dayText(moment) {
   const day = (date) => [date.getFullYear(), date.getMonth(), date.getDate()].join("-");
-  const now = new Date();
+  const now = new Date(Date.now() + state.clockAhead);
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
   if (day(new Date(moment)) === day(now)) return t("history.today");
   if (day(new Date(moment)) === day(yesterday)) return t("history.yesterday");
   return format({ weekday: "long", day: "numeric", month: "long", year: "numeric" }, moment);
+}
+
+/** Who did something, as the terminal names them: `staff:Ada` is Ada, `till:7` the till 7, `gateway` the gateway. */
+export function personText(who) {
+  if (who === "staff:owner") return t("roles.owner");
+  const [kind, ...name] = who.split(":");
+  const key = `detail.who.${kind}`;
+  if (name.length > 0) return kind === "till" ? t("detail.till", { name: name.join(":") }) : name.join(":");
+  return hasWords(key) ? t(key) : kind;
 }
 
 /** Seconds as `M:SS`; negative counts as 0. */

@@ -39,7 +39,9 @@ function holdsTerminal(charge) { return charge.holdsTerminal !== false; }
 /** Takes the terminal's event over. */
 export function hear(terminal) {
   const before = state.followed;
-  update({ terminal, link: "live" });
+  // Days and "today" go by the terminal's clock: this browser's may be hours off.
+  const said = Date.parse(terminal.at);
+  update({ terminal, link: "live", ...(Number.isNaN(said) ? {} : { clockAhead: said - Date.now() }) });
   if (terminal.charge && (holdsTerminal(terminal.charge) || terminal.charge.id === before?.id)) {
     follow(terminal.charge);
   } else if (before && !isFinal(before)) {

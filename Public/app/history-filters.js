@@ -1,6 +1,7 @@
 // What the list of charges is narrowed to: states, a search, and behind a fold the rest.
 
-import { exportAddress } from "./api.js";
+import { exportAddress, people } from "./api.js";
+import { personText } from "./charge-words.js";
 import { h } from "./dom.js";
 import { choiceField, textField } from "./form.js";
 import { icon } from "./icons.js";
@@ -24,11 +25,12 @@ export function historyFilters({ onChange }) {
   );
   const search = textField("q", { label: t("history.search"), attributes: { type: "search", placeholder: t("history.searchHint"), maxlength: 100, enterkeyhint: "search" } });
   const rail = choiceField("rail", { label: t("history.rail"), value: "", groups: [[null, [["", t("history.anyRail")], ...RAILS.map((name) => [name, t(`history.rails.${name}`)])]]] });
+  const who = choiceField("by", { label: t("history.who"), value: "", groups: [[null, [["", t("history.anybody")]]]] });
   const from = textField("from", { label: t("history.from"), attributes: { type: "date" } });
   const to = textField("to", { label: t("history.to"), attributes: { type: "date" } });
   const least = textField("min", { label: t("history.least"), attributes: { inputmode: "decimal", maxlength: 20 } });
   const most = textField("max", { label: t("history.most"), attributes: { inputmode: "decimal", maxlength: 20 } });
-  const fields = [search, rail, from, to, least, most];
+  const fields = [search, rail, who, from, to, least, most];
   const csv = h("a", { class: "text-link", download: "" }, t("history.csv"));
   const json = h("a", { class: "text-link", download: "" }, t("history.json"));
   const clear = h("button", { class: "button", type: "button", on: { click: reset } }, t("history.clear"));
@@ -36,7 +38,7 @@ export function historyFilters({ onChange }) {
     "div", { class: "history-filters" }, search.element, chips,
     h(
       "details", { class: "card narrow" }, h("summary", {}, t("history.narrow"), icon("right")),
-      h("div", { class: "narrow-fields" }, rail.element, from.element, to.element, least.element, most.element),
+      h("div", { class: "narrow-fields" }, rail.element, who.element, from.element, to.element, least.element, most.element),
       h("div", { class: "narrow-end" }, clear, may("export") ? [csv, json] : null),
     ),
   );
@@ -71,7 +73,7 @@ export function historyFilters({ onChange }) {
     if (min === null || max === null) return;
     const currency = min || max ? state.session?.currency : "";
     filters.query = {
-      state: chosen === "all" ? "" : chosen, q: search.value.trim(), rail: rail.value, from: from.value, to: to.value, min, max, currency,
+      state: chosen === "all" ? "" : chosen, q: search.value.trim(), rail: rail.value, by: who.value, from: from.value, to: to.value, min, max, currency,
     };
     showDownloads();
     onChange();
@@ -81,6 +83,11 @@ export function historyFilters({ onChange }) {
     csv.setAttribute("href", exportAddress("csv", filters.query));
     json.setAttribute("href", exportAddress("json", filters.query));
   }
+
+  // Only those who charged here can be found; where they cannot be asked for, the rest of the filters still work.
+  people().then(({ people: names }) => {
+    who.control.append(...names.map((name) => h("option", { value: name }, personText(name))));
+  }, () => {});
 
   const filters = {
     element,

@@ -12,7 +12,7 @@ const WAITS_MILLISECONDS = [700, 1_500, 3_000];
 /** Older than this, an intent without an answer belongs to another sale. */
 const LONGEST_MILLISECONDS = 600_000;
 
-/** The intent that has no answer yet, or null. `{ key, amountMinor, currency, reference, madeAt }` */
+/** The intent that has no answer yet, or null. `{ key, amountMinor, currency, reference, note, tipMinor, madeAt }` */
 export function pending() {
   try {
     const intent = JSON.parse(sessionStorage.getItem(KEY));
@@ -29,9 +29,9 @@ export function settleWith(charge) {
   if ((charge.reference ?? "") === (intent.reference ?? "")) end();
 }
 
-/** Begins an intent. `amountMinor` is a whole number of minor units. */
-export function begin({ amountMinor, currency, reference }) {
-  const intent = { key: crypto.randomUUID(), amountMinor, currency, reference, madeAt: Date.now() };
+/** Begins an intent. `amountMinor` is a whole number of minor units; `tipMinor` is a part of it, null where nobody was asked. */
+export function begin({ amountMinor, currency, reference, note, tipMinor }) {
+  const intent = { key: crypto.randomUUID(), amountMinor, currency, reference, note, tipMinor, madeAt: Date.now() };
   sessionStorage.setItem(KEY, JSON.stringify(intent));
   return intent;
 }
@@ -44,8 +44,11 @@ export function end() { sessionStorage.removeItem(KEY); }
  * Throws `Refused` (nothing was charged, the intent is over) or `NoAnswer` (open; the intent stays).
  */
 export async function send(intent, { onRetry, isOver }) {
-  const { key, amountMinor, currency, reference } = intent;
-  const body = { amountMinor, currency, ...(reference ? { reference } : {}) };
+  const { key, amountMinor, currency, reference, note, tipMinor } = intent;
+  const body = {
+    amountMinor, currency, ...(reference ? { reference } : {}), ...(note ? { note } : {}),
+    ...(tipMinor === null || tipMinor === undefined ? {} : { tipMinor }),
+  };
   for (let tried = 0; ; tried += 1) {
     try {
       const charge = await api.openCharge(body, key);

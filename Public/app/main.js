@@ -67,7 +67,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset", "setup", "code", "staff", "me"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "shifts", "counter", "reset", "setup", "code", "staff", "me"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -124,6 +124,8 @@ function renderPlace(name) {
     name === "security" ? lazyView(() => import("./views/security.js"), ({ securityView }) => securityView({ onChanged: passwordChanged })) :
     name === "days" ? lazyView(() => import("./views/days.js"), ({ daysView }) => daysView()) :
     name === "totals" ? lazyView(() => import("./views/totals.js"), ({ totalsView }) => totalsView()) :
+    name === "shifts" ? lazyView(() => import("./views/shifts.js"), ({ shiftsView }) => shiftsView()) :
+    name === "counter" ? lazyView(() => import("./views/counter.js"), ({ counterView }) => counterView()) :
     name === "phones" ? lazyView(() => import("./views/phones.js"), ({ phonesView }) => phonesView()) :
     name === "connect" ? lazyView(() => import("./views/connect.js"), ({ connectView }) => connectView()) :
     name === "customers" ? lazyView(() => import("./views/customers.js"), ({ customersView }) => customersView()) :
@@ -134,10 +136,10 @@ function renderPlace(name) {
     name === "settings" ? lazyView(() => import("./views/settings.js"), ({ settingsView }) => settingsView({ onSaved: settingsSaved, onSignOut: signOut })) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history", totals: "history" }[name] ?? name);
+  shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", counter: "settings", days: "history", totals: "history", shifts: "history" }[name] ?? name);
   shell.update();
   view.update();
-  if (!document.title.includes("·")) document.title = `${t(["days", "totals"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
+  if (!document.title.includes("·")) document.title = `${t(["days", "totals", "shifts", "counter"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
   window.scrollTo(0, 0);
   if (!isFirstView) shell.main.querySelector("h1")?.focus({ preventScroll: true });
 }

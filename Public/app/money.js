@@ -7,12 +7,6 @@ export const LONGEST_AMOUNT = 11;
 /** Symbols the terminal's screen writes instead of a code. Every other currency is written by its code. */
 const SYMBOLS = new Set(["EUR", "USD", "GBP", "JPY", "INR", "KRW", "ILS", "VND", "UAH", "TRY", "PLN"]);
 
-/** Adds keys to an amount: no leading zeros, no longer than the longest. */
-export function typed(digits, keys) {
-  const longer = (digits + keys).replace(/^0+/, "");
-  return longer.length > LONGEST_AMOUNT ? digits : longer;
-}
-
 /** `"1250"` with exponent 2 is `"12.50"`. */
 export function decimal(digits, exponent) {
   const padded = digits.padStart(exponent + 1, "0");
@@ -44,6 +38,15 @@ export function amountText(digits, { currency, exponent, locale }) {
     return new Intl.NumberFormat(locale ?? "en-US", options).format(text);
   } catch {
     return `${currency} ${text}`;
+  }
+}
+
+/** What stands between whole units and decimals where people of `locale` write. */
+export function decimalSign(locale) {
+  try {
+    return new Intl.NumberFormat(locale ?? "en-US", { numberingSystem: "latn" }).formatToParts(1.5).find(({ type }) => type === "decimal").value;
+  } catch {
+    return ".";
   }
 }
 

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { isFinal, look, stateBadge, timeText } from "./charge-words.js";
 import { h } from "./dom.js";
+import { follow } from "./following.js";
 import { icon } from "./icons.js";
 import { state, update } from "./store.js";
 import { t } from "./strings.js";
@@ -69,11 +70,31 @@ export function chargeRow(charge, { isCurrent = false } = {}) {
   );
 }
 
-/** The last of `recent` in one line, for the top of a small page. */
-export function lastChargeStrip(recent) {
-  const charge = recent?.[0];
+/** The newest charge, by whichever of the terminal's words is newer; undefined where there is none. */
+export function lastCharge() {
+  const [running, listed] = [state.terminal?.charge, state.recent?.[0]];
+  return running && (!listed || running.createdAt >= listed.createdAt) ? running : listed;
+}
+
+/** Shows a charge large, whichever page or device it was started on. */
+async function showLarge(event, charge) {
+  if (!charge) return;
+  event.preventDefault();
+  try {
+    follow(await api.charge(charge.id));
+    location.hash = "#/charge";
+  } catch {
+    location.hash = chargeAddress(charge);  // It says there what is wrong.
+  }
+}
+
+/** What became of the last charge, in one line that opens it. */
+export function lastChargeStrip(charge, recent) {
   return h(
-    "a", { class: "last-strip", href: "#/history" },
+    "a", {
+      class: "last-strip", href: charge ? chargeAddress(charge) : "#/history", "data-state": charge?.state ?? "none",
+      on: { click: (event) => showLarge(event, charge) },
+    },
     h("span", { class: "last-strip-label" }, t("history.lastOne")),
     charge
       ? [stateBadge(charge), h("span", { class: "last-strip-amount" }, charge.amountText), h("span", { class: "last-strip-time" }, timeText(charge.createdAt))]

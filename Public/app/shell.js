@@ -7,7 +7,7 @@ import { announce, h, refill } from "./dom.js";
 import { toast } from "./form.js";
 import { icon, mark } from "./icons.js";
 import { lookButton } from "./look.js";
-import { chargeAddress } from "./recent.js";
+import { chargeAddress, lastCharge, lastChargeStrip } from "./recent.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
 import { messageLine } from "./views/till-message.js";
@@ -49,6 +49,7 @@ export function makeShell({ onSignOut, onSwitch }) {
   const gateway = h("span", { class: "gateway" });
   const banner = h("div", { class: "banner", role: "alert" });
   const notices = h("ul", { class: "notices", "aria-label": t("notice.label"), "aria-live": "polite" });
+  const last = h("section", { class: "strip-place", "aria-label": t("history.lastOne"), hidden: true });
   const main = h("main", { id: "main", tabindex: "-1" });
   const isOwner = state.session?.role === "owner";
   const links = PLACES.filter((place) => place.isOwners === undefined || place.isOwners === isOwner).map(({ name, icon: picture }) =>
@@ -68,10 +69,23 @@ export function makeShell({ onSignOut, onSwitch }) {
     lookButton(),
   );
   const nav = h("nav", { class: "nav", "aria-label": t("nav.label") }, links, signOut);
-  const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, notices, main));
+  const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, notices, last, main));
   let shownGateway = null;
   let wasLost = false;
   let shownNotices = "[[],null]";
+  let shownLast = null;
+
+  /** "What happened to the last one?" is answered on every page, but where that one stands large already. */
+  function showLast() {
+    const charge = lastCharge();
+    last.hidden = !state.session?.setUp || element.dataset.place === "charge" && charge?.id !== undefined && state.followed?.id === charge.id;
+    const now = JSON.stringify(charge ? [charge.id, charge.state, charge.late, charge.promised, charge.givenBack, charge.unresolved, charge.amountText] : [state.recent === null]);
+    if (now === shownLast) return;
+    shownLast = now;
+    const hadFocus = last.contains(document.activeElement);
+    refill(last, lastChargeStrip(charge, state.recent));
+    if (hadFocus) last.firstElementChild.focus({ preventScroll: true });
+  }
 
   return {
     element,
@@ -108,6 +122,7 @@ export function makeShell({ onSignOut, onSwitch }) {
           message ? messageLine(message) : null,
         );
       }
+      showLast();
       const isLost = state.link === "lost";
       if (isLost && !wasLost) refill(banner, icon("plug"), h("span", {}, t("link.lost")));
       if (!isLost && wasLost) {

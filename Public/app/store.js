@@ -11,6 +11,8 @@ export const state = {
   followed: null,
   /** When `followed` was received, on the page's own steady clock (milliseconds). */
   followedAt: 0,
+  /** By how many milliseconds the terminal's clock is ahead of this browser's. */
+  clockAhead: 0,
   /** The newest charges, newest first; null until they are there. */
   recent: null,
 };

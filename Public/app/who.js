@@ -1,8 +1,8 @@
 // People as words and discs: who did something, who is signed in, on what.
 
-import { momentText } from "./charge-words.js";
+import { momentText, personText } from "./charge-words.js";
 import { h } from "./dom.js";
-import { hasWords, t } from "./strings.js";
+import { t } from "./strings.js";
 
 /** One or two letters for a disc. */
 export function initials(name) {
@@ -11,18 +11,10 @@ export function initials(name) {
   return (first(words[0]) + (words.length > 1 ? first(words.at(-1)) : "")).toLocaleUpperCase();
 }
 
-/** `staff:Ada` as the terminal writes it, in words. */
-export function whoText(who) {
-  if (who === "staff:owner") return t("roles.owner");
-  const [kind, ...name] = who.split(":");
-  const key = `detail.who.${kind}`;
-  return name.join(":") || (hasWords(key) ? t(key) : kind);
-}
-
 /** "Changed by … on …", or nothing where the terminal does not know. */
 export function changedLine({ changedAt, changedBy }) {
   if (!changedAt) return null;
-  const words = changedBy ? t("staff.changedBy", { who: whoText(changedBy), time: momentText(changedAt) }) : t("settings.changedAt", { time: momentText(changedAt) });
+  const words = changedBy ? t("staff.changedBy", { who: personText(changedBy), time: momentText(changedAt) }) : t("settings.changedAt", { time: momentText(changedAt) });
   return h("p", { class: "quiet small changed-line" }, words);
 }
 

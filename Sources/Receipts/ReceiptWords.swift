@@ -7,6 +7,7 @@ public struct ReceiptWords: Sendable {
     public let readsRightToLeft: Bool
     let copy: String
     let paidTwice: String
+    let refundedByHand: String
     let amount: String
     let tip: String
     let total: String
@@ -42,6 +43,7 @@ public struct ReceiptWords: Sendable {
         readsRightToLeft: false,
         copy: "COPY",
         paidTwice: "Paid more than once: the shop has a payment to give back.",
+        refundedByHand: "The shop says that it gave the money back itself.",
         amount: "Amount",
         tip: "Tip",
         total: "Total",
@@ -107,6 +109,7 @@ public struct ReceiptWords: Sendable {
         readsRightToLeft: false,
         copy: "KOPIE",
         paidTwice: "Mehrfach bezahlt: Das Geschäft muss eine Zahlung erstatten.",
+        refundedByHand: "Das Geschäft gibt an, das Geld selbst erstattet zu haben.",
         amount: "Betrag",
         tip: "Trinkgeld",
         total: "Summe",
@@ -172,6 +175,7 @@ public struct ReceiptWords: Sendable {
         readsRightToLeft: false,
         copy: "COPIA",
         paidTwice: "Pagado más de una vez: el comercio debe devolver un pago.",
+        refundedByHand: "El comercio indica que ha devuelto el dinero por sí mismo.",
         amount: "Importe",
         tip: "Propina",
         total: "Total",
@@ -237,6 +241,7 @@ public struct ReceiptWords: Sendable {
         readsRightToLeft: false,
         copy: "COPIE",
         paidTwice: "Payé plus d’une fois : le commerçant a un paiement à rembourser.",
+        refundedByHand: "Le commerçant indique avoir rendu l’argent lui-même.",
         amount: "Montant",
         tip: "Pourboire",
         total: "Total",
@@ -302,6 +307,7 @@ public struct ReceiptWords: Sendable {
         readsRightToLeft: true,
         copy: "نسخة",
         paidTwice: "دُفع أكثر من مرة: على المتجر ردّ دفعة.",
+        refundedByHand: "يفيد المتجر بأنه ردّ المال بنفسه.",
         amount: "المبلغ",
         tip: "إكرامية",
         total: "المجموع",

@@ -40,6 +40,7 @@ extension Receipt {
         blocks += header.map { .centred($0) }
         blocks += [.rule, .stamp(words.title(standing))]
         if let meaning = words.meaning(standing) { blocks.append(.words(meaning)) }
+        if isRefundedByHand { blocks.append(.words(words.refundedByHand)) }
         if isPaidTwice { blocks.append(.words(words.paidTwice)) }
         blocks.append(.rule)
         if let amountText, let tipText {

@@ -92,8 +92,7 @@ extension ChargeDesk {
         guard wanted <= left else {
             throw .tooMuch(left: Money(minorUnits: left, currency: charge.terms.amount.currency))
         }
-        let isShowable = !reason.unicodeScalars.contains { $0.properties.generalCategory == .control || $0 == "\0" }
-        guard (1...Refund.longestReason).contains(reason.unicodeScalars.count), isShowable else { throw .invalidReason }
+        guard (1...Refund.longestReason).contains(reason.unicodeScalars.count), SettingsForm.isVisible(reason) else { throw .invalidReason }
 
         let refund = Refund(minorUnits: wanted, reason: reason, by: actor)
         let after: Charge?

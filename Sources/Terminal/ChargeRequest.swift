@@ -32,8 +32,7 @@ public struct ChargeRequest: Sendable, Hashable {
     }
 
     static func isValid(note: String) -> Bool {
-        (1...ChargeTerms.longestNote).contains(note.unicodeScalars.count)
-            && !note.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        (1...ChargeTerms.longestNote).contains(note.unicodeScalars.count) && SettingsForm.isVisible(note)
     }
 
     /// The characters the gateway takes in a reference. Source: WalletConnect Pay, create payment, `referenceId`.

@@ -641,6 +641,10 @@ REFERENCE = [
     ("emoji", "Table 🪑", "422 invalid_reference"), *tricks("422 invalid_reference"),
 ]
 
+#: Of a note for staff, and of the reason for a refund.
+NOTE = [*no_text(200), ("bidi override", "Zoë\u202e)eihpS", "422 invalid_note"), ("zero-width space", "a\u200bb", "422 invalid_note")]
+TIP_MINOR = [*NO_INTEGER, ("below nothing", -1, "422 amount_not_positive"), ("where tips are off", 100, "422 tips_off")]
+
 PASSWORD = [*no_text(1000)]
 
 
@@ -691,6 +695,17 @@ ROUTES = {
     "turn code": ("POST", "/charges/{ended}/code", {"code": "pairing"}),
     "customers": ("GET", "/customers", None),
     "save customers": ("PUT", "/customers", {"enabled": False}),
+    "counter": ("GET", "/counter", None),
+    "save counter": ("PUT", "/counter", {"tipMode": "none"}),
+    "people": ("GET", "/people", None),
+    "refund": ("POST", "/charges/{ended}/refund", {"reason": "cold"}),
+    "refund again": ("PUT", "/charges/{ended}/refund", {}),
+    "shifts": ("GET", "/shifts", None),
+    "my shift": ("GET", "/shifts/current", None),
+    "begin shift": ("POST", "/shifts", {}),
+    "one shift": ("GET", "/shifts/1", None),
+    "close shift": ("POST", "/shifts/1000/close", {}),
+    "shift report": ("GET", "/shifts/1/report.csv", None),
     "tokens": ("GET", "/tokens", None),
     "make token": ("POST", "/tokens", {"name": "prometheus", "scopes": ["metrics"]}),
     "end token": ("DELETE", "/tokens/000000000000", {}),
@@ -929,7 +944,7 @@ def test_a_connection_that_does_not_work_is_said_in_words(open_shop, change, cod
 
 
 @pytest.mark.parametrize(
-    "field, value, expected", rows(amountMinor=AMOUNT_MINOR, amount=AMOUNT, currency=CHARGE_CURRENCY, reference=REFERENCE)
+    "field, value, expected", rows(amountMinor=AMOUNT_MINOR, amount=AMOUNT, currency=CHARGE_CURRENCY, reference=REFERENCE, note=NOTE, tipMinor=TIP_MINOR)
 )
 def test_a_bad_charge_is_refused_at_its_field(open_shop, slow, field, value, expected):
     body = {"currency": "EUR", "reference": "Table 4"} | ({} if field == "amount" else {"amountMinor": 1250}) | {field: value}
@@ -1071,6 +1086,7 @@ def test_a_list_that_cannot_be_asked_for_is_refused(open_shop, query, field):
         (f"charges?before={NO_CHARGE}&after={NO_CHARGE}", "after"), ("totals?by=year", "by"),
         ("totals?from=2026-02-03&to=2026-02-02", "to"), ("totals?from=2020-01-01&to=2026-02-02", "from"),
         ("totals?by=month&from=2020-01-01&to=2026-02-02", "from"), ("totals?from=today", "from"), ("totals?state=failed", "state"),
+        ("shifts?from=2026-02-03&to=2026-02-02", "to"), ("shifts?from=today", "from"), ("shifts?limit=3", "limit"),
         ("export.csv?limit=5", "limit"), ("export.json?state=paid", "state"),
     ],
 )

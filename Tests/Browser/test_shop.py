@@ -226,6 +226,9 @@ def test_the_last_charge_is_one_tap_away_with_its_evidence(page, eyes):
     expect(page.locator(".last-strip")).to_contain_text("€12.50")
     expect(page.locator(".last-strip")).to_contain_text("Paid")
     page.locator(".last-strip").click()
+    expect(panel(page, "succeeded")).to_contain_text("€12.50")
+    new_charge(page)
+    page.goto("/#/history")
     row = page.locator(".list a.row").first
     expect(row).to_contain_text("Paid")
     expect(row).to_contain_text("€12.50")

@@ -58,6 +58,15 @@ struct StandingTests {
         let text = receipt.slip().text(columns: .wide)
         #expect(receipt.standing == .paid && receipt.refundedText != nil)
         #expect(text.contains("Given back of it") && !text.contains("secret reason"))
+        let rest = Refund(minorUnits: Story(events: paid).charge.total.minorUnits - 100, reason: "x", by: Self.released)
+        let all =
+            paid + [
+                .refunded(attempt: 1, mark: .keptHere), .refundAsked(attempt: 1, refund: rest),
+                .refunded(attempt: 1, mark: .marked),
+            ]
+        let whole = Story(events: all).receipt()
+        #expect(whole.standing == .refunded && whole.refundedText == nil)
+        #expect(whole.slip().text(columns: .wide).contains("The shop says that it gave"))
     }
 
     @Test func aSecondPaymentIsSaid() {

@@ -1,7 +1,7 @@
 // The charges there were, newest first, and everything known of one of them.
 
 import * as api from "../api.js";
-import { AUTHORITIES, dayText, isFinal, look, momentText } from "../charge-words.js";
+import { AUTHORITIES, dayText, isFinal, look, momentText, personText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { isHeld } from "../following.js";
@@ -13,6 +13,7 @@ import { chargeAddress, chargeRow } from "../recent.js";
 import { state } from "../store.js";
 import { hasWords, t } from "../strings.js";
 import { receiptPart } from "./receipt-part.js";
+import { refundPart } from "./refund-part.js";
 
 const PAGE = 25;
 /** Answers that found nothing and go on: each looks through thousands of charges. */
@@ -40,7 +41,7 @@ export function historyView({ id }) {
   const element = h(
     "div", { class: "history-page" },
     h("section", { class: "history-list", "aria-labelledby": "history-title" }, h("h1", { id: "history-title", tabindex: "-1" }, t("history.title")),
-      h("div", { class: "history-links" }, may("totals") ? h("a", { class: "text-link", href: "#/totals" }, t("totals.link")) : null, may("days") ? h("a", { class: "text-link", href: "#/days" }, t("days.link")) : null),
+      h("div", { class: "history-links" }, may("totals") ? h("a", { class: "text-link", href: "#/totals" }, t("totals.link")) : null, h("a", { class: "text-link", href: "#/shifts" }, t("totals.shifts")), may("days") ? h("a", { class: "text-link", href: "#/days" }, t("days.link")) : null),
       filters.element, trouble, list, more),
     beside,
   );
@@ -175,12 +176,17 @@ function detailView(id, { onChanged }) {
       const now = JSON.stringify(charge);
       if (now === shown) return;
       shown = now;
-      refill(place, contents(charge), receiptPart(charge), giveBack(charge));
+      refill(place, contents(charge), refundPart(charge, { onChanged: changed }), receiptPart(charge), giveBack(charge));
     } catch (error) {
       if (error.status === 401 || shown) return;
       refill(place, notice("bad", error.message, error.action), h("button", { class: "button", type: "button", on: { click: refresh } }, t("trouble.retry")));
     }
   }
+  async function changed() {
+    await refresh();
+    onChanged();
+  }
+
   /** A button for money that the terminal can give back by itself; null where it cannot. */
   function giveBack(charge) {
     if (!charge.canGiveBack || !may("giveBack")) return null;
@@ -230,6 +236,9 @@ function contents(charge) {
         charge.deadline ? fact(t("detail.deadline"), momentText(charge.deadline)) : null,
         fact(t("detail.code"), charge.code),
         charge.reference ? fact(t("detail.reference"), charge.reference, { isCopied: true }) : null,
+        charge.tipText ? fact(t("detail.tip"), charge.tipText) : null,
+        charge.note ? fact(t("detail.note"), charge.note) : null,
+        charge.openedBy ? fact(t("detail.by"), personText(charge.openedBy)) : null,
         fact(t("detail.merchant"), charge.merchantName),
         fact(t("detail.id"), charge.id, { isCopied: true, isCode: true }),
       ),
@@ -248,12 +257,7 @@ function contents(charge) {
 
 /** One entry of the timeline. */
 function happened({ at, who, text }) {
-  const [kind, ...name] = who.split(":");
-  const key = `detail.who.${kind}`;
-  return h(
-    "li", {}, h("p", {}, text),
-    h("p", { class: "quiet small" }, `${momentText(at)} · ${name.join(":") || (hasWords(key) ? t(key) : kind)}`),
-  );
+  return h("li", {}, h("p", {}, text), h("p", { class: "quiet small" }, `${momentText(at)} · ${personText(who)}`));
 }
 
 /** Who says that it was paid. */

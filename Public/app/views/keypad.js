@@ -6,20 +6,51 @@ import { announce, h, refill } from "../dom.js";
 import { busyButton, notice, textField } from "../form.js";
 import { icon } from "../icons.js";
 import * as intents from "../intent.js";
-import { amountText, LONGEST_AMOUNT, typed } from "../money.js";
-import { lastChargeStrip } from "../recent.js";
+import { amountText, decimalSign } from "../money.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
+import * as sums from "../sum.js";
+import { tapeView } from "./tape.js";
+import { chosenTip, tipRow } from "./tips.js";
 
-/** What is being typed. Kept while other pages, a sign-in or somebody else's charge come in between. */
-const draft = { digits: "", reference: "" };
+const KEY = "till.draft";
+const LONGEST_NOTE = 200;
+
+/** What is being typed. Kept while other pages, a reload, a sign-in or somebody else's charge come in between. */
+const draft = { sum: sums.emptySum(), tip: null, reference: "", note: "", ...remembered() };
+
+function remembered() {
+  try {
+    const { sum, tip, reference, note } = JSON.parse(sessionStorage.getItem(KEY));
+    // Only what the keypad itself makes: anything else would fail at the first key.
+    return Array.isArray(sum.lines) && typeof sum.digits === "string" ? { sum, tip, reference, note } : {};
+  } catch {
+    return {};
+  }
+}
+
+function remember() {
+  if (sums.isEmpty(draft.sum) && !draft.reference && !draft.note) sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, JSON.stringify(draft));
+}
+
+function takesTips() { return (state.session?.tips?.mode ?? "none") !== "none"; }
 
 /** Forgets what was typed, when somebody signs out. */
-export function forgetAmount() { Object.assign(draft, { digits: "", reference: "" }); }
+export function forgetAmount() {
+  Object.assign(draft, { sum: sums.emptySum(), tip: null, reference: "", note: "" });
+  remember();
+}
 
 /** Puts an amount on the keypad, to charge it again. */
 export function prefill(charge) {
-  Object.assign(draft, { digits: String(charge.amountMinor), reference: charge.reference ?? "" });
+  // Where staff add none, a tip of before is a part of the amount.
+  const tip = takesTips() ? charge.tipMinor ?? 0 : 0;
+  Object.assign(draft, {
+    sum: { ...sums.emptySum(), digits: String(charge.amountMinor - tip) },
+    tip: tip > 0 ? { minor: String(tip) } : null, reference: charge.reference ?? "", note: charge.note ?? "",
+  });
+  remember();
 }
 
 /** The words for a charge that was refused, kept for the keypad that comes after a sign-in or another view. */
@@ -30,59 +61,109 @@ export const arrival = { note: null };
 
 export function keypadView() {
   let isGone = false;
+  let shownPlight;
   const money = () => ({
     currency: state.session.currency, exponent: state.session.currencyExponent, locale: state.session.locale,
   });
-  const text = () => amountText(draft.digits, money());
+  const exponent = state.session.currencyExponent;
+  const words = (digits) => amountText(digits, money());
+  const bill = () => sums.totalDigits(draft.sum);
+  const tip = () => (takesTips() ? chosenTip(draft.tip, bill()) : "0");
+  const total = () => (bill() === "" ? "" : sums.add(bill(), tip()));
 
   const amount = h("output", { class: "amount", "aria-label": t("keypad.amount"), "aria-live": "polite", "aria-atomic": "true" });
-  const clear = h("button", { class: "clear", type: "button", on: { click: () => set("") } }, t("keypad.clear"));
+  const clear = h("button", { class: "clear", type: "button", on: { click: () => set(sums.emptySum()) } }, t("keypad.clear"));
+  const tape = tapeView({ words, onRemove: (index) => set(sums.without(draft.sum, index)) });
+  const tips = tipRow({ words, onChoose: chooseTip });
+  const split = h("p", { class: "amount-split", hidden: true });
   const reference = textField("reference", { label: t("keypad.reference"), value: draft.reference });
+  const note = textField("note", { label: t("keypad.note"), help: t("keypad.noteHelp"), value: draft.note, attributes: { maxlength: LONGEST_NOTE } });
+  const noteFold = h("details", { class: "note-fold", open: draft.note !== "" }, h("summary", {}, t("keypad.addNote")), note.element);
   const button = busyButton({ label: "", busyLabel: t("keypad.busy"), className: "button primary charge-button", type: "button" });
   const trouble = h("div", { class: "trouble", role: "alert" });
   const waiting = h("div", { class: "waiting", role: "status" });
-  const strip = h("div", { class: "strip-place" });
-  const keys = h("div", { class: "keys", role: "group", "aria-label": t("keypad.keys") }, [..."123456789"].map(key), key("00"), key("0"), backspaceKey());
+  const keys = h("div", { class: "keys", role: "group", "aria-label": t("keypad.keys") },
+    [..."123"].map(key), backspaceKey(), [..."456"].map(key), signKey("times", "×", () => apply(sums.times(draft.sum))),
+    [..."789"].map(key), signKey("plus", "+", () => apply(sums.plus(draft.sum))), key("00"), key("0"),
+    exponent === 0 ? key("000") : signKey("point", decimalSign(state.session.locale), () => apply(sums.point(draft.sum, exponent))));
 
   function key(digits) {
-    return h("button", { class: "key", type: "button", "aria-label": digits === "00" ? t("keypad.doubleZero") : null, on: { click: () => press(digits) } }, digits);
+    return h("button", { class: "key", type: "button", "aria-label": { "00": t("keypad.doubleZero"), "000": t("keypad.tripleZero") }[digits] ?? null, on: { click: () => press(digits) } }, digits);
   }
 
   function backspaceKey() {
-    return h("button", { class: "key key-quiet", type: "button", "aria-label": t("keypad.backspace"), on: { click: () => set(draft.digits.slice(0, -1)) } }, icon("backspace"));
+    return h("button", { class: "key key-quiet", type: "button", "aria-label": t("keypad.backspace"), on: { click: backspace } }, icon("backspace"));
   }
+
+  function signKey(name, sign, click) {
+    return h("button", { class: `key key-quiet key-${name}`, type: "button", "aria-label": t(`keypad.${name}`), on: { click } }, sign);
+  }
+
+  function backspace() { set(sums.backspace(draft.sum, exponent)); }
 
   // A key that was tapped must not keep the focus: Enter would press it again instead of charging.
   keys.addEventListener("mousedown", (event) => event.preventDefault());
 
-  function press(digits) {
-    const longer = typed(draft.digits, digits);
-    if (longer === draft.digits && draft.digits.length + digits.length > LONGEST_AMOUNT) announce(t("keypad.tooLong"));
-    set(longer);
+  function press(digits) { apply(sums.type(draft.sum, digits, exponent)); }
+
+  /** Takes over what a key made of the sum, or says why it made nothing. */
+  function apply({ sum, refused }) {
+    if (refused && !button.isBusy) {
+      announce(t(`keypad.${refused}`));
+      refill(waiting, notice("plain", t(`keypad.${refused}`)));
+      shownPlight = null;
+      return;
+    }
+    set(sum);
   }
 
-  function set(digits) {
+  function set(sum) {
     if (button.isBusy || intents.pending()) return;
-    if (digits !== draft.digits) clearTrouble();
-    draft.digits = digits;
-    paint();
+    clearTrouble();
+    draft.sum = sum;
+    if (bill() === "") draft.tip = null;
+    remember();
+    update();
+  }
+
+  function chooseTip(choice) {
+    if (button.isBusy || intents.pending()) return;
+    clearTrouble();
+    draft.tip = choice;
+    remember();
+    update();
+  }
+
+  /** Why what stands there cannot be charged, in words; null where it can. */
+  function hindrance() {
+    const { maximumMinor } = state.session;
+    if (maximumMinor !== null && maximumMinor !== undefined && sums.isAbove(total(), maximumMinor)) {
+      return t("keypad.aboveLimit", { limit: words(String(maximumMinor)) });
+    }
+    return state.session.tips?.mode === "ask" && bill() !== "" && draft.tip === null ? t("tips.choose") : null;
   }
 
   function clearTrouble() {
     refusal = null;
     refill(trouble);
     reference.setError(null);
+    note.setError(null);
   }
 
   function paint() {
-    const isEmpty = draft.digits === "";
-    const words = text();
-    if (amount.textContent !== words) amount.textContent = words;
-    amount.dataset.length = words.length > 13 ? "huge" : words.length > 9 ? "long" : "short";
+    const isEmpty = bill() === "";
+    const all = words(total());
+    if (amount.textContent !== all) amount.textContent = all;
+    amount.dataset.length = all.length > 13 ? "huge" : all.length > 9 ? "long" : "short";
     amount.classList.toggle("is-empty", isEmpty);
-    clear.hidden = isEmpty;
-    button.setLabel(isEmpty ? t("keypad.buttonEmpty") : t("keypad.button", { amount: words }));
-    button.element.disabled = isEmpty || state.terminal?.phase === "starting";
+    clear.hidden = sums.isEmpty(draft.sum);
+    tape.show(draft.sum);
+    tips.show(state.session.tips, bill(), draft.tip);
+    split.hidden = tip() === "0";
+    split.textContent = split.hidden ? "" : t("tips.split", { amount: words(bill()), tip: words(tip()) });
+    const why = isEmpty ? null : hindrance();
+    button.setLabel(isEmpty ? t("keypad.buttonEmpty") : why ?? t("keypad.button", { amount: all }));
+    button.element.disabled = isEmpty || why !== null || state.terminal?.phase === "starting";
   }
 
   function typedOnKeyboard(event) {
@@ -96,17 +177,30 @@ export function keypadView() {
     } else if (/^[0-9]$/.test(event.key)) {
       press(event.key);
     } else if (event.key === "Backspace") {
-      set(draft.digits.slice(0, -1));
-    } else if (event.key === "Escape" || event.key === "Delete") {
-      set("");
+      backspace();
+    } else if (event.key === "+") {
+      apply(sums.plus(draft.sum));
+    } else if (event.key === "-") {
+      set(sums.without(draft.sum, draft.sum.lines.length - 1));
+    } else if (event.key === "*" || event.key === "x" || event.key === "×") {
+      apply(sums.times(draft.sum));
+    } else if (event.key === "." || event.key === ",") {
+      apply(sums.point(draft.sum, exponent));
+    } else if (event.key === "Escape") {
+      set(sums.clearEntry(draft.sum));
+    } else if (event.key === "Delete") {
+      set(sums.emptySum());
     }
   }
 
   function charge() {
-    if (draft.digits === "" || button.element.disabled || button.isBusy || intents.pending()) return;
+    if (bill() === "" || button.element.disabled || button.isBusy || intents.pending()) return;
     clearTrouble();
-    // At most 11 digits: exact.
-    open(intents.begin({ amountMinor: Number(draft.digits), currency: state.session.currency, reference: reference.value.trim() }));
+    // At most 12 digits: exact.
+    open(intents.begin({
+      amountMinor: Number(total()), currency: state.session.currency, reference: reference.value.trim(),
+      note: note.value.trim(), tipMinor: takesTips() && draft.tip !== null ? Number(tip()) : null,
+    }));
   }
 
   function open(intent) {
@@ -148,6 +242,13 @@ export function keypadView() {
 
   function showRefusal() {
     if (!refusal) return;
+    const atNote = refusal.fields?.note?.message ?? null;
+    if (atNote) {
+      noteFold.open = true;
+      note.setError(atNote);
+      note.control.focus();
+      return;
+    }
     const atReference = refusal.fields?.reference?.message ?? (refusal.code.includes("reference") ? refusal.message : null);
     reference.setError(atReference);
     if (atReference) reference.control.focus();
@@ -156,13 +257,13 @@ export function keypadView() {
 
   /** No answer after several tries: the cashier decides, knowing that trying again is safe. */
   function showOpenQuestion(intent) {
-    const words = amountText(String(intent.amountMinor), money());
+    const asked = words(String(intent.amountMinor));
     element.classList.add("is-asking");
     refill(
       trouble,
       h(
         "div", { class: "open-question" },
-        notice("bad", t("keypad.noAnswer"), t("keypad.noAnswerDetail", { amount: words })),
+        notice("bad", t("keypad.noAnswer"), t("keypad.noAnswerDetail", { amount: asked })),
         h(
           "div", { class: "pair" },
           h("button", { class: "button", type: "button", on: { click: giveUp } }, t("keypad.giveUp")),
@@ -181,6 +282,12 @@ export function keypadView() {
 
   reference.control.addEventListener("input", () => {
     draft.reference = reference.value;
+    remember();
+    clearTrouble();
+  });
+  note.control.addEventListener("input", () => {
+    draft.note = note.value;
+    remember();
     clearTrouble();
   });
   button.element.addEventListener("click", charge);
@@ -189,9 +296,10 @@ export function keypadView() {
   const element = h(
     "section", { class: "keypad", "aria-labelledby": "keypad-title" },
     h("h1", { id: "keypad-title", class: "heard", tabindex: "-1" }, t("keypad.title")),
-    strip,
-    h("div", { class: "amount-line" }, amount, clear),
-    h("div", { class: "reference" }, reference.element),
+    tape.element,
+    h("div", { class: "amount-line" }, h("div", { class: "amount-stack" }, amount, split), clear),
+    tips.element,
+    h("div", { class: "reference" }, reference.element, noteFold),
     waiting,
     trouble,
     keys,
@@ -200,33 +308,30 @@ export function keypadView() {
 
   const left = intents.pending();
   if (left) {
-    Object.assign(draft, { digits: String(left.amountMinor), reference: left.reference });
-    reference.value = left.reference;
+    prefill(left);
+    reference.value = draft.reference;
+    note.value = draft.note;
     showOpenQuestion(left);
   } else {
     showRefusal();
   }
 
-  let shownRecent;
-  let shownPlight;
+  function update() {
+    paint();
+    const { phase, gateway, checking } = state.terminal ?? {};
+    const plight =
+      phase === "starting" ? t("keypad.starting", { count: checking ?? 0 }) :
+      gateway === "unreachable" ? t("gateway.unreachableHint") :
+      gateway === "refused" ? t("gateway.refusedHint") : "";
+    if (plight !== shownPlight && !button.isBusy) {
+      shownPlight = plight;
+      refill(waiting, plight ? notice("plain", plight) : null);
+    }
+  }
+
   return {
     element,
-    update() {
-      paint();
-      if (state.recent !== shownRecent) {
-        shownRecent = state.recent;
-        refill(strip, lastChargeStrip(shownRecent));
-      }
-      const { phase, gateway, checking } = state.terminal ?? {};
-      const plight =
-        phase === "starting" ? t("keypad.starting", { count: checking ?? 0 }) :
-        gateway === "unreachable" ? t("gateway.unreachableHint") :
-        gateway === "refused" ? t("gateway.refusedHint") : "";
-      if (plight !== shownPlight && !button.isBusy) {
-        shownPlight = plight;
-        refill(waiting, plight ? notice("plain", plight) : null);
-      }
-    },
+    update,
     end() {
       isGone = true;
       document.removeEventListener("keydown", typedOnKeyboard);

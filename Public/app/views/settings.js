@@ -132,6 +132,11 @@ export function settingsView({ onSaved, onSignOut }) {
       icon("right", "row-arrow"),
     ),
     isReadOnly ? null : h(
+      "a", { class: "card way-on", href: "#/counter" },
+      h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("counter.title")), h("span", { class: "quiet small" }, t("counter.linkHelp"))),
+      icon("right", "row-arrow"),
+    ),
+    isReadOnly ? null : h(
       "a", { class: "card way-on", href: "#/customers" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("customers.title")), h("span", { class: "quiet small" }, t("customers.linkHelp"))),
       icon("right", "row-arrow"),

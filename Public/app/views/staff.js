@@ -1,7 +1,7 @@
 // Who works here: adding people, changing them, signing their phones in, and the browsers everybody shares.
 
 import * as api from "../api.js";
-import { clockText, momentText } from "../charge-words.js";
+import { clockText, momentText, personText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, freshID, h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, secretField, showFieldErrors, textField, toast } from "../form.js";
@@ -10,7 +10,7 @@ import { decimal, minorDigits } from "../money.js";
 import { qrImage } from "../qr.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
-import { changedLine, deviceText, initials, whoText } from "../who.js";
+import { changedLine, deviceText, initials } from "../who.js";
 
 const LOCKS = [0, 1, 2, 5, 10, 15, 30, 60];
 
@@ -134,7 +134,7 @@ export function staffView({ onCounter }) {
           h("button", { class: "button wide", type: "button", on: { click: turn } }, t(person.enabled ? "staff.turnOff" : "staff.turnOn")),
           h("p", { class: "field-help" }, t("staff.turnOffHelp")),
           h("button", { class: "text-button", type: "button", on: { click: remove } }, t("staff.remove")),
-          h("p", { class: "quiet small" }, t("staff.addedBy", { who: whoText(person.createdBy), time: momentText(person.createdAt) })),
+          h("p", { class: "quiet small" }, t("staff.addedBy", { who: personText(person.createdBy), time: momentText(person.createdAt) })),
           changedLine(person),
         )
         : null,
@@ -209,7 +209,7 @@ export function staffView({ onCounter }) {
         h(
           "div", { class: "session-words" },
           h("span", { class: "session-name" }, browser.current ? icon("check") : null, browser.current ? t("security.thisBrowser") : deviceText(browser)),
-          h("span", { class: "quiet small" }, t("staff.madeBy", { who: whoText(browser.madeBy), time: momentText(browser.madeAt) })),
+          h("span", { class: "quiet small" }, t("staff.madeBy", { who: personText(browser.madeBy), time: momentText(browser.madeAt) })),
         ),
         h("button", { class: "button", type: "button", on: { click: () => forget(browser) } }, t("staff.forget"), h("span", { class: "heard" }, ` ${deviceText(browser)}`)),
       ))),

@@ -23,6 +23,7 @@ export function totalsView() {
   const chips = h(
     "div", { class: "filters", role: "group", "aria-label": t("totals.by") },
     SPANS.map((name) => h("button", { class: "chip", type: "button", "aria-pressed": String(name === span), "data-span": name, on: { click: () => choose(name) } }, t(`totals.spans.${name}`))),
+    h("a", { class: "chip", href: "#/shifts" }, t("totals.shifts")),
   );
   const from = textField("from", { label: t("totals.from"), attributes: { type: "date" } });
   const to = textField("to", { label: t("totals.to"), attributes: { type: "date" } });
@@ -39,7 +40,7 @@ export function totalsView() {
 
   function choose(name) {
     span = name;
-    for (const chip of chips.children) chip.setAttribute("aria-pressed", String(chip.dataset.span === name));
+    for (const chip of chips.querySelectorAll("button")) chip.setAttribute("aria-pressed", String(chip.dataset.span === name));
     from.value = "";
     to.value = "";
     load();
@@ -83,7 +84,7 @@ export function totalsView() {
 }
 
 /** Everything of one currency. */
-function ofCurrency(currency, periods) {
+export function ofCurrency(currency, periods, { isShifts = false } = {}) {
   const rows = periods.map((period) => ({ ...period, total: period.totals.find((total) => total.currency === currency) ?? null }));
   const known = rows.filter((row) => row.total);
   const { exponent } = known[0].total;
@@ -104,9 +105,10 @@ function ofCurrency(currency, periods) {
       figure(t("totals.net"), text(sum((total) => total.netMinor))),
     ),
     unknown > 0 ? notice("plain", t("totals.unknown", { count: unknown })) : null,
-    bars(rows, currency, text),
+    bars(rows, currency, text, isShifts),
+    isShifts ? people(known, text) : null,
     ways(known, text),
-    table(rows),
+    isShifts ? null : table(rows),
   );
 }
 
@@ -122,7 +124,7 @@ function money(minor, currency, exponent) {
 }
 
 /** A bar for each day or month. What it shows stands in words beside it, and in the table. */
-function bars(rows, currency, text) {
+function bars(rows, currency, text, isShifts) {
   const amounts = rows.map((row) => row.total?.totalMinor ?? 0);
   const most = Math.max(...amounts, 1);
   const best = rows[amounts.indexOf(Math.max(...amounts))];
@@ -134,7 +136,7 @@ function bars(rows, currency, text) {
   });
   return h(
     "figure", { class: "chart" },
-    h("figcaption", {}, t("totals.chart", { currency })),
+    h("figcaption", {}, t(isShifts ? "shifts.chart" : "totals.chart", { currency })),
     svg(
       "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": words, class: "bars" },
       svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT - FOOT, y2: HEIGHT - FOOT, class: "axis" }),
@@ -147,7 +149,7 @@ function bars(rows, currency, text) {
         );
       }),
       rows.map((row, index) => (index % labels === 0
-        ? svg("text", { x: Math.min(Math.max(index * step + step / 2, EDGE), WIDTH - EDGE), y: HEIGHT - 5, class: "tick" }, row.first === row.last ? row.first.slice(5) : row.first.slice(0, 7))
+        ? svg("text", { x: Math.min(Math.max(index * step + step / 2, EDGE), WIDTH - EDGE), y: HEIGHT - 5, class: "tick" }, row.tick ?? row.first === row.last ? row.tick ?? row.first.slice(5) : row.first.slice(0, 7))
         : null)),
     ),
     h("p", { class: "quiet small" }, words),
@@ -163,13 +165,28 @@ function ways(known, text) {
       sums.set(rail, [count + charges, amount + BigInt(minor)]);
     }
   }
+  return shares(t("totals.rails"), new Map([...sums].map(([rail, sum]) => [t(`history.rails.${rail}`), sum])), text);
+}
+
+/** How much each person charged. */
+function people(known, text) {
+  const sums = new Map();
+  for (const { group, total } of known) {
+    const [count, amount] = sums.get(group) ?? [0, 0n];
+    sums.set(group, [count + total.paid, amount + BigInt(total.totalMinor)]);
+  }
+  return shares(t("shifts.people"), sums, text);
+}
+
+/** Numbers of payments and sums by name, as bars and words. */
+function shares(title, sums, text) {
   if (sums.size === 0) return null;
   const most = [...sums.values()].reduce((all, [, amount]) => (amount > all ? amount : all), 1n);
   return h(
-    "div", { class: "ways" }, h("h2", {}, t("totals.rails")),
-    h("ul", {}, [...sums].sort().map(([rail, [count, amount]]) =>
+    "div", { class: "ways" }, h("h2", {}, title),
+    h("ul", {}, [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, [count, amount]]) =>
       h(
-        "li", { class: "way" }, h("span", {}, t(`history.rails.${rail}`)),
+        "li", { class: "way" }, h("span", {}, name),
         svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", class: "share", "aria-hidden": "true" }, svg("rect", { x: 0, y: 0, width: Number((amount * 100n) / most), height: 8, class: "bar" })),
         h("span", { class: "way-amount" }, `${text(amount)} · ${t("totals.count", { count })}`),
       ))),

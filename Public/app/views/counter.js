@@ -1,0 +1,66 @@
+// The owner's settings for charging at the counter.
+
+import * as api from "../api.js";
+import { h, refill } from "../dom.js";
+import { busyButton, choiceField, notice, textField, toast } from "../form.js";
+import { icon } from "../icons.js";
+import { state, update } from "../store.js";
+import { t } from "../strings.js";
+
+const MODES = ["none", "allowed", "ask"];
+
+/** The page of tips at the counter. */
+export function counterView() {
+  let version = null;
+  let hasEnded = false;
+  const trouble = h("div", { class: "trouble", role: "alert" });
+  const place = h("div", {});
+  const element = h(
+    "section", { class: "page settings", "aria-labelledby": "counter-title" },
+    h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("nav.settings")),
+    h("h1", { id: "counter-title", tabindex: "-1" }, t("counter.title")), h("p", { class: "lead" }, t("counter.lead")), trouble, place,
+  );
+
+  function paint({ tips, version: stored }) {
+    version = stored;
+    const mode = choiceField("tipMode", { label: t("counter.mode"), value: tips.mode, groups: [[null, MODES.map((name) => [name, t(`counter.modes.${name}`)])]] });
+    const presets = textField("tipPresets", { label: t("counter.presets"), help: t("counter.presetsHelp"), value: tips.presets.join(", "), attributes: { maxlength: 100 } });
+    const maximum = textField("tipMaximumPercent", { label: t("counter.maximum"), help: t("counter.rounding"), value: String(tips.maximumPercent), attributes: { inputmode: "numeric", maxlength: 3 } });
+    const fields = { tipMode: mode, tipPresets: presets, tipMaximumPercent: maximum };
+    const button = busyButton({ label: t("counter.save"), busyLabel: t("counter.saving"), className: "button primary", type: "submit" });
+    const isOwner = state.session?.role === "owner";
+    for (const field of Object.values(fields)) field.control.disabled = !isOwner;
+    const form = h("form", { class: "settings-form", novalidate: true }, h("div", { class: "card" }, Object.values(fields).map((field) => field.element)), isOwner ? button.element : null);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      button.during(() => save(fields));
+    });
+    refill(place, form);
+  }
+
+  async function save(fields) {
+    refill(trouble);
+    for (const field of Object.values(fields)) field.setError(null);
+    const percent = fields.tipMaximumPercent.value.trim();
+    try {
+      const answer = await api.saveCounter({
+        tipMode: fields.tipMode.value, tipPresets: fields.tipPresets.value,
+        // What is no number is none of the numbers allowed either, and the terminal says so at the field.
+        tipMaximumPercent: /^\d{1,3}$/.test(percent) ? Number(percent) : 0, version,
+      });
+      update({ session: { ...state.session, tips: answer.tips } });
+      if (!hasEnded) paint(answer);
+      toast(t("counter.saved"));
+    } catch (error) {
+      if (error.status === 401) return;
+      for (const [name, reason] of Object.entries(error.fields ?? {})) fields[name]?.setError(`${reason.message} ${reason.action}`);
+      if (Object.keys(error.fields ?? {}).length === 0) refill(trouble, notice("bad", error.message, error.action));
+      else Object.values(fields).find((field) => field.control.getAttribute("aria-invalid"))?.control.focus();
+    }
+  }
+
+  api.counter().then((answer) => { if (!hasEnded) paint(answer); }, (error) => {
+    if (error.status !== 401) refill(trouble, notice("bad", error.message, error.action));
+  });
+  return { element, update() {}, end() { hasEnded = true; } };
+}

@@ -1,0 +1,98 @@
+// Refunds on the page of a charge: what staff gave back, and the form to write another one down.
+
+import * as api from "../api.js";
+import { personText } from "../charge-words.js";
+import { ask } from "../dialog.js";
+import { h, refill } from "../dom.js";
+import { busyButton, notice, textField } from "../form.js";
+import { minorDigits } from "../money.js";
+import { state } from "../store.js";
+import { hasWords, t } from "../strings.js";
+import { isAbove } from "../sum.js";
+
+const LONGEST_REASON = 200;
+
+/** The refunds of a charge, with buttons for those who may give money back; null where there is nothing to say. */
+export function refundPart(charge, { onChanged }) {
+  const refunds = charge.refunds ?? [];
+  const mayRefund = ["owner", "manager"].includes(state.session?.role);
+  const payments = mayRefund ? (charge.payments ?? []).filter((payment) => payment.leftMinor > 0) : [];
+  if (refunds.length === 0 && payments.length === 0) return null;
+  const trouble = h("div", { class: "trouble", role: "alert" });
+
+  async function run(button, call) {
+    await button.during(async () => {
+      refill(trouble);
+      try {
+        await call();
+        await onChanged();
+      } catch (error) {
+        if (error.status !== 401) refill(trouble, notice("bad", error.message, error.action));
+        if (error.code === "refund_denied") await onChanged();
+      }
+    });
+  }
+
+  function openButton(payment) {
+    const label = payment.surplus ? "refund.openSurplus" : "refund.open";
+    const button = busyButton({ label: t(label, { amount: payment.leftText }), busyLabel: t("refund.busy"), className: "button", type: "button" });
+    button.element.addEventListener("click", async () => {
+      const wish = await askForRefund(charge, payment);
+      if (wish) await run(button, () => api.refund(charge.id, { attempt: payment.attempt, ...wish }));
+    });
+    return button.element;
+  }
+
+  function againButton() {
+    const button = busyButton({ label: t("refund.again"), busyLabel: t("refund.busy"), className: "button", type: "button" });
+    button.element.addEventListener("click", () => run(button, () => api.refundAgain(charge.id)));
+    return button.element;
+  }
+
+  const isAsked = refunds.some((refund) => refund.mark === null);
+  return h(
+    "section", { class: "card refund-part", "aria-labelledby": "refund-title" },
+    h("h2", { id: "refund-title" }, t("refund.title")),
+    refunds.length > 0 ? h("ul", { class: "refund-list" }, refunds.map(line)) : null,
+    payments.filter((payment) => !payment.refundAsked).map(openButton),
+    isAsked && mayRefund ? againButton() : null,
+    trouble,
+  );
+}
+
+function line({ amountText, reason, by, mark }) {
+  const key = `refund.marks.${mark ?? "asked"}`;
+  return h(
+    "li", { class: "refund-line", "data-mark": mark ?? "asked" },
+    h("p", {}, h("strong", {}, amountText), ` · ${reason}`),
+    h("p", { class: "quiet small" }, `${personText(by)} · ${hasWords(key) ? t(key) : mark}`),
+  );
+}
+
+/** What of the payment goes back and why, after saying what that does and does not do. `{ amountMinor, reason }` or null. */
+async function askForRefund(charge, payment) {
+  const { currencyExponent: exponent } = state.session;
+  const whole = String(payment.leftMinor);
+  const amount = textField("amount", { label: t("refund.amount"), value: plain(whole, exponent), attributes: { inputmode: "decimal", maxlength: 20 } });
+  const reason = textField("reason", { label: t("refund.reason"), attributes: { maxlength: LONGEST_REASON } });
+  const yes = await ask({
+    title: t("refund.askTitle", { amount: payment.leftText }), text: t("refund.askText"), yes: t("refund.yes"), no: t("refund.no"), isGrave: true,
+    extra: h("div", { class: "refund-fields" }, h("p", { class: "quiet" }, t("refund.partText")), amount.element, reason.element),
+    check() {
+      const digits = minorDigits(amount.value, exponent);
+      const isBad = digits === null || !isAbove(digits, "0") || isAbove(digits, whole);
+      amount.setError(isBad ? t("refund.badAmount", { most: payment.leftText }) : null);
+      const isSilent = reason.value.trim() === "";
+      reason.setError(isSilent ? t("refund.noReason") : null);
+      if (isBad) amount.control.focus();
+      else if (isSilent) reason.control.focus();
+      return !isBad && !isSilent;
+    },
+  });
+  return yes ? { amountMinor: Number(minorDigits(amount.value, exponent)), reason: reason.value.trim() } : null;
+}
+
+function plain(digits, exponent) {
+  const padded = digits.padStart(exponent + 1, "0");
+  return exponent === 0 ? padded : `${padded.slice(0, -exponent)}.${padded.slice(-exponent)}`;
+}
