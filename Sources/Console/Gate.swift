@@ -64,20 +64,19 @@ struct Gate: Sendable {
         return Pass(route: route, request: request, token: token, session: session)
     }
 
-    /// A program that shows a token. It has no page and no cookie, so nobody can make a browser send its requests; where it has
-    /// an origin all the same, that must be this terminal's own.
-    ///
-    /// Nothing is said of an address before the token was found good.
-    func check(_ request: WebRequest, tokens: TokenDesk) async throws(Problem) -> Pass {
+    /// The token of a program. It has no page and no cookie, so nobody can make a browser send its requests; where it has an
+    /// origin all the same, that must be this terminal's own.
+    func program(_ request: WebRequest, tokens: TokenDesk) async throws(Problem) -> AccessToken {
         guard request.cookies[Self.cookie] == nil else { throw .twoCredentials }
         try checkOrigin(request, isNeeded: false)
         try checkSite(request)
         let fields = request.headers("Authorization")
         let text =
             fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
-        let token: AccessToken
         switch await tokens.check(text, from: request.peerAddress) {
-        case .granted(let found): token = found
+        case .granted(let token):
+            if let wait = await tokens.take(token) { throw .tooFast(wait) }
+            return token
         case .tooOften(let wait):
             var problem = Problem(
                 429,
@@ -89,7 +88,10 @@ struct Gate: Sendable {
             throw problem
         case .refused: throw .tokenNeeded
         }
-        if let wait = await tokens.take(token) { throw .tooFast(wait) }
+    }
+
+    /// What a program asks for. Nothing is said of an address before its token was found good.
+    func check(_ request: WebRequest, of token: AccessToken) throws(Problem) -> Pass {
         let route = try Route(request.method, request.path, query: request.query)
         if route.changesState, !request.body.isEmpty { try checkContentType(request) }
         guard let scope = route.scope else {

@@ -713,6 +713,15 @@ ROUTES = {
     "one day": ("GET", "/days/2026-01-01", None),
     "compare": ("POST", "/days/2026-01-01/compare", {}),
     "events": ("GET", "/events", None),
+    "lookup": ("GET", "/charges/lookup?key=none", None),
+    "wait": ("GET", "/charges/{ended}?wait=1", None),
+    "terminal": ("GET", "/terminal", None),
+    "diagnosis": ("GET", "/diagnosis", None),
+    "message": ("GET", "/screen", None),
+    "show message": ("POST", "/screen", {"kind": "text", "title": "x"}),
+    "one message": ("GET", "/screen/none", None),
+    "answer": ("PUT", "/screen/none", {"answer": 0}),
+    "take message": ("DELETE", "/screen/none", {}),
 }
 CHANGES = [name for name, (method, _, _) in ROUTES.items() if method != "GET"]
 READS = [name for name in ROUTES if name not in CHANGES]

@@ -61,6 +61,8 @@ struct ProgramTests {
                 #expect(answer.status == 403, "\(path)")
                 #expect(try Program.code(answer) == "not_for_tokens")
             }
+            let refused = try await page.rows().last { $0.what == "request" }
+            #expect(refused?.who == .till(token: "Till 1") && refused?.detail == "not_for_tokens /api/v1/sessions")
             #expect(try await till.ask("GET", "nothing").status == 404)
             #expect(try await till.ask("DELETE", "charges").status == 405)
         }
@@ -207,6 +209,23 @@ struct ProgramTests {
                 #expect(try await group.next() == 429)
                 #expect(try await page.send("DELETE", "tokens/\(till.id)", "{}") == 200)
                 for try await status in group { #expect(status == 401) }
+            }
+        }
+    }
+
+    @Test func aWaitEndsWhenTheTerminalStops() async throws {
+        try await withConsole { page in
+            let shop = try await Program.shop(page)
+            let till = try await Program(page)
+            let id = try await shop.offered()
+            let waiting = Task { try await till.ask("GET", "charges/\(id)?wait=60").status }
+            waiting.cancel()  // As the server does.
+            #expect(try await waiting.value == 200)
+            // Nothing is left of it: as many as ever can wait.
+            for _ in 0...TokenUse.wait.mostOfOne {
+                let another = Task { try await till.ask("GET", "charges/\(id)?wait=60").status }
+                another.cancel()
+                #expect(try await another.value == 200)
             }
         }
     }

@@ -9,14 +9,16 @@ extension Console {
 
     /// Answers a request that shows a token.
     func answerProgram(_ request: WebRequest) async -> WebResponse {
+        var who = Payments.Actor.stranger
         do throws(Problem) {
             guard entrance.claimed.value else { throw .notClaimed }
-            let pass = try await gate.check(request, tokens: tokens)
-            return try await answer(pass, request)
+            let token = try await gate.program(request, tokens: tokens)
+            who = .till(token: token.name)
+            return try await answer(try gate.check(request, of: token), request)
         } catch {
             if [401, 403].contains(error.status) || error == .twoCredentials {
                 let detail = "\(error.reason.code) \(request.path.prefix(80))"
-                await entrance.audit("request", "refused", detail, by: .stranger, from: request.peerAddress)
+                await entrance.audit("request", "refused", detail, by: who, from: request.peerAddress)
             }
             var response = error.response
             if error.status == 401 { response.headers.add("WWW-Authenticate", "Bearer realm=\"till\"") }
@@ -76,7 +78,8 @@ extension Console {
         let (clock, ending) = (clock, use?.ending)
         await withTaskGroup { group in
             group.addTask { await change() }
-            group.addTask { do { try await clock.sleep(.seconds(seconds)) } catch { return } }  // Cancelled: it is over.
+            // Cancelled is over too.
+            group.addTask { do { try await clock.sleep(.seconds(seconds)) } catch { return } }
             if let ending { group.addTask { for await _ in ending {} } }
             await group.next()
             group.cancelAll()
