@@ -116,6 +116,7 @@ export function staffView({ onCounter }) {
       const yes = await ask({ title: t("staff.removeTitle", { name: person.name }), text: t("staff.removeText"), yes: t("staff.removeYes"), no: t("staff.removeNo"), isGrave: true });
       if (yes) await work(() => api.removePerson(person.id), t("staff.removed", { name: person.name }));
     }
+    const dialogClosed = () => dialog.close();
     const turn = () => work(() => api.changePerson(person.id, { enabled: !person.enabled }), t(person.enabled ? "staff.turnedOff" : "staff.turnedOn", { name: person.name }));
     const dialog = h(
       "dialog", { class: "dialog person-dialog", "aria-labelledby": titleID },
@@ -133,6 +134,7 @@ export function staffView({ onCounter }) {
           "div", { class: "person-more" },
           h("button", { class: "button wide", type: "button", on: { click: turn } }, t(person.enabled ? "staff.turnOff" : "staff.turnOn")),
           h("p", { class: "field-help" }, t("staff.turnOffHelp")),
+          phones(person, dialogClosed),
           h("button", { class: "text-button", type: "button", on: { click: remove } }, t("staff.remove")),
           h("p", { class: "quiet small" }, t("staff.addedBy", { who: personText(person.createdBy), time: momentText(person.createdAt) })),
           changedLine(person),
@@ -141,6 +143,20 @@ export function staffView({ onCounter }) {
     );
     open(dialog);
     name.control.focus();
+  }
+
+  /** The phones at which a person's PIN works; null where there is none. */
+  function phones(person, close) {
+    const own = shown.browsers.filter((browser) => browser.person === person.id);
+    if (own.length === 0) return null;
+    return h(
+      "section", { class: "person-phones" }, h("h3", {}, t("staff.phones")),
+      h("ul", { class: "sessions" }, own.map((browser) => h(
+        "li", { class: "session" },
+        h("div", { class: "session-words" }, h("span", { class: "session-name" }, deviceText(browser)), h("span", { class: "quiet small" }, t("staff.letIn", { time: momentText(browser.madeAt) }))),
+        h("button", { class: "button", type: "button", on: { click: () => forget(browser, "staff.phoneForgotten").then(close) } }, t("staff.forget"), h("span", { class: "heard" }, ` ${deviceText(browser)}`)),
+      ))),
+    );
   }
 
   /** The one-time code that signs one phone in. */
@@ -217,12 +233,12 @@ export function staffView({ onCounter }) {
     );
   }
 
-  async function forget(browser) {
+  async function forget(browser, words = "staff.forgotten") {
     try {
       const answer = await api.forgetBrowser(browser.id);
       if (browser.current) onCounter(await api.session());
       show(answer);
-      toast(t("staff.forgotten"));
+      toast(t(words));
     } catch (error) {
       if (error.status === 401) return;
       toast(error.message, { isBad: true });
