@@ -36,8 +36,12 @@ async function choose(tag, wanted) {
     // A browser that keeps nothing still shows it until the page is loaded anew.
   }
   document.documentElement.dataset.size = wanted;
-  if (tag === (chosenLanguage() ?? "")) return;
-  chooseLanguage(tag || null);
+  if (tag !== (chosenLanguage() ?? "")) await speak(tag || null);
+}
+
+/** Says everything in another language from now on, in this browser; null for what the browser prefers. */
+export async function speak(tag) {
+  chooseLanguage(tag);
   const before = language;
   await useLanguage(navigator.languages ?? ["en"]);
   if (language !== before) changed();

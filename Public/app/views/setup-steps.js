@@ -8,9 +8,9 @@ import { countryNames, currencyOf, guessCountry, localeOf, zonesOf } from "../co
 import { h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, secretField, textField } from "../form.js";
 import { icon } from "../icons.js";
-import { chooseLanguage, LANGUAGES } from "../languages.js";
+import { speak } from "../look.js";
 import { amountText, CURRENCIES, LOCALES } from "../money.js";
-import { t } from "../strings.js";
+import { LANGUAGES, language, t } from "../strings.js";
 import { acquirerStep, tipsStep, waysStep } from "./setup-ways.js";
 import { testStep } from "./setup-test.js";
 
@@ -18,8 +18,6 @@ const PLAIN = { autocapitalize: "none", spellcheck: "false" };
 const USUAL_GATEWAY = "https://api.pay.walletconnect.com";
 const LONGEST_ID = 64;
 const LONGEST_NAME = 60;
-
-function language() { return document.documentElement.lang || "en"; }
 
 /** What is known of a field: typed here, set, or answered earlier. */
 function start(known, typed, name, fallback = "") {
@@ -55,25 +53,22 @@ function allFine(faults) {
 }
 
 function languageStep() {
-  const field = choiceField("language", { label: t("setup.language.label"), value: language(), groups: [[null, LANGUAGES]] });
+  const field = choiceField("language", { label: t("setup.language.label"), value: language, groups: [[null, Object.entries(LANGUAGES)]] });
   return {
     fields: [field],
     element: h("div", { class: "stack" }, field.element),
-    submit() {
-      chooseLanguage(field.value);
-      return {};
-    },
+    left() { if (field.value !== language) return speak(field.value); },
   };
 }
 
 function countryStep({ known, typed }) {
   const guess = known.setUp.answers.currency || known.settings ? "" : guessCountry();
-  const names = new Intl.DisplayNames(language(), { type: "currency", fallback: "code" });
-  const tongues = new Intl.DisplayNames(language(), { type: "language", languageDisplay: "standard" });
+  const names = new Intl.DisplayNames(language, { type: "currency", fallback: "code" });
+  const tongues = new Intl.DisplayNames(language, { type: "language", languageDisplay: "standard" });
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
   const zoneOf = (place) => (zonesOf(place).includes(own) || !zonesOf(place).length ? own : zonesOf(place)[0]);
   const begun = typed.country ?? known.setUp.answers.country ?? guess;
-  const country = choiceField("country", { label: t("setup.country.country"), value: begun, groups: [[null, [["", t("setup.country.choose")], ...countryNames(language())]]] });
+  const country = choiceField("country", { label: t("setup.country.country"), value: begun, groups: [[null, [["", t("setup.country.choose")], ...countryNames(language)]]] });
   const currency = choiceField("currency", {
     label: t("setup.country.currency"), help: t("setup.country.fixed"), value: start(known, typed, "currency", currencyOf(begun)),
     groups: [[null, [["", t("setup.country.chooseCurrency")], ...CURRENCIES.map((code) => [code, `${code} · ${names.of(code)}`])]]],
@@ -256,7 +251,7 @@ function gatewayStep({ known, typed, setNext }) {
       }
       const changes = { gatewayURL, ...(key.value ? { gatewayKey: key.value } : {}) };
       if (settings) await change(known, changes, password.value);
-      else known.settings = await api.saveSettings({ ...known.setUp.answers, country: undefined, ...changes });
+      else known.settings = await api.saveSettings({ ...known.setUp.answers, country: undefined, language, ...changes });
       return {};
     },
   };

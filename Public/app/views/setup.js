@@ -171,7 +171,9 @@ export function setupView({ onCharging }) {
         await finish("done");
         return;
       }
+      const { left } = step;
       await move(beside(name, 1) ?? "done", answers ?? {});
+      await left?.();
     });
   }
 
