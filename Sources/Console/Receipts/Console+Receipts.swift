@@ -81,14 +81,16 @@ extension Console {
     func receiptsResponse() async -> WebResponse {
         let (set, version, last) = (await receipts.settings, await receipts.version, await receipts.last)
         return .json(
-            JSON.object([
-                "printer": .string(set.printer ?? ""), "columns": .integer(Int64(set.options.columns.rawValue)),
-                "codePage": .string(set.options.codePage.rawValue), "cut": .bool(set.options.cuts),
-                "drawer": .bool(set.options.opensDrawer), "code": .bool(set.options.showsCode),
-                "automatic": .bool(set.printsWhenPaid), "terminal": .string(set.terminal ?? ""),
-                "header": .array(set.header.map(JSON.string)), "footer": .array(set.footer.map(JSON.string)),
-                "last": last.map(Self.job) ?? .null, "version": .integer(Int64(version)),
-            ].merging(await changed("receipts")) { own, _ in own }).text
+            JSON.object(
+                [
+                    "printer": .string(set.printer ?? ""), "columns": .integer(Int64(set.options.columns.rawValue)),
+                    "codePage": .string(set.options.codePage.rawValue), "cut": .bool(set.options.cuts),
+                    "drawer": .bool(set.options.opensDrawer), "code": .bool(set.options.showsCode),
+                    "automatic": .bool(set.printsWhenPaid), "terminal": .string(set.terminal ?? ""),
+                    "header": .array(set.header.map(JSON.string)), "footer": .array(set.footer.map(JSON.string)),
+                    "last": last.map(Self.job) ?? .null, "version": .integer(Int64(version)),
+                ].merging(await changed("receipts")) { own, _ in own }
+            ).text
         )
     }
 
