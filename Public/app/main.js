@@ -9,13 +9,17 @@ import { fetchRecent } from "./recent.js";
 import { makeShell } from "./shell.js";
 import { state, subscribe, update } from "./store.js";
 import { t, useLanguage } from "./strings.js";
+import { auditView } from "./views/audit.js";
+import { backupView } from "./views/backup.js";
 import { chargeView } from "./views/charge.js";
 import { customersView } from "./views/customers.js";
 import { daysView } from "./views/days.js";
 import { claimView, loginView, resetView, unreachableView } from "./views/entrance.js";
+import { healthView } from "./views/health.js";
 import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
 import { connectView } from "./views/connect.js";
+import { logsView } from "./views/logs.js";
 import { phonesView } from "./views/phones.js";
 import { receiptsView } from "./views/receipts.js";
 import { securityView } from "./views/security.js";
@@ -67,7 +71,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "receipts", "security", "days", "totals", "reset", "health", "logs", "audit", "backup"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -123,11 +127,15 @@ function renderPlace(name) {
     name === "connect" ? connectView() :
     name === "customers" ? customersView() :
     name === "tokens" ? tokensView() :
+    name === "health" ? healthView() :
+    name === "logs" ? logsView() :
+    name === "audit" ? auditView() :
+    name === "backup" ? backupView({ onErased: erased }) :
     name === "receipts" ? receiptsView() :
     name === "settings" ? settingsView({ isFirst: false, onSaved: () => settingsSaved(false), onSignOut: signOut }) :
     name === "history" ? historyView({ id: place().id }) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", days: "history", totals: "history" }[name] ?? name);
+  shell.show(view.element, { security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", health: "settings", logs: "settings", audit: "settings", backup: "settings", days: "history", totals: "history" }[name] ?? name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(["days", "totals"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;
@@ -178,6 +186,18 @@ function passwordChanged(session) {
   disconnect();
   update({ session });
   connect();
+}
+
+/** Everything is erased: the page begins anew as soon as the terminal does. */
+function erased() {
+  disconnect();
+  sessionStorage.clear();
+  forgetAmount();
+  forgetSettingsDraft();
+  location.hash = "#/charge";
+  update({ session: null, terminal: null, followed: null, recent: null, link: "connecting" });
+  render();
+  setTimeout(begin, RETRY_MILLISECONDS);
 }
 
 async function signOut() {

@@ -1,7 +1,7 @@
 public import Journal
 public import Logging
 import Paper
-import Payments
+public import Payments
 import Synchronization
 public import Terminal
 import WebServer
@@ -18,6 +18,12 @@ public struct Console: Sendable {
     let customers: CustomerDesk
     let receipts: ReceiptDesk
     let tokens: TokenDesk
+    let books: Journal
+    let auditDesk: AuditDesk
+    let health: HealthDesk
+    /// The program's last log lines.
+    let log: LogRing
+    let erase: (@Sendable () throws(JournalError) -> Void)?
     /// When this run began.
     let startedAt: WallTime
     /// Nil on a terminal without the Connect rail.
@@ -50,6 +56,12 @@ public struct Console: Sendable {
         public var securityContact: String?
         /// What a customer's own page offers to open, unless the owner chose otherwise.
         public var wallets: [CustomerWallet]
+        /// What is known of the machine and the program.
+        public var machine = MachineView()
+        /// Where the program's last log lines are.
+        public var log = LogRing()
+        /// Begins to erase everything and has the program end; nil where that cannot be done from the page.
+        public var erase: (@Sendable () throws(JournalError) -> Void)?
 
         public init(
             address: String,
@@ -94,6 +106,7 @@ public struct Console: Sendable {
             taps: taps,
             wallets: wallets,
             keeping: journal,
+            books: journal,
             clock: clock,
             logger: logger
         )
@@ -107,6 +120,7 @@ public struct Console: Sendable {
         taps: TapDesk? = nil,
         wallets: ConnectDesk? = nil,
         keeping journal: any Keeping,
+        books: Journal,
         clock: TerminalClock,
         logger: Logger,
         hashRounds: Int = PasswordHash.usualRounds,
@@ -170,6 +184,19 @@ public struct Console: Sendable {
             hashRounds: hashRounds
         )
         tokens = TokenDesk(journal: journal, clock: clock)
+        self.books = books
+        auditDesk = AuditDesk(journal: books, settings: settings)
+        health = HealthDesk(
+            journal: books,
+            desk: desk,
+            settings: settings,
+            taps: taps,
+            clock: clock,
+            machine: configuration.machine,
+            certificate: certificate,
+            addresses: own.all
+        )
+        (log, erase) = (configuration.log, configuration.erase)
         startedAt = clock.wallTime()
         customers = CustomerDesk(
             journal: journal,
@@ -233,13 +260,14 @@ public struct Console: Sendable {
     private static var limits: WebServer.Limits {
         var limits = WebServer.Limits()
         limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
+        limits.bodyBytesByPath["/api/v1/backup/import"] = BackupFile.bodyBytes
         return limits
     }
 
     // MARK: - Requests
 
     func handle(_ request: WebRequest, _ files: StaticFiles) -> WebAnswer {
-        if request.path == "/healthz", request.method == "GET" { return .now(.json(#"{"status":"ok"}"#)) }
+        if request.path == "/healthz", request.method == "GET" { return .later { Self.noStore(await healthz()) } }
         if request.path == SecurityContact.path, request.method == "GET", let securityContact {
             return .now(SecurityContact(address: securityContact, page: address).response(at: clock.wallTime()))
         }

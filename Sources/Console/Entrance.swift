@@ -26,7 +26,7 @@ actor Entrance {
     private var throttle = Throttle()
     private var strangers = AuditBudget()
     /// scrypt takes 64 MiB and 100 ms: one at a time, on a queue of its own.
-    private let hashRounds: Int
+    let hashRounds: Int
     private let hashing = DispatchQueue(label: "till.password")
 
     private static let ownerDocument = "owner"
@@ -300,7 +300,7 @@ actor Entrance {
         do { return try await onHashingQueue { try hash.matches(password) } } catch { throw Self.hashingFailed }
     }
 
-    private func onHashingQueue<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    func onHashingQueue<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             hashing.async { continuation.resume(with: Result { try work() }) }
         }

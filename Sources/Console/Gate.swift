@@ -12,6 +12,10 @@ struct Gate: Sendable {
         let request: WebRequest
         let token: String?
         let session: Session?
+        /// Stands in for the request's own body where a part of it is handed on.
+        var part: [UInt8]?
+
+        var body: [UInt8] { part ?? request.body }
 
         /// On whose behalf it is done, for the journal and the audit log.
         var who: Payments.Actor { session?.who ?? .stranger }

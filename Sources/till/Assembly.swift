@@ -19,7 +19,12 @@ struct Assembly: Sendable {
     let journal: Journal
     let transport: HTTPClientTransport
     let logger: Logger
+    /// The program's last log lines.
+    let log: LogRing
+    private let eraser: Eraser
     let clock = TerminalClock.system
+    /// To the gateway, whose clock it notes.
+    private let gateway: DatedTransport
     let desk: ChargeDesk
     /// What a gateway asks for holds for every rail.
     private let pace: GatewayPace
@@ -31,10 +36,13 @@ struct Assembly: Sendable {
         display: Display,
         journal: Journal,
         transport: HTTPClientTransport,
-        logger: Logger
+        logger: Logger,
+        log: LogRing
     ) {
         (self.configuration, self.display, self.journal) = (configuration, display, journal)
-        (self.transport, self.logger) = (transport, logger)
+        (self.transport, self.logger, self.log) = (transport, logger, log)
+        eraser = Eraser(directory: configuration.state, journal: journal, logger: logger)
+        gateway = DatedTransport(transport, now: clock.wallTime)
         desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
         pace = GatewayPace(clock: clock)
         links = LinkHosts(configuration.linkHosts)
@@ -56,6 +64,9 @@ struct Assembly: Sendable {
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         var pages = configuration.console
         pages.wallets = WalletList.load(configuration.wallets, logger)
+        pages.machine = .system(state: configuration.state, gateway: gateway, clock: clock)
+        pages.log = log
+        pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
         let console = try await Console(
             configuration: pages,
             desk: desk,
@@ -91,6 +102,9 @@ struct Assembly: Sendable {
         ]
         return (parts + tapParts, console.address)
     }
+
+    /// Returns where everything is to be erased, which needs the program to end.
+    func waitForErasing() async { await eraser.wait(clock) }
 
     /// Where phones are met that are held near the terminal.
     private func phones() async throws -> (TapDesk, [any Service]) {
@@ -131,7 +145,7 @@ struct Assembly: Sendable {
     }
 
     private func settings(_ taps: TapDesk, _ wallets: ConnectDesk) -> SettingsDesk {
-        let (transport, links) = (transport, links)
+        let (gateway, links) = (gateway, links)
         return SettingsDesk(
             journal: journal,
             desk: desk,
@@ -145,7 +159,7 @@ struct Assembly: Sendable {
             try MerchantClient(
                 baseURL: settings.gatewayURL,
                 credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
-                transport: transport,
+                transport: gateway,
                 linkHosts: links
             )
         }
@@ -199,7 +213,7 @@ struct Assembly: Sendable {
         try PayClient(
             baseURL: url,
             credentials: .app(id: project, clientID: "till"),
-            transport: transport,
+            transport: gateway,
             linkHosts: links,
             retries: retries
         )
