@@ -110,6 +110,7 @@ let package = Package(
         .target(name: "Paper", dependencies: ["CPaperPDF", "Payments", "Receipts"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd", "CZlib"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
+        .target(name: "Machine", swiftSettings: swift6),
         .target(
             name: "Screen",
             dependencies: ["CQRencode", "CPango", "CZBar", "CLinuxFramebuffer"],
@@ -128,8 +129,8 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal", "WalletConnect", "WebServer",
-                logging,
+                "Machine", "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal", "WalletConnect",
+                "WebServer", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -153,7 +154,7 @@ let package = Package(
             dependencies: [
                 "CClock", "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
                 "WebSocket",
-                "Journal", "Net", "Supervision", "WebServer", "Screen",
+                "Journal", "Machine", "Net", "Supervision", "WebServer", "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -214,10 +215,11 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "Journal", "Paper", "Payments", "TapProtocol", "Terminal", "WalletConnect",
+                "Console", "Journal", "Machine", "Paper", "Payments", "TapProtocol", "Terminal", "WalletConnect",
                 "WalletConnectPay",
                 "WebServer",
                 logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),
@@ -281,6 +283,7 @@ let package = Package(
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6
         ),
+        .testTarget(name: "MachineTests", dependencies: ["Machine"], swiftSettings: swift6),
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision", subprocess], swiftSettings: swift6),
         .testTarget(name: "PaperTests", dependencies: ["Paper", "Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),

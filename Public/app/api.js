@@ -301,5 +301,35 @@ export async function day(name) { return await request("GET", `/days/${encodeURI
 /** Has the terminal compare a day; the report comes later. */
 export async function compareDay(name) { return await change("POST", `/days/${encodeURIComponent(name)}/compare`); }
 
+/** How the terminal is: `{ weight, checks, … }`. */
+export async function health() { return await request("GET", "/health"); }
+
+/** The program's last log lines, newest first: `{ lines, timeZone }`. */
+export async function logs(query) { return await request("GET", `/logs?${queryText(query)}`); }
+
+/** Where the file for support comes from. */
+export const bundleAddress = `${ROOT}/support-bundle`;
+
+/** Entries of the audit log, newest first: `{ entries, next, timeZone }`. */
+export async function audit(query) { return await request("GET", `/audit?${queryText(query)}`); }
+
+/** Has the terminal compute every hash of the audit log anew: `{ intact, entries, head, brokenAt, reason }`. */
+export async function verifyAudit() { return await change("POST", "/audit/verify"); }
+
+/** Where the whole audit log comes as a file; `format` is `csv` or `json`. */
+export function auditAddress(format) { return `${ROOT}/audit.${format}`; }
+
+/** What the owner set, as a file's content; with a passphrase its keys are sealed in it. */
+export async function exportBackup(body) { return await change("POST", "/backup/export", { body }); }
+
+/** What such a file would change here: `{ changes, problems, … }`; with `apply`, changes it. */
+export async function importBackup(body) { return await change("POST", "/backup/import", { body }); }
+
+/** What has to be typed before everything is erased, and how many payments are open: `{ word, openPayments }`. */
+export async function wipeFacts() { return await request("GET", "/wipe"); }
+
+/** Erases everything; the terminal begins anew, without an owner. */
+export async function wipe(body) { return await change("POST", "/wipe", { body }); }
+
 /** Where the terminal's events come from. */
 export const eventsAddress = `${ROOT}/events`;

@@ -4,7 +4,7 @@ import { state } from "./store.js";
 
 /** Beside these a role may nothing; the owner may everything. */
 const INCLUDED = {
-  manager: new Set(["charge", "history", "me", "days", "totals", "export", "giveBack", "staff", "settings"]),
+  manager: new Set(["charge", "history", "me", "days", "totals", "export", "giveBack", "staff", "settings", "health"]),
   cashier: new Set(["charge", "history", "me"]),
 };
 

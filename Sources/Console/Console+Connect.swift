@@ -33,15 +33,7 @@ extension Console {
 
     func saveConnect(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         guard let wallets, let current = await wallets.current else { throw .notFound }
-        var fields = try Form(pass.request.body)
-        var form = ConnectForm()
-        form.isEnabled = fields.bool("enabled")
-        form.relayURL = fields.optionalText("relayURL", limit: 300)
-        form.projectID = fields.optionalText("projectID", limit: 100)
-        form.chains = fields.optionalText("chains", limit: 2000)
-        form.usesOneCode = fields.bool("oneCode")
-        let version = fields.integer("version")
-        try fields.finish()
+        let (form, version) = try Self.connectForm(pass)
         if let version, version != Int64(current.version) { throw Self.problem(SettingsError.conflict) }
         do throws(SettingsError) {
             _ = try await wallets.save(form, replacing: current.version, by: pass.who)
@@ -52,6 +44,19 @@ extension Console {
         await settings.railsChanged()
         await entrance.audit("connect", "ok", "", by: pass.who, from: pass.request.peerAddress)
         return try await connectResponse()
+    }
+
+    static func connectForm(_ pass: Gate.Pass) throws(Problem) -> (ConnectForm, version: Int64?) {
+        var fields = try Form(pass.body)
+        var form = ConnectForm()
+        form.isEnabled = fields.bool("enabled")
+        form.relayURL = fields.optionalText("relayURL", limit: 300)
+        form.projectID = fields.optionalText("projectID", limit: 100)
+        form.chains = fields.optionalText("chains", limit: 2000)
+        form.usesOneCode = fields.bool("oneCode")
+        let version = fields.integer("version")
+        try fields.finish()
+        return (form, version)
     }
 
     /// Lets the terminal forget its wallets.

@@ -70,10 +70,10 @@ extension Console {
         return led
     }
 
-    private static func customerForm(_ pass: Gate.Pass) throws(Problem) -> (
+    static func customerForm(_ pass: Gate.Pass) throws(Problem) -> (
         CustomerForm, password: String?, version: Int?
     ) {
-        var fields = try Form(pass.request.body, bytes: CustomerForm.bodyBytes)
+        var fields = try Form(pass.body, bytes: CustomerForm.bodyBytes)
         var form = CustomerForm()
         form.isEnabled = fields.bool("enabled")
         form.isOnScreen = fields.bool("onScreen")

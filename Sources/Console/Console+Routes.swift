@@ -100,6 +100,18 @@ extension Console {
         case .takeBack(let id):
             try requireEmptyForm(pass)
             return try await takeBack(id, pass)
+        case .audit(let query): return try await auditResponse(query)
+        case .exportAudit(let format): return await auditExport(format, pass)
+        case .verifyAudit:
+            try requireEmptyForm(pass)
+            return try await verifyAudit(pass)
+        case .health: return await healthResponse()
+        case .logs(let query): return await logResponse(query)
+        case .wipe: return try await wipeResponse()
+        case .exportBackup: return try await exportBackup(pass)
+        case .importBackup: return try await importBackup(pass)
+        case .wipeEverything: return try await wipe(pass)
+        case .supportBundle: return try await supportBundle(pass)
         case .events: return try await events(pass)
         case .waitForCharge(let id, let wait): return try await waitForCharge(id, wait, pass)
         case .chargeOfKey(let key): return try await chargeOfKey(key, pass)

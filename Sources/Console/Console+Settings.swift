@@ -38,7 +38,7 @@ extension Console {
     func settingsForm(_ pass: Gate.Pass) throws(Problem) -> (
         SettingsForm, password: String?, version: Int64?
     ) {
-        var form = try Form(pass.request.body)
+        var form = try Form(pass.body)
         let parsed = SettingsForm(
             operatorID: form.text("operatorID", limit: 200),
             merchantID: form.text("merchantID", limit: 200),

@@ -84,10 +84,10 @@ extension Console {
         return try await tapsResponse()
     }
 
-    private static func tapForm(_ pass: Gate.Pass) throws(Problem) -> (
+    static func tapForm(_ pass: Gate.Pass) throws(Problem) -> (
         TapForm, password: String?, version: Int64?
     ) {
-        var fields = try Form(pass.request.body)
+        var fields = try Form(pass.body)
         var form = TapForm()
         form.isEnabled = fields.bool("enabled")
         form.mode = fields.optionalText("mode", limit: 20)

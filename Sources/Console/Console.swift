@@ -1,7 +1,7 @@
 public import Journal
 public import Logging
 import Paper
-import Payments
+public import Payments
 import Synchronization
 public import Terminal
 import WebServer
@@ -25,6 +25,12 @@ public struct Console: Sendable {
     let messages: MessageDesk
     /// What programs are told of this terminal beside its charges.
     let about: About
+    let books: Journal
+    let auditDesk: AuditDesk
+    let health: HealthDesk
+    /// The program's last log lines.
+    let log: LogRing
+    let erase: (@Sendable () throws(JournalError) -> Void)?
     /// When this run began.
     let startedAt: WallTime
     /// Nil on a terminal without the Connect rail.
@@ -63,6 +69,12 @@ public struct Console: Sendable {
         public var clockIsSet: @Sendable () -> Bool? = { nil }
         /// Where payments are made: no program may put a code on the screen that leads there.
         public var paymentHosts = ["pay.walletconnect.com", "pay.wct.me"]
+        /// What is known of the machine and the program.
+        public var machine = MachineView()
+        /// Where the program's last log lines are.
+        public var log = LogRing()
+        /// Begins to erase everything and has the program end; nil where that cannot be done from the page.
+        public var erase: (@Sendable () throws(JournalError) -> Void)?
 
         public init(
             address: String,
@@ -107,6 +119,7 @@ public struct Console: Sendable {
             taps: taps,
             wallets: wallets,
             keeping: journal,
+            books: journal,
             clock: clock,
             logger: logger
         )
@@ -120,6 +133,7 @@ public struct Console: Sendable {
         taps: TapDesk? = nil,
         wallets: ConnectDesk? = nil,
         keeping journal: any Keeping,
+        books: Journal,
         clock: TerminalClock,
         logger: Logger,
         hashRounds: Int = PasswordHash.usualRounds,
@@ -202,6 +216,19 @@ public struct Console: Sendable {
             clockIsSet: configuration.clockIsSet,
             addresses: numbers
         )
+        self.books = books
+        auditDesk = AuditDesk(journal: books, settings: settings)
+        health = HealthDesk(
+            journal: books,
+            desk: desk,
+            settings: settings,
+            taps: taps,
+            clock: clock,
+            machine: configuration.machine,
+            certificate: certificate,
+            addresses: own.all
+        )
+        (log, erase) = (configuration.log, configuration.erase)
         startedAt = clock.wallTime()
         customers = CustomerDesk(
             journal: journal,
@@ -281,13 +308,14 @@ public struct Console: Sendable {
         limits.connections = 320
         limits.eventStreams = 224
         limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
+        limits.bodyBytesByPath["/api/v1/backup/import"] = BackupFile.bodyBytes
         return limits
     }
 
     // MARK: - Requests
 
     func handle(_ request: WebRequest, _ files: StaticFiles) -> WebAnswer {
-        if request.path == "/healthz", request.method == "GET" { return .now(.json(#"{"status":"ok"}"#)) }
+        if request.path == "/healthz", request.method == "GET" { return .later { Self.noStore(await healthz()) } }
         if request.path == SecurityContact.path, request.method == "GET", let securityContact {
             return .now(SecurityContact(address: securityContact, page: address).response(at: clock.wallTime()))
         }

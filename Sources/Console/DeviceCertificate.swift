@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Glibc
+import Payments
 import SwiftASN1
 import X509
 
@@ -14,6 +15,7 @@ struct DeviceCertificate: Sendable {
     let fingerprint: String
     /// The same in Base64 for addresses: 43 characters.
     let compactFingerprint: String
+    let endsAt: WallTime
 
     /// Longest that browsers accept. Source: CA/Browser Forum Baseline Requirements 6.3.2, as of 2020-09.
     private static let lifetime: TimeInterval = 397 * 86_400
@@ -67,6 +69,7 @@ struct DeviceCertificate: Sendable {
     private init(_ certificatePEM: String, _ keyPEM: String, _ certificate: Certificate) throws {
         self.certificatePEM = certificatePEM
         self.keyPEM = keyPEM
+        endsAt = WallTime(millisecondsSince1970: Int64(certificate.notValidAfter.timeIntervalSince1970 * 1000))
         var serializer = DER.Serializer()
         try serializer.serialize(certificate)
         let digest = SHA256.hash(data: serializer.serializedBytes)

@@ -27,7 +27,7 @@ actor Entrance {
     private var strangers = AuditBudget()
     private var programs = AuditBudget()
     /// scrypt takes 64 MiB and 100 ms: one at a time, on a queue of its own.
-    private let hashRounds: Int
+    let hashRounds: Int
     private let hashing = DispatchQueue(label: "till.password")
 
     private static let ownerDocument = "owner"
@@ -312,7 +312,7 @@ actor Entrance {
         do { return try await onHashingQueue { try hash.matches(password) } } catch { throw Self.hashingFailed }
     }
 
-    private func onHashingQueue<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    func onHashingQueue<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             hashing.async { continuation.resume(with: Result { try work() }) }
         }

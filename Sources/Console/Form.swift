@@ -113,6 +113,9 @@ struct Form: Sendable {
         return numbers
     }
 
+    /// A value as it stands there; nil where it is missing.
+    mutating func document(_ name: String) -> ExactJSON? { members.removeValue(forKey: Array(name.utf8)) }
+
     /// True or false; nil where it is missing or null.
     mutating func bool(_ name: String) -> Bool? {
         switch members.removeValue(forKey: Array(name.utf8)) {

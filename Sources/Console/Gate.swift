@@ -12,6 +12,11 @@ struct Gate: Sendable {
         let request: WebRequest
         let token: String?
         let session: Session?
+        /// Stands in for the request's own body where a part of it is handed on.
+        var part: [UInt8]?
+
+        var body: [UInt8] { part ?? request.body }
+
         /// A program's own way in; it has no session then.
         let program: AccessToken?
 

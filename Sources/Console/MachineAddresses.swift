@@ -81,10 +81,16 @@ struct OwnAddress: Sendable {
     /// `https://…` without a path; nil while nobody else could reach the terminal.
     var reachable: String? { (name ?? numbers().first).map(text) }
 
+    /// All of them, the best first: by name and by number.
+    var all: @Sendable () -> [String] {
+        let (name, numbers) = (name, numbers)
+        return { [text] in ([name].compactMap(\.self) + numbers()).map(text) }
+    }
+
     /// The same; while nobody else could reach the terminal, as it is reached from itself.
     var text: String { reachable ?? text("localhost") }
 
-    private func text(_ host: String) -> String {
+    @Sendable private func text(_ host: String) -> String {
         "https://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host):\(port)"
     }
 }

@@ -30,6 +30,9 @@ enum Route: Sendable, Equatable {
     case waitForCharge(ChargeID, ChargeWait), chargeOfKey(String)
     case terminal, diagnosis
     case showMessage, currentMessage, message(String, seconds: Int), answerMessage(String), takeMessage(String)
+    case audit(AuditQuery), exportAudit(ExportFormat), verifyAudit
+    case health, logs(LogQuery), supportBundle
+    case wipe, wipeEverything, exportBackup, importBackup
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -86,6 +89,16 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["GET": .export(.csv, HistoryQuery(query, isList: false))])
         case ("export.json", 1):
             self = try Self.only(method, ["GET": .export(.json, HistoryQuery(query, isList: false))])
+        case ("audit", 1): self = try Self.only(method, ["GET": .audit(AuditQuery(query))])
+        case ("audit.csv", 1): self = try Self.only(method, ["GET": .exportAudit(.csv)])
+        case ("audit.json", 1): self = try Self.only(method, ["GET": .exportAudit(.json)])
+        case ("audit", 2) where parts[1] == "verify": self = try Self.only(method, ["POST": .verifyAudit])
+        case ("health", 1): self = try Self.only(method, ["GET": .health])
+        case ("support-bundle", 1): self = try Self.only(method, ["GET": .supportBundle])
+        case ("wipe", 1): self = try Self.only(method, ["GET": .wipe, "POST": .wipeEverything])
+        case ("backup", 2) where parts[1] == "export": self = try Self.only(method, ["POST": .exportBackup])
+        case ("backup", 2) where parts[1] == "import": self = try Self.only(method, ["POST": .importBackup])
+        case ("logs", 1): self = try Self.only(method, ["GET": .logs(LogQuery(query))])
         case ("events", 1): self = try Self.only(method, ["GET": .events])
         case ("charges", 1) where method == "GET": self = .history(try HistoryQuery(query, isList: true))
         case ("charges", 1): self = try Self.only(method, ["POST": .openCharge])
@@ -141,6 +154,10 @@ enum Route: Sendable, Equatable {
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .setUp, .saveSetUp: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
+        case .audit, .exportAudit, .verifyAudit, .logs, .supportBundle, .wipe, .wipeEverything, .exportBackup,
+            .importBackup:
+            [.owner]
+        case .health: [.owner, .manager]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
@@ -167,13 +184,15 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .calibration, .setUp, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff:
+            .connect, .calibration, .setUp, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
+            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe:
             false
         case .signInWithPIN, .signInWithCode, .changePIN: true
         case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
         case .makeCounter, .forgetBrowser: true
         case .counter, .people, .shifts, .currentShift, .shift, .shiftReport: false
         case .saveCounter, .refund, .refundAgain, .openShift, .closeShift: true
+        case .verifyAudit, .wipeEverything, .exportBackup, .importBackup: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true

@@ -38,6 +38,8 @@ public final class Journal: Sendable {
         var hasLeftovers = false
         /// A sync failed: nothing written since then can be trusted to be on the storage.
         var hasLostSync = false
+        /// Why the last write failed; nil where it did not.
+        var fault: JournalError?
     }
 
     /// Opens the journal of a folder, or makes one, and checks that it is whole. Blocks; some milliseconds.
@@ -252,7 +254,7 @@ extension Journal {
         return try result.get()
     }
 
-    private static let closed = JournalError.unavailable(detail: "the journal is closed: the terminal stops")
+    static let closed = JournalError.unavailable(detail: "the journal is closed: the terminal stops")
 
     private func transact<Value>(_ db: Database, _ body: (Database) throws -> Value) -> Result<Value, JournalError> {
         do {
@@ -263,17 +265,23 @@ extension Journal {
                 return .commit
             }
             guard let value else { throw JournalError.unavailable(detail: "the transaction did not run") }
+            writer.withLock { $0.fault = nil }
             return .success(value)
         } catch {
             let isLostSync = JournalError.isLostSync(error)
+            let fault = JournalError(error, in: directory)
             writer.withLock { writer in
                 writer.tail = nil
                 writer.hasLeftovers = true
                 writer.hasLostSync = writer.hasLostSync || isLostSync
+                writer.fault = fault
             }
-            return .failure(JournalError(error, in: directory))
+            return .failure(fault)
         }
     }
+
+    /// Why the last write failed; nil where it did not.
+    var lastFault: JournalError? { writer.withLock { $0.fault } }
 
     private func prepareToWrite(_ db: Database) throws {
         let (hasLeftovers, hasLostSync) = writer.withLock { ($0.hasLeftovers, $0.hasLostSync) }

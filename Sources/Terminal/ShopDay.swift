@@ -1,5 +1,5 @@
-import FoundationEssentials
-import Payments
+public import FoundationEssentials
+public import Payments
 
 /// A day as the shop counts it: from midnight to midnight of its own clock on the wall, so 23 or 25 hours long twice a year.
 public struct ShopDay: Sendable, Hashable, Codable, Comparable, CustomStringConvertible {
@@ -32,7 +32,7 @@ public struct ShopDay: Sendable, Hashable, Codable, Comparable, CustomStringConv
     private static let latest = Date(timeIntervalSince1970: 7_260_796_800)
 
     /// The moments it holds, the end not included.
-    func bounds(in zone: TimeZone) -> Range<WallTime> {
+    public func bounds(in zone: TimeZone) -> Range<WallTime> {
         let start = Self.start(noon, zone)
         let end = Self.start(noon.addingTimeInterval(86_400), zone)
         return Self.time(start)..<max(Self.time(start), Self.time(end))
@@ -118,5 +118,5 @@ extension WallTime {
 
 extension MerchantSettings {
     /// Where the shop's days begin and end: its own time zone, else the machine's.
-    var zone: TimeZone { timeZone.flatMap(TimeZone.init(identifier:)) ?? .current }
+    public var zone: TimeZone { timeZone.flatMap(TimeZone.init(identifier:)) ?? .current }
 }

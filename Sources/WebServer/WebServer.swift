@@ -16,6 +16,9 @@ public final class WebServer: Sendable {
     /// The TCP port it listens on; the system's choice when the configuration says 0.
     public let port: UInt16
 
+    /// The version of libmicrohttpd that serves, such as `0.9.75`.
+    public static var engineVersion: String { unsafe String(cString: MHD_get_version()) }
+
     private let daemon: Daemon
     private let sweeper: Task<Void, Never>
     private let stopping = Mutex<Task<Void, Never>?>(nil)

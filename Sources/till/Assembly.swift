@@ -19,7 +19,12 @@ struct Assembly: Sendable {
     let journal: Journal
     let transport: HTTPClientTransport
     let logger: Logger
+    /// The program's last log lines.
+    let log: LogRing
+    private let eraser: Eraser
     let clock = TerminalClock.system
+    /// To the gateway, whose clock it notes.
+    private let gateway: DatedTransport
     let desk: ChargeDesk
     /// What a gateway asks for holds for every rail.
     private let pace: GatewayPace
@@ -31,10 +36,13 @@ struct Assembly: Sendable {
         display: Display,
         journal: Journal,
         transport: HTTPClientTransport,
-        logger: Logger
+        logger: Logger,
+        log: LogRing
     ) {
         (self.configuration, self.display, self.journal) = (configuration, display, journal)
-        (self.transport, self.logger) = (transport, logger)
+        (self.transport, self.logger, self.log) = (transport, logger, log)
+        eraser = Eraser(directory: configuration.state, journal: journal, logger: logger)
+        gateway = DatedTransport(transport, now: clock.wallTime)
         desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
         pace = GatewayPace(clock: clock)
         links = LinkHosts(configuration.linkHosts)
@@ -62,6 +70,9 @@ struct Assembly: Sendable {
         pages.clockIsSet = {
             MachineClock.isSet(now: .now, notBefore: earliest ?? WallTime(millisecondsSince1970: 0))
         }
+        pages.machine = .system(state: configuration.state, gateway: gateway, clock: clock)
+        pages.log = log
+        pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
         let console = try await Console(
             configuration: pages,
             desk: desk,
@@ -97,6 +108,9 @@ struct Assembly: Sendable {
         ]
         return (parts + tapParts, console.address)
     }
+
+    /// Returns where everything is to be erased, which needs the program to end.
+    func waitForErasing() async { await eraser.wait(clock) }
 
     /// Where phones are met that are held near the terminal.
     private func phones() async throws -> (TapDesk, [any Service]) {
@@ -137,7 +151,7 @@ struct Assembly: Sendable {
     }
 
     private func settings(_ taps: TapDesk, _ wallets: ConnectDesk) -> SettingsDesk {
-        let (transport, links) = (transport, links)
+        let (gateway, links) = (gateway, links)
         return SettingsDesk(
             journal: journal,
             desk: desk,
@@ -151,7 +165,7 @@ struct Assembly: Sendable {
             try MerchantClient(
                 baseURL: settings.gatewayURL,
                 credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
-                transport: transport,
+                transport: gateway,
                 linkHosts: links
             )
         }
@@ -205,7 +219,7 @@ struct Assembly: Sendable {
         try PayClient(
             baseURL: url,
             credentials: .app(id: project, clientID: "till"),
-            transport: transport,
+            transport: gateway,
             linkHosts: links,
             retries: retries
         )

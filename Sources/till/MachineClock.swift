@@ -24,13 +24,16 @@ enum MachineClock {
         now: WallTime,
         notBefore earliest: WallTime
     ) -> Bool {
-        if (0..<TIME_ERROR).contains(kernel()) { return true }
+        if isSynchronised(kernel: kernel) { return true }
         guard now >= earliest else { return false }
         return (0..<4).contains { number in
             let word = FileManager.default.contents(atPath: "\(clocks)/rtc\(number)/hctosys")
             return word?.first == UInt8(ascii: "1")
         }
     }
+
+    /// True where the kernel hears the time from outside.
+    static func isSynchronised(kernel: () -> Int32 = kernelState) -> Bool { (0..<TIME_ERROR).contains(kernel()) }
 
     /// When this program was built or installed, whichever is later: its file's time. Nil where that cannot be read.
     static func builtAt(_ file: String = "/proc/self/exe") -> WallTime? {

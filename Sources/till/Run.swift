@@ -31,16 +31,18 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try ConfigurationFile.load(config)
+        let log = LogRing()
         LoggingSystem.bootstrap { label in
+            let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
             var handler = StreamLogHandler.standardError(label: label)
-            handler.logLevel = Logger.Level(rawValue: configuration.logLevel) ?? .info
-            return handler
+            handler.logLevel = level
+            return MultiplexLogHandler([handler, log.handler(level: level)])
         }
         let logger = Logger(label: "till")
         // By default each thread gets a heap of its own, most of it empty: some 3 MB for nothing. Source: mallopt(3).
         mallopt(M_ARENA_MAX, 2)
         do {
-            try await serve(configuration, logger)
+            try await serve(configuration, logger, log)
         } catch let error as JournalError {
             complain("\(error.reason.message) \(error.reason.action) (\(error))")
             throw ExitCode(error.isTemporary ? Exit.temporary : Exit.inputOutput)
@@ -56,21 +58,31 @@ struct Run: AsyncParsableCommand {
         }
     }
 
-    private func serve(_ configuration: Configuration, _ logger: Logger) async throws {
+    private func serve(_ configuration: Configuration, _ logger: Logger, _ log: LogRing) async throws {
         let display = Display(sinks: try configuration.openSinks(png: png, caption: caption))
         // The first picture before anything that takes time: a dark screen looks broken.
         try await display.show(.starting(checkingPayments: 0))
 
+        // Before anything is made there: a power cut may have come between.
+        if Wipe.isBegun(configuration.state) {
+            logger.notice("everything is erased, as the owner asked before the last stop")
+            try Wipe.finish(configuration.state)
+        }
         let key = try DeviceKey.loadOrCreate(at: configuration.state + "/device.key")
         let journal = try Journal.open(directory: configuration.state, deviceKey: key)
         let transport = try HTTPClientTransport(hosts: configuration.allowedHosts)
         let result: Result<Void, any Error>
         do {
-            result = .success(try await takePayments(configuration, display, journal, transport, logger))
+            result = .success(try await takePayments(configuration, display, journal, transport, logger, log))
         } catch { result = .failure(error) }
         await display.close()
         try await transport.shutdown()
         try journal.close()
+        if Wipe.isBegun(configuration.state) {
+            try Wipe.finish(configuration.state)
+            logger.notice("everything is erased; the next start waits for an owner")
+            throw ExitCode(Exit.temporary)
+        }
         if case .success = result { logger.notice("stopped; open payments are asked about at the next start") }
         try result.get()
     }
@@ -81,14 +93,16 @@ struct Run: AsyncParsableCommand {
         _ display: Display,
         _ journal: Journal,
         _ transport: HTTPClientTransport,
-        _ logger: Logger
+        _ logger: Logger,
+        _ log: LogRing
     ) async throws {
         let assembly = Assembly(
             configuration: configuration,
             display: display,
             journal: journal,
             transport: transport,
-            logger: logger
+            logger: logger,
+            log: log
         )
         var (parts, address) = try await assembly.parts()
         logger.notice("the page is at \(address)")
@@ -100,9 +114,11 @@ struct Run: AsyncParsableCommand {
             announcer.listening(at: address)
             parts.append(Part(name: "announcer") { await announcer.run(desk) })
         }
+        let erasing = Part(name: "erasing") { await assembly.waitForErasing() }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: parts,
+                services: parts.map { .init(service: $0) }
+                    + [.init(service: erasing, successTerminationBehavior: .gracefullyShutdownGroup)],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger
             )

@@ -7,7 +7,10 @@ struct Till: AsyncParsableCommand {
         commandName: "till",
         abstract: "A payment terminal for the shop counter.",
         version: Version.text,
-        subcommands: [Run.self, CheckConfiguration.self, VerifyJournal.self, Link.self, Doctor.self]
+        subcommands: [
+            Run.self, CheckConfiguration.self, VerifyJournal.self, Link.self, Doctor.self, SupportBundleCommand.self,
+            WipeCommand.self,
+        ]
     )
 }
 
@@ -24,6 +27,6 @@ enum Exit {
     static let inputOutput: Int32 = 74
     /// What was named does not exist.
     static let noInput: Int32 = 66
-    /// Something the terminal needs is in use or not there yet. Starting again may help.
+    /// Something the terminal needs is in use or not there yet, or everything was erased. Starting again helps, or may.
     static let temporary: Int32 = 75
 }

@@ -19,6 +19,8 @@ final class Page {
     let clock: StillClock
     let desk: ChargeDesk
     private let files: StaticFiles
+    /// Where the journal lies.
+    let folder: String
     private(set) var token: String?
     /// What the browser's own cookie holds, where it was let in.
     var browser: String?
@@ -26,8 +28,16 @@ final class Page {
     var userAgent: String?
     private var sales = 0
 
-    init(_ console: Console, _ journal: Journal, _ clock: StillClock, _ desk: ChargeDesk, _ files: StaticFiles) {
+    init(
+        _ console: Console,
+        _ journal: Journal,
+        _ clock: StillClock,
+        _ desk: ChargeDesk,
+        _ files: StaticFiles,
+        _ folder: String
+    ) {
         (self.console, self.journal, self.clock, self.desk, self.files) = (console, journal, clock, desk, files)
+        self.folder = folder
     }
 
     /// Sends it as the page does and returns the answer's status. Keeps the session that it gets.
@@ -92,7 +102,7 @@ final class Page {
     }
 
     /// Another browser on the same page.
-    func another() -> Page { Page(console, journal, clock, desk, files) }
+    func another() -> Page { Page(console, journal, clock, desk, files, folder) }
 
     /// What the answer's JSON says.
     static func said(_ response: WebResponse) throws -> [String: Any] {
@@ -194,6 +204,7 @@ func withConsole(
         taps: taps,
         wallets: connect,
         keeping: storage(journal),
+        books: journal,
         clock: clock.terminalClock,
         logger: logger,
         hashRounds: 1 << 10,
@@ -209,7 +220,7 @@ func withConsole(
         group.addTask { try await desk.run() }
         group.addTask { await connect.station.run() }
         group.addTask { await taps?.station.run() }
-        try await body(Page(console, journal, clock, desk, files))
+        try await body(Page(console, journal, clock, desk, files, folder.path + "/journal"))
         group.cancelAll()
     }
 }

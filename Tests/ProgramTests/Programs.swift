@@ -72,6 +72,11 @@ final class Running: Sendable {
         }
     }
 
+    /// Returns once the process has closed its output.
+    func untilOver() async throws {
+        do { _ = try await first { _ in false } } catch is EndedEarly {}
+    }
+
     struct EndedEarly: Error { let lines: [Announcement] }
 
     private func news(after count: Int) async {
@@ -108,6 +113,7 @@ func withProgram<Value: Sendable>(
     _ name: String,
     _ arguments: [String],
     log: FilePath,
+    ended: (TerminationStatus) -> Void = { _ in },
     _ body: @Sendable @escaping (Running) async throws -> Value
 ) async throws -> Value {
     let logDescriptor = try FileDescriptor.open(
@@ -144,5 +150,6 @@ func withProgram<Value: Sendable>(
             }
         }
     }
+    ended(result.terminationStatus)
     return result.closureResult
 }

@@ -114,6 +114,7 @@ struct Shop: Sendable {
     /// - Parameter more: Further lines of its configuration.
     func withTerminal<Value: Sendable>(
         _ more: String = "",
+        ended: (TerminationStatus) -> Void = { _ in },
         _ body: @Sendable @escaping (Terminal) async throws -> Value
     ) async throws -> Value {
         let config = folder.appending("till.yaml")
@@ -130,7 +131,8 @@ struct Shop: Sendable {
         return try await withProgram(
             "till",
             ["run", "--config", config.string, "--announce", "-"],
-            log: folder.appending("terminal.log")
+            log: folder.appending("terminal.log"),
+            ended: ended
         ) { running in
             let url = try #require(try await running.first { $0.event == "listening" }.url)
             return try await body(Terminal(shop: shop, running: running, url: url))

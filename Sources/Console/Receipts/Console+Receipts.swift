@@ -101,7 +101,20 @@ extension Console {
     }
 
     func saveReceipts(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
-        var fields = try Form(pass.request.body)
+        let (form, version) = try Self.receiptForm(pass)
+        do throws(Problem) {
+            let current = await receipts.version
+            try await receipts.save(form, replacing: version.map { Int(clamping: $0) } ?? current, by: pass.who)
+        } catch {
+            await entrance.audit("receipts", "refused", error.reason.code, by: pass.who, from: pass.request.peerAddress)
+            throw error
+        }
+        await entrance.audit("receipts", "ok", "", by: pass.who, from: pass.request.peerAddress)
+        return await receiptsResponse()
+    }
+
+    static func receiptForm(_ pass: Gate.Pass) throws(Problem) -> (ReceiptForm, version: Int64?) {
+        var fields = try Form(pass.body)
         var form = ReceiptForm()
         form.printer = fields.optionalText("printer", limit: 260)
         form.columns = fields.integer("columns")
@@ -115,14 +128,6 @@ extension Console {
         form.footer = fields.texts("footer", limit: Receipt.mostLines, each: Receipt.longestLine)
         let version = fields.integer("version")
         try fields.finish()
-        do throws(Problem) {
-            let current = await receipts.version
-            try await receipts.save(form, replacing: version.map { Int(clamping: $0) } ?? current, by: pass.who)
-        } catch {
-            await entrance.audit("receipts", "refused", error.reason.code, by: pass.who, from: pass.request.peerAddress)
-            throw error
-        }
-        await entrance.audit("receipts", "ok", "", by: pass.who, from: pass.request.peerAddress)
-        return await receiptsResponse()
+        return (form, version)
     }
 }

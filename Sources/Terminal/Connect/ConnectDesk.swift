@@ -70,6 +70,14 @@ public actor ConnectDesk {
         for await status in await station.statuses() { await desk.setConnect(status) }
     }
 
+    /// What is wrong with a form, by field; empty where it could be saved.
+    public func validate(_ form: ConnectForm) -> [String: Reason] {
+        do throws(FormErrors) {
+            _ = try form.checked(over: current?.settings ?? ConnectSettings(), allowsPlain: allowsPlain)
+            return [:]
+        } catch { return error.fields }
+    }
+
     /// Checks and stores a form, and puts it into force at once.
     /// - Parameter version: Of the settings that the form was made from; 0: there were none.
     /// - Throws: ``SettingsError``: nothing has changed.

@@ -109,6 +109,7 @@ extension TapStation {
     private func see(_ sighting: TapSighting) -> TapSighting.PhoneAddress? {
         guard var gate else { return nil }
         gate.see(sighting)
+        lastHeard = clock.wallTime()
         defer { self.gate = gate }
         return clock.elapsed() < listensUntil ? nil : choose(&gate)
     }

@@ -50,8 +50,12 @@ public actor TapStation {
     let clock: TerminalClock
     let logger: Logger
     var setup: Setup?
-    var hindrance: Reason?
-    var radioHealth = TapRadioHealth.ready
+    /// Why no payment can be made, besides the radio.
+    public internal(set) var hindrance: Reason?
+    /// The radio's last word; before it looked, that it is ready.
+    public internal(set) var radioHealth = TapRadioHealth.ready
+    /// When a phone was heard last; nil: not since the start.
+    public internal(set) var lastHeard: WallTime?
     /// Why the last scan did not begin; nil once one does.
     var scanFault: String?
     var sales: [PaymentID: TapSale] = [:]
@@ -66,9 +70,9 @@ public actor TapStation {
     /// Sessions whose phone left in the middle, with their payment and how long they are looked for.
     var lost: [[UInt8]: (payment: PaymentID, until: Duration)] = [:]
     /// When the acquirer answered last.
-    var lastOnline: WallTime?
+    public internal(set) var lastOnline: WallTime?
     /// Whether it did when it was asked last, and when that was.
-    var isReachable = false
+    public internal(set) var isReachable = false
     var heardAt: Duration?
     let probing = Turnstile()
     /// Ends the pause between two uploads; nil while there is none.

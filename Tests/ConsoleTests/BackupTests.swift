@@ -1,0 +1,185 @@
+import Foundation
+import Journal
+import Payments
+import Testing
+import WebServer
+
+@testable import Console
+
+/// Settings that move from one terminal to another.
+@Suite(.timeLimit(.minutes(2)))
+struct BackupTests {
+    private static let password = "correct horse battery"
+    private static let passphrase = "four unrelated words: CANARY"
+    private static let key = "wcp_CANARY_key"
+
+    private func withOwner(_ body: (Page) async throws -> Void) async throws {
+        try await withConsole(withTap: true) { page in
+            let code = try await page.claimCode()
+            _ = try await page.send("POST", "claim", #"{"code":"\#(code)","password":"\#(Self.password)"}"#)
+            try await body(page)
+        }
+    }
+
+    private static let settings = """
+        {"operatorID":"op-1","merchantID":"mrch_1","merchantName":"Kiosk “Zoë”","gatewayURL":"https://gateway.test",
+         "gatewayKey":"\(key)","currency":"EUR","chargeLimitMinor":5000,"timeZone":"Europe/Berlin"}
+        """
+    private static let receipts = #"{"printer":"192.168.1.50","columns":42,"header":["Street 1"],"cut":true}"#
+    private static let taps = #"{"tapThreshold":-50,"tipMode":"ask","tipMaximumPercent":30,"tipPresets":"5, 10"}"#
+
+    /// The file of a terminal at which something of each kind is set.
+    private func file(_ more: String = "", of page: Page) async throws -> String {
+        #expect(try await page.send("PUT", "settings", Self.settings) == 200)
+        #expect(try await page.send("PUT", "receipts", Self.receipts) == 200)
+        #expect(try await page.send("PUT", "taps", Self.taps) == 200)
+        let answer = try await page.ask("POST", "backup/export", "{\(more)}")
+        guard answer.status == 200, case .bytes(let bytes) = answer.body else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let sealed = #""passphrase":"\#(passphrase)","password":"\#(password)""#
+
+    private func codes(_ answer: WebResponse) throws -> [String] {
+        let fields = try Page.said(answer)["fields"] as? [String: [String: Any]] ?? [:]
+        return fields.map { "\($0.key) \($0.value["code"] as? String ?? "")" }.sorted()
+    }
+
+    @Test func everythingMovesToASecondTerminal() async throws {
+        try await withOwner { first in
+            let file = try await file(Self.sealed, of: first)
+            #expect(!file.contains("CANARY"), "keys are sealed")
+            try await withOwner { second in
+                let body = #"{"file":\#(file),"passphrase":"\#(Self.passphrase)""#
+                let preview = try Page.said(try await second.ask("POST", "backup/import", body + "}"))
+                let changes = try #require(preview["changes"] as? [[String: Any]])
+                #expect((preview["problems"] as? [Any])?.isEmpty == true, "\(preview)")
+                #expect(preview["secrets"] as? [String] == ["gatewayKey"])
+                #expect(
+                    changes.contains {
+                        $0["field"] as? String == "merchantName" && $0["to"] as? String == "Kiosk “Zoë”"
+                    }
+                )
+                #expect(try await second.send("GET", "settings", "") == 200)
+                #expect(try Page.said(try await second.ask("GET", "settings"))["version"] as? Int == 0, "nothing yet")
+
+                let refused = try await second.ask("POST", "backup/import", body + #","apply":true}"#)
+                #expect(try codes(refused) == ["password password_needed"])
+                let apply = body + #","apply":true,"password":"\#(Self.password)"}"#
+                let said = try Page.said(try await second.ask("POST", "backup/import", apply))
+                #expect(said["complete"] as? Bool == true, "\(said)")
+                #expect(said["stored"] as? [String] == ["settings", "taps", "receipts"])
+                for path in ["settings", "taps", "receipts", "customers", "connect"] {
+                    var (one, other) = (
+                        try Page.said(try await first.ask("GET", path)),
+                        try Page.said(try await second.ask("GET", path))
+                    )
+                    for own in ["version", "changedAt", "tagURI", "tagCode", "light", "notices", "ownAddress"] {
+                        (one[own], other[own]) = (nil, nil)
+                    }
+                    #expect(NSDictionary(dictionary: one) == NSDictionary(dictionary: other), "\(path)")
+                }
+                #expect(try await second.journal.secret("gateway-key") == Array(Self.key.utf8))
+                #expect(try await second.rows().last?.what == "backup.import")
+                // Once more it changes nothing.
+                let again = try Page.said(try await second.ask("POST", "backup/import", #"{"file":\#(file)}"#))
+                #expect((again["changes"] as? [Any])?.isEmpty == true)
+            }
+        }
+    }
+
+    @Test func withoutAPassphraseTheFileHoldsNoKey() async throws {
+        try await withOwner { page in
+            let file = try await file(of: page)
+            #expect(file.contains(#""secrets":null"#) && !file.contains("CANARY") && file.contains("mrch_1"))
+            try await withOwner { second in
+                let preview = try Page.said(try await second.ask("POST", "backup/import", #"{"file":\#(file)}"#))
+                let problems = preview["problems"] as? [[String: Any]] ?? []
+                #expect(problems.map { $0["field"] as? String } == ["gatewayKey"], "it has to be typed")
+                let typed = #"{"file":\#(file),"gatewayKey":"wcp_typed","apply":true,"password":"\#(Self.password)"}"#
+                #expect(
+                    try Page.said(try await second.ask("POST", "backup/import", typed))["complete"] as? Bool == true
+                )
+                #expect(try await second.journal.secret("gateway-key") == Array("wcp_typed".utf8))
+            }
+        }
+    }
+
+    @Test func keysLeaveOnlyForThePassword() async throws {
+        try await withOwner { page in
+            _ = try await file(of: page)
+            let without = try await page.ask("POST", "backup/export", #"{"passphrase":"\#(Self.passphrase)"}"#)
+            #expect(try codes(without) == ["password password_needed"])
+            let weak = try await page.ask(
+                "POST",
+                "backup/export",
+                #"{"passphrase":"kiosk","password":"\#(Self.password)"}"#
+            )
+            #expect(try codes(weak) == ["passphrase password_too_short"])
+            #expect(try await page.another().send("POST", "backup/export", "{}") == 401)
+            #expect(Route.exportBackup.roles == [.owner] && Route.importBackup.roles == [.owner])
+        }
+    }
+
+    @Test func aWrongPassphraseIsSaidAndChangesNothing() async throws {
+        try await withOwner { page in
+            let file = try await file(Self.sealed, of: page)
+            try await withOwner { second in
+                let wrong = try await second.ask(
+                    "POST",
+                    "backup/import",
+                    #"{"file":\#(file),"passphrase":"four unrelated words","apply":true,"password":"\#(Self.password)"}"#
+                )
+                #expect(try codes(wrong) == ["passphrase passphrase_wrong"])
+                #expect(try Page.said(try await second.ask("GET", "settings"))["version"] as? Int == 0)
+            }
+        }
+    }
+
+    @Test func whatOnePartCannotTakeKeepsAllOfItOut() async throws {
+        try await withOwner { page in
+            let file = try await file(Self.sealed, of: page)
+            let bad = file.replacing(#""columns":42"#, with: #""columns":41"#)
+            #expect(bad != file)
+            try await withOwner { second in
+                let body =
+                    #"{"file":\#(bad),"passphrase":"\#(Self.passphrase)","apply":true,"password":"\#(Self.password)"}"#
+                let answer = try await second.ask("POST", "backup/import", body)
+                #expect(answer.status == 422)
+                #expect(try codes(answer).first?.hasPrefix("receipts.columns ") == true)
+                #expect(try Page.said(try await second.ask("GET", "settings"))["version"] as? Int == 0)
+                #expect(try await second.rows().last?.result == "refused")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        #"{}"#, #"{"kind":"till settings"}"#, #"{"kind":"till settings","version":0,"parts":{}}"#, "[]", "12",
+        #"{"kind":"till settings","version":1,"parts":{"owner":{}}}"#,
+        #"{"kind":"till settings","version":1,"parts":{"settings":{"gatewayKeySet":true}}}"#,
+        #"{"kind":"till settings","version":1,"parts":{},"secrets":{"kdf":"scrypt","cipher":"AES-256-GCM","n":1048576,"r":8,"p":1,"salt":"AAAAAAAAAAAAAAAAAAAAAA==","sealed":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}"#,
+    ]) func whatIsNoSuchFileIsRefused(file: String) async throws {
+        try await withOwner { page in
+            let answer = try await page.ask("POST", "backup/import", #"{"file":\#(file),"passphrase":"x"}"#)
+            #expect(answer.status == 422)
+            #expect(try codes(answer) == ["file backup_invalid"])
+        }
+    }
+
+    @Test func aFileOfALaterVersionIsSaidToBeOne() async throws {
+        try await withOwner { page in
+            let answer = try await page.ask(
+                "POST",
+                "backup/import",
+                #"{"file":{"kind":"till settings","version":2,"parts":{}}}"#
+            )
+            #expect(try codes(answer) == ["file backup_newer"])
+        }
+    }
+
+    @Test func aSealedPartThatWasChangedDoesNotOpen() throws {
+        let sealed = try SealedSecrets(["gatewayKey": "x"], passphrase: "right", rounds: 1 << 10)
+        #expect(try sealed.open(passphrase: "right") == ["gatewayKey": "x"])
+        #expect(throws: (any Error).self) { try sealed.open(passphrase: "wrong") }
+    }
+}

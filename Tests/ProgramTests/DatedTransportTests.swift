@@ -1,0 +1,41 @@
+import Payments
+import Synchronization
+import Testing
+import WalletConnectPay
+
+@testable import Console
+@testable import till
+
+/// How the terminal learns that its clock is wrong.
+struct DatedTransportTests {
+    private struct Fixed: HTTPTransport {
+        let date: String?
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            HTTPResponse(status: 200, headers: date.map { [("date", $0)] } ?? [], body: [])
+        }
+    }
+
+    private func offset(_ date: String?, now: [Int64]) async throws -> Int64? {
+        let times = Mutex(now[...])
+        let transport = DatedTransport(Fixed(date: date)) {
+            WallTime(millisecondsSince1970: times.withLock { $0.popFirst() ?? 0 })
+        }
+        _ = try await transport.send(HTTPRequest(method: .get, url: "https://gateway.test"))
+        return transport.offset?.milliseconds
+    }
+
+    @Test func anAnswersDateTellsHowFarTheClockIsOff() async throws {
+        let moment: Int64 = 784_111_777_000
+        #expect(try await offset("Sun, 06 Nov 1994 08:49:37 GMT", now: [moment, moment + 1000]) == 0)
+        #expect(try await offset("Sun, 06 Nov 1994 08:49:37 GMT", now: [moment - 60_000, moment - 60_000]) == 60_500)
+        #expect(try await offset("Sun, 06 Nov 1994 08:49:37 GMT", now: [moment, moment + 2001]) == nil, "too slow")
+        #expect(try await offset("Sun, 06 Nov 1994 08:49:37 GMT", now: [moment, moment - 1]) == nil, "it was set back")
+        #expect(try await offset(nil, now: [moment, moment]) == nil)
+    }
+
+    @Test(arguments: [
+        "", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 CET",
+        "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49 GMT",
+    ]) func whatIsNoDateIsNotRead(text: String) { #expect(DatedTransport.time(text) == nil) }
+}
