@@ -50,6 +50,8 @@ extension ScreenText {
             }
         },
         setupFingerprint: "بصمة الشهادة",
+        setupTitle: "يجري الإعداد",
+        setupProgress: { progress in "الخطوة \(progress.step) من \(progress.count)" },
         wayInstructions: { way in
             switch way {
             case .scan: "امسح بمحفظتك"
@@ -139,6 +141,8 @@ extension ScreenText {
         offlineTitle: "دون اتصال",
         offlineDetail: "الدفع غير ممكن في الوقت الحالي.",
         offlineWhatToDo: "يواصل الجهاز المحاولة من تلقاء نفسه.",
+        messageIsNoPayment: "رسالة من المتجر. ليست دفعة.",
+        messageAnswer: "أخبر الموظفين من فضلك.",
         codeNotShownTitle: "لا يمكن عرض هذا الرمز",
         codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تمسح هذه الشاشة.",
         openThisLink: "افتح هذا الرابط"

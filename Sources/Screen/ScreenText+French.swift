@@ -44,6 +44,8 @@ extension ScreenText {
             }
         },
         setupFingerprint: "Empreinte du certificat",
+        setupTitle: "En cours de configuration",
+        setupProgress: { progress in "Étape \(progress.step) sur \(progress.count)" },
         wayInstructions: { way in
             switch way {
             case .scan: "Scannez avec votre portefeuille"
@@ -134,6 +136,8 @@ extension ScreenText {
         offlineTitle: "Hors ligne",
         offlineDetail: "Les paiements ne sont pas possibles en ce moment.",
         offlineWhatToDo: "Le terminal continue d’essayer de lui-même.",
+        messageIsNoPayment: "Message du magasin. Ce n’est pas un paiement.",
+        messageAnswer: "Veuillez le dire au personnel.",
         codeNotShownTitle: "Ce code ne peut pas être affiché",
         codeNotShownWhatToDo: "Adressez-vous au personnel. Ne scannez pas cet écran.",
         openThisLink: "Ouvrez ce lien"

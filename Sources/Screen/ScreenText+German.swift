@@ -44,6 +44,8 @@ extension ScreenText {
             }
         },
         setupFingerprint: "Fingerabdruck des Zertifikats",
+        setupTitle: "Wird eingerichtet",
+        setupProgress: { progress in "Schritt \(progress.step) von \(progress.count)" },
         wayInstructions: { way in
             switch way {
             case .scan: "Mit Ihrer Wallet scannen"
@@ -135,6 +137,8 @@ extension ScreenText {
         offlineTitle: "Offline",
         offlineDetail: "Zahlungen sind zurzeit nicht möglich.",
         offlineWhatToDo: "Das Terminal versucht es von selbst weiter.",
+        messageIsNoPayment: "Mitteilung des Geschäfts. Keine Zahlung.",
+        messageAnswer: "Bitte sagen Sie es dem Personal.",
         codeNotShownTitle: "Dieser Code kann nicht gezeigt werden",
         codeNotShownWhatToDo: "Bitte fragen Sie das Personal. Scannen Sie diesen Bildschirm nicht.",
         openThisLink: "Öffnen Sie diesen Link"

@@ -44,6 +44,8 @@ extension ScreenText {
             }
         },
         setupFingerprint: "Huella del certificado",
+        setupTitle: "En preparación",
+        setupProgress: { progress in "Paso \(progress.step) de \(progress.count)" },
         wayInstructions: { way in
             switch way {
             case .scan: "Escanee con su monedero"
@@ -133,6 +135,8 @@ extension ScreenText {
         offlineTitle: "Sin conexión",
         offlineDetail: "No es posible pagar en este momento.",
         offlineWhatToDo: "El terminal lo sigue intentando por sí solo.",
+        messageIsNoPayment: "Mensaje del comercio. No es un pago.",
+        messageAnswer: "Dígaselo al personal, por favor.",
         codeNotShownTitle: "Este código no se puede mostrar",
         codeNotShownWhatToDo: "Pregunte al personal. No escanee esta pantalla.",
         openThisLink: "Abra este enlace"

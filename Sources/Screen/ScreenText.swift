@@ -86,9 +86,9 @@ public struct ScreenText: Sendable {
     public var offlineWhatToDo: String
 
     /// Stands above whatever the shop's till shows.
-    public var messageIsNoPayment = "Message from the shop. Not a payment."
+    public var messageIsNoPayment: String
     /// Where the customer is asked something.
-    public var messageAnswer = "Please tell the staff."
+    public var messageAnswer: String
 
     public var codeNotShownTitle: String
     public var codeNotShownWhatToDo: String
@@ -262,6 +262,8 @@ extension ScreenText {
         offlineTitle: "Offline",
         offlineDetail: "Payments are not possible at the moment.",
         offlineWhatToDo: "The terminal keeps trying by itself.",
+        messageIsNoPayment: "Message from the shop. Not a payment.",
+        messageAnswer: "Please tell the staff.",
         codeNotShownTitle: "This code cannot be shown",
         codeNotShownWhatToDo: "Please ask staff. Do not scan this screen.",
         openThisLink: "Open this link"
