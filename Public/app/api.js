@@ -258,6 +258,11 @@ export async function setUp() { return await request("GET", "/setup"); }
 
 export async function saveSetUp(body) { return await change("PUT", "/setup", { body }); }
 
+/** The merchant's logo: `{ image, version }`, a `data:` address or null. */
+export async function logo() { return await request("GET", "/logo"); }
+
+export async function saveLogo(body) { return await change("PUT", "/logo", { body }); }
+
 export async function testConnection(body) { return await change("POST", "/settings/test-connection", { body }); }
 
 export async function currentCharge() { return await request("GET", "/charges/current"); }
