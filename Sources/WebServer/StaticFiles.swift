@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// The files of one folder, read once: what is served later cannot change under the server, and no path from outside
 /// ever reaches the file system.
@@ -20,6 +21,27 @@ public struct StaticFiles: Sendable {
         let found: PreparedResponse
         let notModified: PreparedResponse
         let tag: String
+        /// For those who take gzip; nil for what is no text.
+        let compressed: Compressed?
+    }
+
+    /// A file's compressed form, made when it is first asked for: a start must not wait for it.
+    private final class Compressed: Sendable {
+        private let bytes: [UInt8]
+        private let headers: WebHeaders
+        private let made = Mutex<PreparedResponse?>(nil)
+
+        init(_ bytes: [UInt8], headers: WebHeaders) {
+            (self.bytes, self.headers) = (bytes, headers)
+        }
+
+        var response: PreparedResponse {
+            if let response = made.withLock({ $0 }) { return response }
+            // Outside of the lock: two who ask at once make the same thing twice.
+            let response = PreparedResponse(WebResponse(headers: headers, body: .bytes(Gzip.compress(bytes))))
+            made.withLock { $0 = response }
+            return response
+        }
     }
 
     /// What was left out, relative to the folder; worth a line in the log.
@@ -66,7 +88,19 @@ public struct StaticFiles: Sendable {
             )
         }
         let known = request.headers("If-None-Match").contains { Self.names($0, tag: page.tag) }
-        return (known ? page.notModified : page.found).ready
+        if known { return page.notModified.ready }
+        let takesGzip = request.headers("Accept-Encoding").contains(where: Self.takesGzip)
+        return (takesGzip ? page.compressed?.response ?? page.found : page.found).ready
+    }
+
+    /// Whether an `Accept-Encoding` value wants gzip. Source: RFC 9110, 12.5.3.
+    private static func takesGzip(_ value: String) -> Bool {
+        value.prefix(400).split(separator: ",").contains { item in
+            let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard parts.first == "gzip" else { return false }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+            return (weight ?? 1) > 0
+        }
     }
 
     /// Whether an `If-None-Match` value covers `tag`. Source: RFC 9110, 13.1.2 (weak comparison).
@@ -82,12 +116,21 @@ public struct StaticFiles: Sendable {
         var fields = headers
         fields["ETag"] = tag
         fields["Cache-Control"] = "no-cache"  // Keep it, but ask each time: an update of the terminal shows at once.
+        let type = contentType(path)
+        // Texts only: pictures are compressed already. They hold nothing secret that their length could tell.
+        let isText = type.hasPrefix("text/") || type.hasSuffix("json") || type == "image/svg+xml"
+        let isWorthIt = isText && bytes.count >= 1_000
+        if isWorthIt { fields["Vary"] = "Accept-Encoding" }
         let notModified = WebResponse(status: 304, headers: fields)
-        fields["Content-Type"] = contentType(path)
+        fields["Content-Type"] = type
+        let found = PreparedResponse(WebResponse(headers: fields, body: .bytes(bytes)))
+        fields["Content-Encoding"] = "gzip"
+        fields["ETag"] = "W/" + tag  // The same content in other bytes. Source: RFC 9110, 8.8.3.3.
         return Page(
-            found: PreparedResponse(WebResponse(headers: fields, body: .bytes(bytes))),
+            found: found,
             notModified: PreparedResponse(notModified),
-            tag: tag
+            tag: tag,
+            compressed: isWorthIt ? Compressed(bytes, headers: fields) : nil
         )
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Subprocess
 import Testing
 
 @testable import WebServer
@@ -68,6 +69,63 @@ struct StaticFilesTests {
                 }
                 #expect(try await client.get("/", headers: "If-None-Match: \"other\"\r\n").text == "one")
                 #expect(try await client.get("/", method: "HEAD")["Content-Length"] == "3")
+            }
+        }
+    }
+
+    /// Read by the system's own `gzip`.
+    @Test(arguments: ["gzip", "br, gzip;q=0.5", "deflate,GZIP"])
+    func textsAreSentCompressedToWhomeverTakesThat(accepted: String) async throws {
+        let words = (0..<3_000).map { "line \($0 % 97) of a file, with é and \($0 * 7_919 % 1_009)\n" }.joined()
+        try await withFolder(["a.js": words, "small.js": "1", "a.png": words]) { folder in
+            let files = try StaticFiles(folder: folder)
+            let response = try #require(try answer(files, "/a.js", headers: ["Accept-Encoding": accepted]))
+            #expect(response.headers["Content-Encoding"] == "gzip" && response.headers["Vary"] == "Accept-Encoding")
+            guard case .bytes(let bytes) = response.body else { throw CocoaError(.fileReadUnknown) }
+            #expect(bytes.count * 3 < words.utf8.count)
+            try Data(bytes).write(to: URL(fileURLWithPath: "\(folder)/sent.gz"))
+            let unpacked = try await run(
+                .name("gzip"),
+                arguments: ["-dc", "\(folder)/sent.gz"],
+                output: .bytes(limit: 1_000_000),
+                error: .discarded
+            )
+            #expect(unpacked.standardOutput == Array(words.utf8))
+            let tag = try #require(response.headers["ETag"])
+            let again: WebHeaders = ["Accept-Encoding": accepted, "If-None-Match": tag]
+            #expect(try answer(files, "/a.js", headers: again)?.status == 304)
+            for (target, taken) in [
+                ("/small.js", accepted), ("/a.png", accepted), ("/a.js", "gzip;q=0"), ("/a.js", "br"),
+            ] {
+                let plain = try answer(files, target, headers: ["Accept-Encoding": taken])
+                #expect(plain?.headers["Content-Encoding"] == nil, "\(target) \(taken)")
+            }
+            #expect(try answer(files, "/a.js")?.headers["Content-Encoding"] == nil)
+        }
+    }
+
+    @Test(arguments: [0, 1, 2, 3, 258, 259, 32_767, 32_768, 32_769, 70_000])
+    func everythingCompressedComesBackWhole(count: Int) async throws {
+        var state: UInt64 = 1
+        func random() -> UInt8 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1
+            return UInt8(truncatingIfNeeded: state >> 33)
+        }
+        let samples = [
+            (0..<count).map { _ in random() }, [UInt8](repeating: 7, count: count),
+            (0..<count).map { UInt8($0 % 251) }, (0..<count).map { _ in random() % 3 },
+        ]
+        for sample in samples {
+            try await withFolder([:]) { folder in
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                try Data(Gzip.compress(sample)).write(to: URL(fileURLWithPath: "\(folder)/sent.gz"))
+                let unpacked = try await run(
+                    .name("gzip"),
+                    arguments: ["-dc", "\(folder)/sent.gz"],
+                    output: .bytes(limit: 1_000_000),
+                    error: .discarded
+                )
+                #expect(unpacked.standardOutput == sample)
             }
         }
     }
