@@ -132,6 +132,18 @@ def test_the_shop_is_set_up(page, shop):
     set_up(page, shop)
 
 
+@pytest.mark.parametrize("tag", ["en", "ar"])
+def test_the_first_load_is_small(abroad, context, tag):
+    page = abroad(tag, context.storage_state()).new_page()
+    page.goto("/")
+    expect(page.locator(".keys")).to_be_visible()
+    sent = page.evaluate(
+        """() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+          .reduce((sum, { transferSize }) => sum + transferSize, 0)"""
+    )
+    assert 20_000 < sent < 150_000, sent
+
+
 @pytest.mark.parametrize("tag", LOOKED_AT)
 def test_every_page_is_whole_in_its_language(abroad, context, eyes, tag):
     page = abroad(tag, context.storage_state()).new_page()
