@@ -18,7 +18,7 @@ struct AuditLogTests {
             let code = try await page.claimCode()
             _ = try await page.send("POST", "claim", #"{"code":"\#(code)","password":"\#(Self.password)"}"#)
             for name in ["=1+1", "Plain"] {
-                _ = try await page.send("POST", "tokens", #"{"name":"\#(name)","scope":"metrics"}"#)
+                _ = try await page.send("POST", "tokens", #"{"name":"\#(name)","scopes":["metrics"]}"#)
             }
             _ = try await page.send("POST", "login", #"{"password":"wrong horse"}"#)
             try await body(page)

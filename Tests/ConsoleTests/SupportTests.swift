@@ -56,7 +56,7 @@ struct SupportTests {
             let sale = #"{"amountMinor":1250,"reference":"Frau CANARY-Meier"}"#
             #expect(try await page.send("POST", "charges", sale) == 201)
             let made = try Page.said(
-                try await page.ask("POST", "tokens", #"{"name":"CANARY-Grafana","scope":"metrics"}"#)
+                try await page.ask("POST", "tokens", #"{"name":"CANARY-Grafana","scopes":["metrics"]}"#)
             )
             let tokenText = try #require(made["token"] as? String)
             page.console.log.add(.error, "password=\(Self.password.split(separator: " ")[2])", at: page.clock.wallTime)
