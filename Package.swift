@@ -65,6 +65,7 @@ let package = Package(
         .target(name: "Payments", swiftSettings: swift6),
         .target(name: "Receipts", dependencies: ["Payments"], swiftSettings: swift6),
         .target(name: "StrictJSON", swiftSettings: swift6),
+        .target(name: "Packing", dependencies: ["CZlib"], swiftSettings: swift6),
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(
             name: "TapProtocol",
@@ -108,12 +109,12 @@ let package = Package(
             swiftSettings: swift6
         ),
         .target(name: "Paper", dependencies: ["CPaperPDF", "Payments", "Receipts"], swiftSettings: swift6),
-        .target(name: "WebServer", dependencies: ["CMicrohttpd", "CZlib"], swiftSettings: swift6),
+        .target(name: "WebServer", dependencies: ["CMicrohttpd", "Packing"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
         .target(name: "Machine", swiftSettings: swift6),
         .target(
             name: "Screen",
-            dependencies: ["CQRencode", "CPango", "CZBar", "CLinuxFramebuffer"],
+            dependencies: ["CQRencode", "CPango", "CZBar", "CLinuxFramebuffer", "Packing"],
             swiftSettings: swift6
         ),
 
@@ -122,15 +123,15 @@ let package = Package(
             name: "Terminal",
             dependencies: [
                 "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
-                "WalletConnectPay", "Journal", "Screen", logging,
+                "WalletConnectPay", "Journal", "Packing", "Screen", logging,
             ],
             swiftSettings: swift6
         ),
         .target(
             name: "Console",
             dependencies: [
-                "Machine", "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal", "WalletConnect",
-                "WebServer", logging,
+                "Machine", "Packing", "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal",
+                "WalletConnect", "WebServer", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -215,7 +216,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "Journal", "Machine", "Paper", "Payments", "TapProtocol", "Terminal", "WalletConnect",
+                "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "TapProtocol",
+                "Terminal", "WalletConnect",
                 "WalletConnectPay",
                 "WebServer",
                 logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
@@ -353,10 +355,11 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
-        .testTarget(name: "WebServerTests", dependencies: ["WebServer", subprocess], swiftSettings: swift6),
+        .testTarget(name: "PackingTests", dependencies: ["CZlib", "Packing"], swiftSettings: swift6),
+        .testTarget(name: "WebServerTests", dependencies: ["Packing", "WebServer", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "ScreenTests",
-            dependencies: ["Screen", "WalletConnectPay", subprocess],
+            dependencies: ["Packing", "Screen", "WalletConnectPay", subprocess],
             swiftSettings: swift6
         ),
     ]

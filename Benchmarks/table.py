@@ -204,9 +204,31 @@ def polls():
     line(f"sandbox: {count} held questions, all answered after", f"{found['releaseSeconds']:.2f} s", holds=found["right"] == count)
 
 
+def page():
+    """The page on a slow phone, and 200 of them beside a charge."""
+    python = ROOT / ".build/python/bin/python"
+    if not python.exists() or subprocess.run([python, "-c", "import playwright"], capture_output=True).returncode != 0:
+        print("  no browser to measure the page with: make test installs what drives it", flush=True)
+        return
+    text = output("env", "TILL_BUILD=release", "TILL_LOG=error", "scripts/with-shop", python, ROOT / "Benchmarks/page.py")
+    found = json.loads(text.strip().splitlines()[-1])
+    whole = found["shopMilliseconds"]
+    line("page, first load to keypad, processor ÷ 4, 40 ms and 10 Mbit/s: p50", f"{whole:.0f} ms", limit="1000 ms", holds=whole < 1000)
+    line("page, the same with 150 ms and 1.6 Mbit/s: p50", f"{found['slowMilliseconds']:.0f} ms")
+    size = found["kilobytes"]
+    line(f"page, first load over the wire, {found['requests']} requests", f"{size:.0f} KB", limit="150 KB", holds=size < 150)
+    slow = found["eventSlow"]
+    line("page, event → shown: p50", f"{found['eventMiddle']:.1f} ms")
+    line("page, event → shown: p99", f"{slow:.1f} ms", limit="50 ms", holds=slow < 50)
+    slow, base = found["createSlow"], found["createBesideSlow"]
+    line("API, charge created: p99", f"{slow:.1f} ms", limit="15 ms", holds=slow < 15)
+    line(f"API, charge created beside {found['clients']} pages that listen: p99", f"{base:.1f} ms", f"{slow:.1f} ms without", f"{base / slow:.2f}",
+         "15 ms", base < 15 and found["heard"] == found["clients"])
+
+
 def main():
     print("Measuring …", flush=True)
-    for part in (screen, payment, library, journal, history, tap, idle, web, polls, relay, connect):
+    for part in (screen, payment, library, journal, history, tap, idle, web, page, polls, relay, connect):
         part()
     widths = [max(len(row[column]) for row in lines) for column in range(6)]
     heads = ("what", "Till", "baseline", "ratio", "limit", "")

@@ -87,6 +87,8 @@ extension Console {
             return try await testReceipt(pass)
         case .setUp: return await setUpResponse()
         case .saveSetUp: return try await saveSetUp(pass)
+        case .logo: return await logoResponse()
+        case .saveLogo: return try await saveLogo(pass)
         case .taps: return try await tapsResponse()
         case .saveTaps: return try await saveTaps(pass)
         case .connect: return try await connectResponse()

@@ -31,6 +31,7 @@ public struct Console: Sendable {
     /// The program's last log lines.
     let log: LogRing
     let erase: (@Sendable () throws(JournalError) -> Void)?
+    let logo: LogoDesk
     /// When this run began.
     let startedAt: WallTime
     /// Nil on a terminal without the Connect rail.
@@ -198,6 +199,7 @@ public struct Console: Sendable {
             hashRounds: hashRounds
         )
         tokens = TokenDesk(journal: journal, clock: clock)
+        logo = LogoDesk(journal: journal, desk: desk, clock: clock, logger: logger)
         setUp = SetUpDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         staff = StaffDesk(
             journal: journal,
@@ -257,6 +259,7 @@ public struct Console: Sendable {
         try await counter.load()
         try await tokens.load()
         try await setUp.load()
+        try await logo.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
         }
@@ -309,6 +312,7 @@ public struct Console: Sendable {
         limits.eventStreams = 224
         limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
         limits.bodyBytesByPath["/api/v1/backup/import"] = BackupFile.bodyBytes
+        limits.bodyBytesByPath["/api/v1/logo"] = LogoDesk.bodyBytes
         return limits
     }
 
@@ -321,8 +325,8 @@ public struct Console: Sendable {
         }
         if request.path == Self.metricsPath { return .later { Self.noStore(await metricsResponse(request)) } }
         if request.path.hasPrefix(CustomerPage.path) {
-            let customers = customers
-            return .later { await customers.answer(request) }
+            let (customers, logo) = (customers, logo)
+            return .later { await customers.answer(request, logo: await logo.address) }
         }
         if request.path == Self.contractPath { return .now(files.response(for: request) ?? Problem.notFound.response) }
         guard request.path == "/api" || request.path.hasPrefix("/api/") else {

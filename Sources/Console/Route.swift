@@ -26,7 +26,7 @@ enum Route: Sendable, Equatable {
     case tokens, makeToken, revokeToken(String)
     case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
-    case setUp, saveSetUp
+    case setUp, saveSetUp, logo, saveLogo
     case waitForCharge(ChargeID, ChargeWait), chargeOfKey(String)
     case terminal, diagnosis
     case showMessage, currentMessage, message(String, seconds: Int), answerMessage(String), takeMessage(String)
@@ -61,6 +61,7 @@ enum Route: Sendable, Equatable {
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
         case ("setup", 1): self = try Self.only(method, ["GET": .setUp, "PUT": .saveSetUp])
+        case ("logo", 1): self = try Self.only(method, ["GET": .logo, "PUT": .saveLogo])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
         case ("counter", 1): self = try Self.only(method, ["GET": .counter, "PUT": .saveCounter])
         case ("people", 1): self = try Self.only(method, ["GET": .people])
@@ -152,7 +153,7 @@ enum Route: Sendable, Equatable {
         case .settings: [.owner, .manager]  // They hold no secret.
         case .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect: [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
-        case .setUp, .saveSetUp: [.owner]
+        case .setUp, .saveSetUp, .logo, .saveLogo: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
         case .audit, .exportAudit, .verifyAudit, .logs, .supportBundle, .wipe, .wipeEverything, .exportBackup,
             .importBackup:
@@ -184,7 +185,7 @@ enum Route: Sendable, Equatable {
     var changesState: Bool {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
-            .connect, .calibration, .setUp, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
+            .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
             .audit, .exportAudit, .health, .logs, .supportBundle, .wipe:
             false
         case .signInWithPIN, .signInWithCode, .changePIN: true
@@ -200,7 +201,7 @@ enum Route: Sendable, Equatable {
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
             .forgetConnect, .turnCode:
             true
-        case .calibrate, .keepCalibration, .stopCalibration, .saveSetUp: true
+        case .calibrate, .keepCalibration, .stopCalibration, .saveSetUp, .saveLogo: true
         case .waitForCharge, .chargeOfKey, .terminal, .diagnosis, .currentMessage, .message: false
         case .showMessage, .answerMessage, .takeMessage: true
         }

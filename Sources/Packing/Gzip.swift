@@ -2,9 +2,9 @@ import CZlib
 
 /// Makes what browsers load smaller. For files of the page alone: an answer that carries a secret beside what somebody else
 /// may choose would tell its secret by its length. Source: BREACH, CVE-2013-3587.
-enum Gzip {
+public enum Gzip {
     /// The bytes as one gzip member; nil where that saves less than a tenth, or they are more than 4 GB.
-    static func packed(_ bytes: [UInt8]) -> [UInt8]? {
+    public static func packed(_ bytes: [UInt8]) -> [UInt8]? {
         let room = bytes.count / 10 * 9
         guard room > 0, bytes.count <= Int(UInt32.max) else { return nil }
         let packed = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
@@ -16,7 +16,7 @@ enum Gzip {
     }
 
     /// Whether a browser that sends these `Accept-Encoding` values takes gzip. Source: RFC 9110, 12.5.3.
-    static func isAccepted(_ values: [String]) -> Bool {
+    public static func isAccepted(_ values: [String]) -> Bool {
         var everything = false
         for item in values.flatMap({ $0.split(separator: ",") }) {
             let parts = item.split(separator: ";", omittingEmptySubsequences: false).map {

@@ -1,4 +1,5 @@
 import CPango
+import Packing
 
 /// A band of a page while it is drawn: at most a few hundred rows, so that no second copy of the whole screen exists.
 ///
@@ -73,7 +74,25 @@ import CPango
             unsafe cairo_save(cairo)
             unsafe mark.draw(on: cairo, frame: rect, colour: colour, ground: ground)
             unsafe cairo_restore(cairo)
+        case .picture(let picture, let rect): draw(picture, in: rect)
         }
+    }
+
+    /// Each pixel is the mean of those that it stands for, over what is there already. Plain arithmetic: no library reads a
+    /// picture from outside.
+    private func draw(_ picture: Picture, in rect: PixelRect) {
+        let part = rect.intersection(frame)
+        guard !part.isEmpty else { return }
+        unsafe cairo_surface_flush(surface)
+        for y in part.y..<part.bottom {
+            let rows = picture.span(y - rect.y, of: rect.height, length: picture.height)
+            for x in part.x..<part.right {
+                let colour = picture.mean(picture.span(x - rect.x, of: rect.width, length: picture.width), rows)
+                let place = (y - frame.y) * frame.width + x - frame.x
+                unsafe pixels[place] = colour.over(pixels[place])
+            }
+        }
+        unsafe cairo_surface_mark_dirty(surface)
     }
 
     /// Fills whole pixels, without cairo.

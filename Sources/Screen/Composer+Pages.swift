@@ -37,7 +37,9 @@ extension Composer {
         middle.height -= foot.height
         let name = DisplayText.clean(idle.merchantName, limit: 80)
         let title = name.isEmpty ? text.welcome : name
-        var items: [Stack.Item] = [.space, .text(title, Style(17, atLeast: 8, palette.text, .bold, lines: 3))]
+        var items: [Stack.Item] = [.space]
+        if let logo = idle.logo { items += [.picture(logo, width: 60, height: 26), .gap(4)] }
+        items.append(.text(title, Style(idle.logo == nil ? 17 : 12, atLeast: 8, palette.text, .bold, lines: 3)))
         if let progress = idle.progress {
             let share = Double(min(progress.step, progress.count)) / Double(max(progress.count, 1))
             items += [
@@ -195,7 +197,8 @@ extension Composer {
         let palette = page.palette
         let name = DisplayText.clean(charge.merchantName, limit: 80)
         let amount = leftToRight(charge.amountText, limit: 32)
-        let head: [Stack.Item] = [.text(name, Style(6.6, atLeast: 4.6, palette.quiet, lines: 2))]
+        var head: [Stack.Item] = [.text(name, Style(6.6, atLeast: 4.6, palette.quiet, lines: 2))]
+        if let logo = charge.logo { head = [.picture(logo, width: 28, height: 10), .gap(1.5)] + head }
         let sum: [Stack.Item] = [.text(amount, Style(26, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 9))]
         var ways: [Stack.Item] = []
         // Without its code the page must not ask to scan it.

@@ -1,3 +1,5 @@
+import Packing
+
 /// A page as a list of things to draw, back to front. Comparing two of them tells which pixels change.
 struct Drawing: Sendable, Equatable {
     var size: PixelSize
@@ -10,11 +12,13 @@ struct Drawing: Sendable, Equatable {
         case text(SetText, x: Int, y: Int, Colour, ink: PixelRect)
         case qr(PlacedQR)
         case mark(Mark, PixelRect, Colour, ground: Colour)
+        /// Fills the frame, whatever its own size.
+        case picture(Picture, PixelRect)
 
         /// Every pixel this can touch.
         var bounds: PixelRect {
             switch self {
-            case .panel(let frame, _, _), .mark(_, let frame, _, _): frame
+            case .panel(let frame, _, _), .mark(_, let frame, _, _), .picture(_, let frame): frame
             case .text(_, _, _, _, let ink): ink
             case .qr(let qr): qr.frame
             }

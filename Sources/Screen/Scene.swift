@@ -1,3 +1,5 @@
+public import Packing
+
 /// What the terminal's screen says, as one value. Amounts, codes and names arrive ready to read; the fixed words
 /// come from `ScreenText`. Texts may be hostile: control and direction characters are dropped and lengths bounded
 /// here, and what does not fit is shrunk, wrapped or cut with an ellipsis. Only `setup`, `charge` and `message` can carry a QR
@@ -29,9 +31,12 @@ public enum Scene: Sendable, Equatable {
         public var notices: [Notice]
         /// Set while the owner is setting the terminal up.
         public var progress: Progress?
+        /// The merchant's, above the name.
+        public var logo: Picture?
 
         public init(
             merchantName: String,
+            logo: Picture? = nil,
             lights: [Light] = [],
             clockText: String? = nil,
             webAddressText: String? = nil,
@@ -39,6 +44,7 @@ public enum Scene: Sendable, Equatable {
             progress: Progress? = nil
         ) {
             self.progress = progress
+            self.logo = logo
             self.merchantName = merchantName
             self.lights = lights
             self.clockText = clockText
@@ -142,6 +148,8 @@ public enum Scene: Sendable, Equatable {
         /// Short code that also stands in the wallet and the receipt, so that a sticker over the QR is noticed.
         public var chargeCode: String
         public var note: Note?
+        /// The merchant's, above the name.
+        public var logo: Picture?
 
         /// A form to be filled in first.
         public struct Form: Sendable, Equatable {
@@ -180,8 +188,10 @@ public enum Scene: Sendable, Equatable {
             shortCodes: [String] = [],
             secondsLeft: Int? = nil,
             chargeCode: String,
-            note: Note? = nil
+            note: Note? = nil,
+            logo: Picture? = nil
         ) {
+            self.logo = logo
             self.merchantName = merchantName
             self.amountText = amountText
             (self.link, self.opensPage, self.opensForm) = (link, opensPage, opensForm)

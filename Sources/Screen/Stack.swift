@@ -1,3 +1,5 @@
+import Packing
+
 /// Things one below the other, with sizes in units of the page; shrunk together until they fit.
 struct Stack {
     enum Item {
@@ -12,6 +14,8 @@ struct Stack {
         /// A short line: the page's only ornament.
         case rule(length: Double, Colour)
         case gap(Double)
+        /// At most so wide and so high, in its own proportions.
+        case picture(Picture, width: Double, height: Double)
         /// Takes a share of what is left over.
         case space
     }
@@ -107,6 +111,14 @@ struct Stack {
             let x = alignment == .centre ? (width - size.width) / 2 : 0
             let frame = PixelRect(x: x, y: 0, width: size.width, height: size.height)
             return ([.panel(frame, radius: size.height / 2, colour)], size.height)
+        case .picture(let picture, let most, let tall):
+            // Cells are too coarse for a picture.
+            guard page.surface.cell == nil else { return ([], 0) }
+            let room = PixelSize(width: min(width, page.pixels(most * scale)), height: page.pixels(tall * scale))
+            let size = picture.size(within: room)
+            let x = alignment == .centre ? (width - size.width) / 2 : 0
+            let frame = PixelRect(x: x, y: 0, width: size.width, height: size.height)
+            return ([.picture(picture, frame)], size.height)
         case .marked(let mark, let markColour, let text, let style, let ground):
             return marked(mark, markColour, ground, text, style, width: width, scale: scale, page: page)
         case .facts(let facts): return self.facts(facts, width: width, scale: scale, page: page)
@@ -204,6 +216,7 @@ extension Drawing.Element {
             qr.frame = move(qr.frame)
             return .qr(qr)
         case .mark(let mark, let rect, let colour, let ground): return .mark(mark, move(rect), colour, ground: ground)
+        case .picture(let picture, let rect): return .picture(picture, move(rect))
         }
     }
 
@@ -219,6 +232,7 @@ extension Drawing.Element {
         case .qr(let qr): return moved(x: qr.frame.mirrored(inWidth: width).x - qr.frame.x, y: 0)
         case .mark(let mark, let rect, let colour, let ground):
             return .mark(mark, rect.mirrored(inWidth: width), colour, ground: ground)
+        case .picture(let picture, let rect): return .picture(picture, rect.mirrored(inWidth: width))
         }
     }
 }

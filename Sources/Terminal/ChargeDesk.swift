@@ -1,4 +1,5 @@
 public import Logging
+import Packing
 public import Payments
 
 /// The one place that owns the active charges: it journals what happened before anything is done about it.
@@ -41,6 +42,8 @@ public actor ChargeDesk {
     var message: ScreenMessage?
     /// For those who follow charges from outside.
     var changes = ChargeChanges()
+    /// The merchant's.
+    var logo: Picture?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
     /// What happened since the start, for ``measures``.
@@ -258,6 +261,7 @@ public actor ChargeDesk {
             connect: connect,
             setUp: setUp,
             message: message,
+            logo: logo,
             at: clock.wallTime()
         )
     }

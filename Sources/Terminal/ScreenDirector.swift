@@ -1,4 +1,5 @@
 public import Logging
+import Packing
 import Payments
 public import Screen
 
@@ -151,6 +152,7 @@ public struct ScreenDirector: Sendable {
                 trouble: snapshot.trouble,
                 tap: snapshot.tap.views[charge.id] ?? TapStatus.View(),
                 turn: turns?.turn(at: now) ?? .form,
+                logo: snapshot.logo,
                 at: now
             )
         }
@@ -175,6 +177,7 @@ public struct ScreenDirector: Sendable {
         return .idle(
             Scene.Idle(
                 merchantName: name,
+                logo: snapshot.logo,
                 lights: [Scene.Light(.scan, readiness)] + tapLight(snapshot.tap) + connectLight(snapshot.connect),
                 webAddressText: webAddress(),
                 notices: snapshot.notices.map { notice in
@@ -211,6 +214,7 @@ public struct ScreenDirector: Sendable {
         trouble: Reason?,
         tap: TapStatus.View = TapStatus.View(),
         turn: Scene.ChargeView.Turn = .form,
+        logo: Picture? = nil,
         at now: Duration
     ) -> Scene {
         let charge = snapshot.charge
@@ -223,7 +227,7 @@ public struct ScreenDirector: Sendable {
             }
             return charge.isUnresolved
                 ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
-                : .idle(Scene.Idle(merchantName: name))
+                : .idle(Scene.Idle(merchantName: name, logo: logo))
         case .requiresAction:
             guard snapshot.link != nil || charge.waitsForPhone || snapshot.waitsForWallet else {
                 // Being taken back, or found without a link: nothing that could be paid is shown.
@@ -246,7 +250,8 @@ public struct ScreenDirector: Sendable {
                     shortCodes: tap.shortCodes,
                     secondsLeft: left,
                     chargeCode: code,
-                    note: charge.isUnresolved ? .gatewaySilent : snapshot.note
+                    note: charge.isUnresolved ? .gatewaySilent : snapshot.note,
+                    logo: logo
                 )
             )
         case .processing where charge.isPromised:

@@ -1,3 +1,5 @@
+public import Packing
+
 /// How far the owner has come with the set-up, for the screen.
 public struct SetUpProgress: Sendable, Hashable {
     /// The step they are at, from 1.
@@ -9,6 +11,12 @@ public struct SetUpProgress: Sendable, Hashable {
 }
 
 extension ChargeDesk {
+    /// Shows the merchant's logo from now on; nil for none.
+    public func setLogo(_ logo: Picture?) {
+        self.logo = logo
+        publish()
+    }
+
     /// The owner has come to another step of the set-up; nil once it is finished or left for later.
     public func setProgress(_ progress: SetUpProgress?) {
         guard setUp != progress else { return }

@@ -1,3 +1,4 @@
+public import Packing
 public import Payments
 
 /// One charge as the screen, the page and the API show it: a copy, made by the desk.
@@ -188,6 +189,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var setUp: SetUpProgress?
     /// What the shop's till has put on the screen; charges and the owner's codes come first.
     public var message: ScreenMessage?
+    /// The merchant's.
+    public var logo: Picture?
     public var at: WallTime
 
     public init(
@@ -201,9 +204,10 @@ public struct TerminalSnapshot: Sendable, Equatable {
         connect: ConnectStatus = ConnectStatus(),
         setUp: SetUpProgress? = nil,
         message: ScreenMessage? = nil,
+        logo: Picture? = nil,
         at: WallTime
     ) {
-        (self.tap, self.message, self.setUp) = (tap, message, setUp)
+        (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
         self.connect = connect
         self.phase = phase
         self.gateway = gateway

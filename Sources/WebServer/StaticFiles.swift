@@ -1,4 +1,5 @@
 import Glibc
+import Packing
 
 /// The files of one folder, read once: what is served later cannot change under the server, and no path from outside
 /// ever reaches the file system.

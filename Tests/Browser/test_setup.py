@@ -4,11 +4,14 @@ One story, in order. Needs a fresh terminal with an acquirer beside it (TILL_SHO
 Prints how many taps and fields the whole set-up takes, and how long a hand that never hesitates needs for it.
 """
 
+import base64
 import pathlib
 import re
 import shutil
+import struct
 import sys
 import time
+import zlib
 
 import pytest
 from playwright.sync_api import expect
@@ -247,10 +250,67 @@ def test_markup_and_endless_names_are_text(page, eyes):
     page.get_by_role("button", name="Back").click()
     at_step(page, "shop")
     expect(field(page, "merchantName")).to_have_value(HOSTILE_NAME)
-    assert page.locator("#page b, #page img, #page script").count() == 0
+    assert page.locator("#page b, #page img[onerror], #page script").count() == 0
     hand.type(field(page, "merchantName"), MERCHANT_NAME)
     look(page, eyes, "4-shop")
     hand.tap(page, next_button(page), "gateway")
+
+
+def png(width: int, height: int, *, depth: int = 8, kind: int = 2, rows: bytes | None = None) -> bytes:
+    """A picture of one colour; or whatever its parts say."""
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    rows = (b"\0" + b"\xc0\x30\x40" * width) * height if rows is None else rows
+    header = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+
+
+def choose_logo(page, name: str, kind: str, content: bytes) -> None:
+    page.locator(".logo-file").set_input_files({"name": name, "mimeType": kind, "buffer": content})
+
+
+def test_a_logo_that_is_none_is_refused_in_words(page, eyes):
+    page.get_by_role("button", name="Back").click()
+    at_step(page, "shop")
+    # A bomb: 110 KB that unpack to a page of 900 million pixels.
+    bomb = png(30_000, 30_000, depth=1, kind=0, rows=bytes(3751) * 30_000)
+    for name, kind, content in (
+        ("logo.svg", "image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"), ("logo.png", "image/png", b"not a picture"),
+        ("logo.png", "image/png", png(40, 20)[:-30]), ("logo.png", "image/png", bomb), ("logo.png", "image/png", png(10, 10) + bytes(13_000_000)),
+    ):
+        choose_logo(page, name, kind, content)
+        expect(page.locator(".logo-field .notice-bad")).to_contain_text("Nothing was changed")
+        page.locator(".logo-field .notice-bad").evaluate("element => element.remove()")
+    look(page, eyes, "4-shop-no-logo")
+    for image in ("data:image/svg+xml;base64,PHN2Zy8+", "javascript:alert(1)", "data:image/png;base64,AAAA"):
+        refused = send(page, "logo", {"image": image, "version": 0})
+        assert refused["status"] == 422 and refused["body"]["fields"]["image"]["message"], image
+
+
+def test_a_logo_is_made_smaller_and_stands_on_the_screen(page, shop, eyes):
+    choose_logo(page, "logo.png", "image/png", png(1200, 300))
+    expect(page.locator(".logo-picture")).to_be_visible()
+    assert page.locator(".logo-picture").evaluate("picture => [picture.naturalWidth, picture.naturalHeight]") == [400, 100]
+    page.get_by_role("button", name="Remove").click()
+    expect(page.locator(".logo-picture")).to_be_hidden()
+    # A photograph, as a phone takes it.
+    photograph = page.evaluate("""() => {
+      const canvas = Object.assign(document.createElement("canvas"), { width: 900, height: 600 });
+      const pen = canvas.getContext("2d");
+      pen.fillStyle = "#f2b134"; pen.fillRect(0, 0, 900, 600);
+      pen.fillStyle = "#7a3b12"; pen.beginPath(); pen.arc(450, 300, 220, 0, 7); pen.fill();
+      return canvas.toDataURL("image/jpeg").split(",")[1];
+    }""")
+    choose_logo(page, "logo.jpg", "image/jpeg", base64.b64decode(photograph))
+    expect(page.locator(".logo-picture")).to_be_visible()
+    assert page.locator(".logo-picture").evaluate("picture => [picture.naturalWidth, picture.naturalHeight]") == [300, 200]
+    page.reload()
+    at_step(page, "shop")
+    expect(page.locator(".setup-screen-logo")).to_be_visible()
+    look(page, eyes, "4-shop-logo")
+    next_button(page).click()
+    at_step(page, "gateway")
 
 
 def test_another_device_goes_on_where_this_one_is(page, context, shop, eyes):
@@ -422,6 +482,7 @@ def test_the_test_charge_is_followed_and_can_be_cancelled(page, shop, eyes):
     charge = current_charge(page)
     assert (charge["amountMinor"], charge["reference"]) == (1, "Set-up test")
     look(page, eyes, "9-test-waiting")
+    keep_screen(shop, eyes, "charge")
     page.reload()
     at_step(page, "test")
     page.get_by_role("button", name="Cancel the test").click()

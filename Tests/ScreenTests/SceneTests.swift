@@ -1,4 +1,5 @@
 import Foundation
+import Packing
 import Testing
 
 @testable import Screen
@@ -51,6 +52,43 @@ struct SceneTests {
         }
         #expect(words(.init(step: 3, count: 9)) == ["Till", "Being set up", "Step 3 of 9"])
         #expect(words(nil) == ["Till", "Welcome"])
+    }
+
+    /// A logo takes its place from the words: it never hides one, and never a code.
+    @Test(arguments: Sample.allSizes, [PixelSize(width: 400, height: 60), PixelSize(width: 100, height: 200)])
+    func aLogoStandsBesideEverythingElse(size: PixelSize, own: PixelSize) throws {
+        let pixels = [UInt32](repeating: 0xFFC0_2030, count: own.width * own.height)
+        let logo = try #require(Picture(width: own.width, height: own.height, pixels: pixels))
+        guard case .charge(var view) = Sample.charge() else { return }
+        view.logo = logo
+        for scene in [.idle(.init(merchantName: "Café Zoë", logo: logo, notices: [])), Scene.charge(view)] {
+            let drawing = page(scene, size).0
+            let frames = drawing.elements.compactMap { if case .picture(_, let frame) = $0 { frame } else { nil } }
+            try #require(frames.count == 1)
+            #expect(PixelRect(size).contains(frames[0]))
+            #expect(!texts(drawing).contains { $0.frame.intersects(frames[0]) })
+            #expect(!drawing.codes.contains { $0.frame.intersects(frames[0]) })
+            let (wide, high) = (frames[0].width * own.height, frames[0].height * own.width)
+            #expect(abs(wide - high) <= own.width + own.height, "its proportions stay")
+        }
+    }
+
+    @Test func aLogoIsDrawnAsItIsAndLetsTheGroundShowThrough() throws {
+        let pixels: [UInt32] = [0xFFFF_0000, 0xFF00_FF00, 0x0000_00FF, 0x80FF_FFFF]
+        let logo = try #require(Picture(width: 2, height: 2, pixels: pixels))
+        let canvas = Canvas(frame: PixelRect(x: 0, y: 0, width: 4, height: 4), ground: .black)
+        let typesetter = Typesetter(languageTag: "en", readsRightToLeft: false)
+        canvas.draw(.picture(logo, PixelRect(x: 0, y: 0, width: 4, height: 4)), typesetter: typesetter)
+        canvas.withPixels { drawn in
+            #expect(drawn[0] == 0xFFFF_0000 && drawn[5] == 0xFFFF_0000 && drawn[2] == 0xFF00_FF00)
+            #expect(drawn[8] == 0xFF00_0000, "what is see-through shows the ground")
+            #expect(drawn[10] == 0xFF80_8080)
+        }
+        // Smaller than it is: each pixel is the mean of those it stands for.
+        let half = Canvas(frame: PixelRect(x: 0, y: 0, width: 1, height: 1), ground: .black)
+        let row = try #require(Picture(width: 2, height: 1, pixels: [0xFFFF_FFFF, 0xFF00_0000]))
+        half.draw(.picture(row, PixelRect(x: 0, y: 0, width: 1, height: 1)), typesetter: typesetter)
+        half.withPixels { drawn in #expect(drawn[0] == 0xFF7F_7F7F) }
     }
 
     /// A wallet cannot read a page's address: the customer is told to use the camera.

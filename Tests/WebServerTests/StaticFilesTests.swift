@@ -1,4 +1,5 @@
 import Foundation
+import Packing
 import Subprocess
 import Testing
 

@@ -11,6 +11,7 @@ import { icon } from "../icons.js";
 import { speak } from "../look.js";
 import { amountText, CURRENCIES, LOCALES } from "../money.js";
 import { LANGUAGES, language, t } from "../strings.js";
+import { logoField } from "./logo.js";
 import { acquirerStep, tipsStep, waysStep } from "./setup-ways.js";
 import { testStep } from "./setup-test.js";
 
@@ -159,9 +160,14 @@ function idsStep({ known, typed }) {
 function shopStep({ known, typed }) {
   const name = textField("merchantName", { label: t("setup.shop.name"), value: start(known, typed, "merchantName"), attributes: { autocomplete: "organization", maxlength: 200 } });
   const shown = h("p", { class: "setup-screen-name", dir: "auto" });
+  const picture = h("img", { class: "setup-screen-logo", alt: "", hidden: true });
+  const logo = logoField({ changed(image) {
+    picture.hidden = !image;
+    if (image) picture.src = image;
+  } });
   const preview = h(
     "figure", { class: "setup-screen" }, h("figcaption", { class: "quiet small" }, t("setup.shop.preview")),
-    h("div", { class: "setup-screen-face" }, shown, h("p", { class: "setup-screen-welcome" }, t("setup.shop.previewWelcome"))),
+    h("div", { class: "setup-screen-face" }, picture, shown, h("p", { class: "setup-screen-welcome" }, t("setup.shop.previewWelcome"))),
   );
   const look = () => { shown.textContent = [...name.value.trim()].slice(0, LONGEST_NAME).join("") || t("setup.shop.previewEmpty"); };
   const fault = () => {
@@ -171,7 +177,7 @@ function shopStep({ known, typed }) {
   look();
   return {
     fields: [name],
-    element: h("div", { class: "stack" }, name.element, preview),
+    element: h("div", { class: "stack" }, name.element, logo.element, preview),
     typing() {
       look();
       if (name.value.trim() !== "") name.setError(fault());

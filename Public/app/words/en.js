@@ -516,7 +516,7 @@ export default {
     weights: { good: "Good", note: "Needs a look", bad: "Trouble", off: "Not in use" },
     parts: {
       gateway: "Gateway", acquirer: "Acquirer", radio: "Bluetooth", relay: "Wallets’ relay", journal: "Record of payments", storage: "Storage",
-      wear: "Storage’s age", clock: "Clock", temperature: "Temperature", memory: "Memory", certificate: "Certificate", name: "Name in the network",
+      wear: "Storage’s age", clock: "Clock", temperature: "Temperature", memory: "Memory", certificate: "Certificate",
     },
     facts: { radio: "Bluetooth", storage: "Storage", machine: "Machine", page: "This page’s address", versions: "Versions" },
     there: "present",
@@ -695,6 +695,20 @@ export default {
     common: "Common",
     all: "All",
   },
+  logo: {
+    label: "Logo (optional)",
+    help: "PNG or JPEG. It stands on the screen, on the receipt’s page and on the customer’s page.",
+    alt: "Your logo",
+    choose: "Choose a file",
+    another: "Choose another file",
+    remove: "Remove",
+    removing: "Removing it…",
+    saved: "The logo is saved.",
+    removed: "The logo is removed.",
+    kind: "This is no PNG or JPEG file. Nothing was changed.",
+    tooLarge: "This picture is too large. Nothing was changed: choose one of at most 12 MB and 8192 pixels a side.",
+    damaged: "This file cannot be read as a picture. Nothing was changed.",
+  },
   setup: {
     progress: "Step {step} of {count}",
     progressHeard: "Set-up",
@@ -740,7 +754,7 @@ export default {
       fine: ({ count }) => `The form is right: ${count} characters.`,
     },
     shop: {
-      title: "Your shop’s name",
+      title: "Your shop’s name and logo",
       lead: "Customers read it on the screen, in their wallet and on the receipt.",
       name: "Merchant name",
       missing: "The name is missing.",

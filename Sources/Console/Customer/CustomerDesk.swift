@@ -120,7 +120,7 @@ actor CustomerDesk {
     /// nothing is answered alike.
     ///
     /// The proof comes first, which costs one hash: who has none spends nothing of those who share their address.
-    func answer(_ request: WebRequest) async -> WebResponse {
+    func answer(_ request: WebRequest, logo: String? = nil) async -> WebResponse {
         let text = request.path.dropFirst(CustomerPage.path.utf8.count)
         let known = settings.isEnabled ? pass?.charge(in: text) : nil
         let (peer, now) = (request.peerAddress, clock.elapsed())
@@ -134,7 +134,8 @@ actor CustomerDesk {
             guard let view = try await desk.customerView(of: id, acceptLanguage: tongue) else {
                 return CustomerPage.gone(words)
             }
-            let page = CustomerPage(view: view, wallets: settings.wallets ?? supplied, now: clock.wallTime())
+            let wallets = settings.wallets ?? supplied
+            let page = CustomerPage(view: view, wallets: wallets, now: clock.wallTime(), logo: logo)
             return page.response(unless: request.header("If-None-Match"))
         } catch {
             logger.error("a customer's page cannot be shown", metadata: ["error": "\(error)"])

@@ -16,6 +16,8 @@ struct CustomerPage: Sendable {
     private var words: CustomerWords { .inLanguage(view.words.language) }
     let wallets: [CustomerWallet]
     let now: WallTime
+    /// The merchant's, as a `data:` address that the terminal wrote itself.
+    var logo: String?
 
     /// The page; where `tags` name what it says now, only that it still does.
     /// - Parameter tags: An `If-None-Match`. The time left is no part of it: a phone counts that by itself.
@@ -49,12 +51,14 @@ struct CustomerPage: Sendable {
 
     private var body: Markup {
         """
-        <header><p class="merchant"><bdi>\(view.merchantName)</bdi></p><p class="amount"><bdi>\(view.amountText)</bdi></p></header>
+        <header>\(picture)<p class="merchant"><bdi>\(view.merchantName)</bdi></p><p class="amount"><bdi>\(view.amountText)</bdi></p></header>
         <section class="state">\(mark)<div><h1>\(heading)</h1>\(details)</div></section>
         \(offer)<p class="code">\(view.words.code) <b dir="ltr">\(view.code)</b></p>
         \(view.kind == .waiting ? comparison : "")
         """
     }
+
+    private var picture: Markup { logo.map { "<img class=\"logo\" src=\"\($0)\" alt=\"\">" } ?? "" }
 
     private func tag(of body: Markup) -> String {
         let whole = "\(view.kind.rawValue) \(view.isOver) \(view.secondsLeft == nil) \(body.text)"

@@ -34,8 +34,12 @@ extension Console {
         case .text: response = .text(receipt.slip().text(columns: options.columns))
         case .html:
             response =
-                ReceiptPage(slip: receipt.slip(), title: receipt.documentTitle, words: .inLanguage(receipt.language))
-                .response
+                ReceiptPage(
+                    slip: receipt.slip(),
+                    title: receipt.documentTitle,
+                    words: .inLanguage(receipt.language),
+                    logo: await logo.address
+                ).response
         case .pdf: response = try await receipts.document(receipt)
         case .escpos:
             let bytes = receipt.slip(withCode: options.showsCode, for: options).escPos(options)

@@ -6,6 +6,8 @@ struct ReceiptPage: Sendable {
     let slip: Slip
     let title: String
     let words: ReceiptWords
+    /// The merchant's, as a `data:` address that the terminal wrote itself.
+    var logo: String?
 
     var response: WebResponse { .file(Array(document.text.utf8), contentType: "text/html; charset=utf-8") }
 
@@ -36,6 +38,7 @@ struct ReceiptPage: Sendable {
             case .code: ""
             }
         }
-        return "<main class=\"receipt\">\n\(.joined(parts))</main>"
+        let picture: Markup = logo.map { "<img class=\"logo\" src=\"\($0)\" alt=\"\">\n" } ?? ""
+        return "<main class=\"receipt\">\n\(picture)\(.joined(parts))</main>"
     }
 }

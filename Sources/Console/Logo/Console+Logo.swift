@@ -1,0 +1,27 @@
+import Payments
+import WebServer
+
+/// The merchant's logo, as the owner sees and changes it.
+extension Console {
+    func logoResponse() async -> WebResponse {
+        .json(
+            JSON.object(["image": .optional(await logo.address), "version": .integer(Int64(await logo.version))]).text
+        )
+    }
+
+    func saveLogo(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        var fields = try Form(pass.request.body, bytes: LogoDesk.bodyBytes)
+        let image = fields.optionalText("image", limit: LogoDesk.bodyBytes)
+        let version = fields.integer("version") ?? 0
+        try fields.finish()
+        do throws(Problem) {
+            try await logo.save(image, replacing: Int(clamping: version), by: pass.who)
+        } catch {
+            await entrance.audit("logo", "refused", error.reason.code, by: pass.who, from: pass.request.peerAddress)
+            throw error
+        }
+        let words = image == nil ? "removed" : "changed"
+        await entrance.audit("logo", "ok", words, by: pass.who, from: pass.request.peerAddress)
+        return await logoResponse()
+    }
+}
