@@ -515,7 +515,7 @@ export default {
     weights: { good: "Bien", note: "Revíselo", bad: "Problema", off: "Sin usar" },
     parts: {
       gateway: "Pasarela", acquirer: "Adquirente", radio: "Bluetooth", relay: "Relay de los monederos", journal: "Registro de pagos", storage: "Almacenamiento",
-      wear: "Edad del almacenamiento", clock: "Reloj", temperature: "Temperatura", memory: "Memoria", certificate: "Certificado", name: "Nombre en la red",
+      wear: "Edad del almacenamiento", clock: "Reloj", temperature: "Temperatura", memory: "Memoria", certificate: "Certificado",
     },
     facts: { radio: "Bluetooth", storage: "Almacenamiento", machine: "Equipo", page: "Dirección de esta página", versions: "Versiones" },
     there: "presente",
@@ -694,6 +694,20 @@ export default {
     common: "Frecuentes",
     all: "Todas",
   },
+  logo: {
+    label: "Logotipo (opcional)",
+    help: "PNG o JPEG. Figura en la pantalla, en la página del recibo y en la página para clientes.",
+    alt: "Su logotipo",
+    choose: "Elegir un archivo",
+    another: "Elegir otro archivo",
+    remove: "Quitar",
+    removing: "Quitándolo…",
+    saved: "El logotipo está guardado.",
+    removed: "El logotipo está quitado.",
+    kind: "Esto no es un archivo PNG ni JPEG. No se cambió nada.",
+    tooLarge: "Esta imagen es demasiado grande. No se cambió nada: elija una de 12 MB y 8192 píxeles por lado como máximo.",
+    damaged: "Este archivo no se puede leer como imagen. No se cambió nada.",
+  },
   setup: {
     progress: "Paso {step} de {count}",
     progressHeard: "Configuración",
@@ -739,7 +753,7 @@ export default {
       fine: ({ count }) => (count === 1 ? "La forma es correcta: 1 carácter." : `La forma es correcta: ${count} caracteres.`),
     },
     shop: {
-      title: "El nombre de su comercio",
+      title: "El nombre y el logotipo de su comercio",
       lead: "Los clientes lo leen en la pantalla, en su monedero y en el recibo.",
       name: "Nombre del comercio",
       missing: "Falta el nombre.",
