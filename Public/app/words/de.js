@@ -1190,7 +1190,7 @@ export default {
     amount_above_limit: { message: "Ein Vorgang darf höchstens {limit} betragen. Es wurde nichts kassiert.", action: "Prüfen Sie den Betrag, oder bitten Sie den Inhaber, die Grenze zu erhöhen." },
     hourly_limit_reached: { message: "Damit wäre die Grenze von {limit} je Stunde überschritten. Es wurde nichts kassiert.", action: "Warten Sie, oder bitten Sie den Inhaber, die Grenze zu erhöhen." },
     wrong_currency: { message: "Dieses Terminal kassiert in {currency}. Es wurde nichts kassiert.", action: "Geben Sie den Betrag in {currency} ein." },
-    amount_not_positive: { message: "Der Betrag muss größer als null sein. Es wurde nichts kassiert.", action: "Geben Sie den Betrag noch einmal ein." },
+    amount_not_positive: { message: "Der Betrag muss größer als null sein. Es wurde nichts kassiert und nichts eingetragen.", action: "Geben Sie den Betrag noch einmal ein." },
     already_paid: { message: "Der Vorgang ist schon bezahlt.", action: "Um Geld zurückzugeben, markieren Sie die Zahlung im Verlauf als erstattet." },
     already_ended: { message: "Der Vorgang ist schon ohne Zahlung zu Ende gegangen.", action: "Kassieren Sie noch einmal, wenn der Kunde weiterhin bezahlen möchte." },
     still_open: { message: "Der Kunde kann diesen Vorgang noch bezahlen.", action: "Warten Sie auf den Kunden oder brechen Sie den Vorgang ab." },

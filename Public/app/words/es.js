@@ -1190,7 +1190,7 @@ export default {
     amount_above_limit: { message: "Un cobro puede ser de {limit} como máximo. No se cobró nada.", action: "Compruebe el importe o pida al propietario que aumente el límite." },
     hourly_limit_reached: { message: "Así se superaría el límite de {limit} por hora. No se cobró nada.", action: "Espere o pida al propietario que aumente el límite." },
     wrong_currency: { message: "Este terminal cobra en {currency}. No se cobró nada.", action: "Introduzca el importe en {currency}." },
-    amount_not_positive: { message: "El importe debe ser mayor que cero. No se cobró nada.", action: "Introduzca el importe de nuevo." },
+    amount_not_positive: { message: "El importe debe ser mayor que cero. No se cobró ni se anotó nada.", action: "Introduzca el importe de nuevo." },
     already_paid: { message: "El cobro ya está pagado.", action: "Para devolver dinero, marque el pago como devuelto en el historial." },
     already_ended: { message: "El cobro ya terminó sin pago.", action: "Vuelva a cobrar si el cliente aún quiere pagar." },
     still_open: { message: "El cliente aún puede pagar este cobro.", action: "Espere al cliente o cancele el cobro." },
