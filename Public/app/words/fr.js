@@ -1340,5 +1340,8 @@ export default {
     payments_open: { message: "Des paiements n’ont pas encore de réponse définitive. Une fois tout effacé, personne n’apprendra sur ce terminal comment ils se sont terminés, et l’argent qui arrive encore ne figure dans aucun registre ici.", action: "Attendez qu’ils soient terminés, ou indiquez que vous voulez effacer quand même." },
     verify_running: { message: "Le journal d’audit est déjà en cours de vérification. Rien n’a été modifié.", action: "Attendez le résultat de cette vérification." },
     word_wrong: { message: "Ce n’est pas ce qu’il fallait saisir.", action: "Saisissez exactement le nom affiché." },
+    message_not_found: { message: "Ce message n’existe pas, ou il est terminé depuis si longtemps qu’il a été oublié.", action: "Affichez-le de nouveau s’il est encore nécessaire." },
+    message_over: { message: "Le message n’est plus à l’écran, on ne peut donc plus y répondre.", action: "Affichez-le de nouveau s’il est encore nécessaire." },
+    backup_invalid: { message: "Ce fichier ne peut pas être utilisé comme fichier de réglages. Rien n’a été modifié.", action: "Choisissez un autre fichier." },
   },
 };
