@@ -5,6 +5,8 @@ import { inOwnWords, t } from "./strings.js";
 
 const ROOT = "/api/v1";
 const TIMEOUT_MILLISECONDS = 20_000;
+/** Of a million entries on a small board. */
+const VERIFY_MILLISECONDS = 180_000;
 
 let csrfToken = null;
 let onSignedOut = () => {};
@@ -33,7 +35,7 @@ export class NoAnswer extends Error {
 /** Names the one who is told when the session has ended. */
 export function whenSignedOut(callback) { onSignedOut = callback; }
 
-async function request(method, path, { body, headers = {}, isEntrance = false, isText = false } = {}) {
+async function request(method, path, { body, headers = {}, isEntrance = false, isText = false, timeout = TIMEOUT_MILLISECONDS } = {}) {
   let response;
   let text;
   try {
@@ -49,7 +51,7 @@ async function request(method, path, { body, headers = {}, isEntrance = false, i
       credentials: "same-origin",
       cache: "no-store",
       redirect: "error",
-      signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
+      signal: AbortSignal.timeout(timeout),
     });
     text = await response.text();
   } catch {
@@ -319,7 +321,7 @@ export const bundleAddress = `${ROOT}/support-bundle`;
 export async function audit(query) { return await request("GET", `/audit?${queryText(query)}`); }
 
 /** Has the terminal compute every hash of the audit log anew: `{ intact, entries, head, brokenAt, reason }`. */
-export async function verifyAudit() { return await change("POST", "/audit/verify"); }
+export async function verifyAudit() { return await change("POST", "/audit/verify", { timeout: VERIFY_MILLISECONDS }); }
 
 /** Where the whole audit log comes as a file; `format` is `csv` or `json`. */
 export function auditAddress(format) { return `${ROOT}/audit.${format}`; }

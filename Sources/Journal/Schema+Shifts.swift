@@ -22,7 +22,7 @@ extension Schema {
         ALTER TABLE charge ADD COLUMN note TEXT;
         ALTER TABLE charge ADD COLUMN shift INTEGER;
         ALTER TABLE charge ADD COLUMN refund_asked INTEGER NOT NULL DEFAULT 0 CHECK (refund_asked IN (0, 1));
-        CREATE INDEX charge_shift ON charge(shift, opened_seq) WHERE shift IS NOT NULL;
+        CREATE INDEX charge_shift_open ON charge(shift, opened_seq) WHERE open = 1;
         CREATE INDEX charge_refund_asked ON charge(opened_seq) WHERE refund_asked = 1;
 
         CREATE TABLE shift_takings (

@@ -330,11 +330,10 @@ enum ShiftQuery {
         )
         let rows = try Row.fetchCursor(statement, arguments: [row.number])
         while let one = try rows.next() { sums[try TakingsKey(one)] = try TakingsDelta.Sums(one) }
-        // Few are open, so that it is quicker to go through those than through the shift's.
         let open = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT \(ChargeRow.columns) FROM charge INDEXED BY charge_open
+                    SELECT \(ChargeRow.columns) FROM charge INDEXED BY charge_shift_open
                     WHERE open = 1 AND shift = ? ORDER BY opened_seq DESC
                     """
             ),

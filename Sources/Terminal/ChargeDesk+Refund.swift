@@ -92,7 +92,9 @@ extension ChargeDesk {
         guard wanted <= left else {
             throw .tooMuch(left: Money(minorUnits: left, currency: charge.terms.amount.currency))
         }
-        guard (1...Refund.longestReason).contains(reason.unicodeScalars.count), SettingsForm.isVisible(reason) else { throw .invalidReason }
+        guard (1...Refund.longestReason).contains(reason.unicodeScalars.count), SettingsForm.isVisible(reason) else {
+            throw .invalidReason
+        }
 
         let refund = Refund(minorUnits: wanted, reason: reason, by: actor)
         let after: Charge?

@@ -516,7 +516,7 @@ export default {
     weights: { good: "Good", note: "Needs a look", bad: "Trouble", off: "Not in use" },
     parts: {
       gateway: "Gateway", acquirer: "Acquirer", radio: "Bluetooth", relay: "Wallets’ relay", journal: "Record of payments", storage: "Storage",
-      wear: "Storage’s age", clock: "Clock", temperature: "Temperature", memory: "Memory", certificate: "Certificate", name: "Name in the network",
+      wear: "Storage’s age", clock: "Clock", temperature: "Temperature", memory: "Memory", certificate: "Certificate",
     },
     facts: { radio: "Bluetooth", storage: "Storage", machine: "Machine", page: "This page’s address", versions: "Versions" },
     there: "present",
