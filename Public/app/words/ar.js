@@ -524,7 +524,7 @@ export default {
     weights: { good: "جيد", note: "يحتاج إلى نظر", bad: "خلل", off: "غير مستخدم" },
     parts: {
       gateway: "البوابة", acquirer: "الجهة المحصِّلة", radio: "البلوتوث", relay: "مُرحِّل المحافظ", journal: "سجل المدفوعات", storage: "التخزين",
-      wear: "عمر التخزين", clock: "الساعة", temperature: "الحرارة", memory: "الذاكرة", certificate: "الشهادة", name: "الاسم في الشبكة",
+      wear: "عمر التخزين", clock: "الساعة", temperature: "الحرارة", memory: "الذاكرة", certificate: "الشهادة",
     },
     facts: { radio: "البلوتوث", storage: "التخزين", machine: "العتاد", page: "عنوان هذه الصفحة", versions: "الإصدارات" },
     there: "موجود",

@@ -515,7 +515,7 @@ export default {
     weights: { good: "Bon", note: "À regarder", bad: "Problème", off: "Non utilisé" },
     parts: {
       gateway: "Passerelle", acquirer: "Acquéreur", radio: "Bluetooth", relay: "Relais des portefeuilles", journal: "Enregistrement des paiements", storage: "Stockage",
-      wear: "Usure du stockage", clock: "Horloge", temperature: "Température", memory: "Mémoire vive", certificate: "Certificat", name: "Nom sur le réseau",
+      wear: "Usure du stockage", clock: "Horloge", temperature: "Température", memory: "Mémoire vive", certificate: "Certificat",
     },
     facts: { radio: "Bluetooth", storage: "Stockage", machine: "Machine", page: "Adresse de cette page", versions: "Versions" },
     there: "présent",
