@@ -328,7 +328,7 @@ extension Scene {
         case .charge(var charge):
             if case .wallet = charge.note { charge.note = .wallet(text.walletDidNotPay) }
             return .charge(charge)
-        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown: return self
+        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message: return self
         }
     }
 }

@@ -112,8 +112,8 @@ struct LogoTests {
     }
 
     @Test func theReceiptsPageShowsIt() async throws {
-        let page = ReceiptPage(slip: Slip([]), title: "Receipt", logo: "data:image/png;base64,AAAA")
+        let page = ReceiptPage(slip: Slip([]), title: "Receipt", words: .inLanguage("en"), logo: "data:image/png;base64,AAAA")
         #expect(page.document.text.contains(#"<img class="logo" src="data:image/png;base64,AAAA" alt="">"#))
-        #expect(!ReceiptPage(slip: Slip([]), title: "Receipt").document.text.contains("<img"))
+        #expect(!ReceiptPage(slip: Slip([]), title: "Receipt", words: .inLanguage("en")).document.text.contains("<img"))
     }
 }
