@@ -515,7 +515,7 @@ export default {
     weights: { good: "Bon", note: "À regarder", bad: "Problème", off: "Non utilisé" },
     parts: {
       gateway: "Passerelle", acquirer: "Acquéreur", radio: "Bluetooth", relay: "Relais des portefeuilles", journal: "Enregistrement des paiements", storage: "Stockage",
-      wear: "Usure du stockage", clock: "Horloge", temperature: "Température", memory: "Mémoire vive", certificate: "Certificat", name: "Nom sur le réseau",
+      wear: "Usure du stockage", clock: "Horloge", temperature: "Température", memory: "Mémoire vive", certificate: "Certificat",
     },
     facts: { radio: "Bluetooth", storage: "Stockage", machine: "Machine", page: "Adresse de cette page", versions: "Versions" },
     there: "présent",
@@ -693,6 +693,20 @@ export default {
     choose: "Choisir…",
     common: "Courants",
     all: "Tous",
+  },
+  logo: {
+    label: "Logo (facultatif)",
+    help: "PNG ou JPEG. Il figure à l’écran, sur la page du reçu et sur la page du client.",
+    alt: "Votre logo",
+    choose: "Choisir un fichier",
+    another: "Choisir un autre fichier",
+    remove: "Retirer",
+    removing: "Retrait…",
+    saved: "Le logo est enregistré.",
+    removed: "Le logo est retiré.",
+    kind: "Ce n’est pas un fichier PNG ou JPEG. Rien n’a été modifié.",
+    tooLarge: "Cette image est trop grande. Rien n’a été modifié : choisissez-en une de 12 Mo et de 8192 pixels de côté au plus.",
+    damaged: "Ce fichier ne peut pas être lu comme image. Rien n’a été modifié.",
   },
   setup: {
     progress: "Étape {step} sur {count}",
@@ -1326,5 +1340,8 @@ export default {
     payments_open: { message: "Des paiements n’ont pas encore de réponse définitive. Une fois tout effacé, personne n’apprendra sur ce terminal comment ils se sont terminés, et l’argent qui arrive encore ne figure dans aucun registre ici.", action: "Attendez qu’ils soient terminés, ou indiquez que vous voulez effacer quand même." },
     verify_running: { message: "Le journal d’audit est déjà en cours de vérification. Rien n’a été modifié.", action: "Attendez le résultat de cette vérification." },
     word_wrong: { message: "Ce n’est pas ce qu’il fallait saisir.", action: "Saisissez exactement le nom affiché." },
+    message_not_found: { message: "Ce message n’existe pas, ou il est terminé depuis si longtemps qu’il a été oublié.", action: "Affichez-le de nouveau s’il est encore nécessaire." },
+    message_over: { message: "Le message n’est plus à l’écran, on ne peut donc plus y répondre.", action: "Affichez-le de nouveau s’il est encore nécessaire." },
+    backup_invalid: { message: "Ce fichier ne peut pas être utilisé comme fichier de réglages. Rien n’a été modifié.", action: "Choisissez un autre fichier." },
   },
 };
