@@ -76,7 +76,10 @@ struct RestartTests {
                 try await shop.withTerminal { terminal in
                     _ = try await terminal.running.first { $0.event == "idle" || $0.event == "charge" }
                     let answer = try await terminal.charge(session, key: "key-\(number)")
-                    #expect(answer.status == 200 || answer.status == 201, "\(String(decoding: answer.body, as: UTF8.self))")
+                    #expect(
+                        answer.status == 200 || answer.status == 201,
+                        "\(String(decoding: answer.body, as: UTF8.self))"
+                    )
                     let charge: Shop.Terminal.Charge = try answer.json()
                     let link = try #require(try await terminal.reaches("requiresAction", charge.id).link)
                     #expect(try await shop.pay(link))
