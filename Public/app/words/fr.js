@@ -1171,7 +1171,7 @@ export default {
     expired: { message: "Le temps pour payer est écoulé. Aucun argent n’a été débité.", action: "Encaissez de nouveau si le client veut toujours payer." },
     cancelled: { message: "L’encaissement a été annulé. Aucun argent n’a été débité.", action: "Encaissez de nouveau si le client veut toujours payer." },
     paid_twice: { message: "Le client a payé plus d’une fois pour cet encaissement.", action: "Remboursez le second paiement." },
-    given_back: { message: "Le client a payé, et l’argent lui a été rendu.", action: "Encaissez de nouveau si le client veut toujours payer." },
+    given_back: { message: "Le client a payé, et le paiement est marqué comme remboursé.", action: "Encaissez de nouveau si le client veut toujours payer." },
     paid_late: { message: "Le paiement est arrivé après l’abandon de l’encaissement.", action: "Il est comptabilisé comme payé. Si le client a aussi payé autrement, remboursez un paiement." },
     gateway_unreachable: {
       message: "La passerelle était injoignable. Aucun paiement n’a été effectué.", action: "Vérifiez le réseau, puis encaissez de nouveau.",
@@ -1191,7 +1191,7 @@ export default {
     hourly_limit_reached: { message: "Cela dépasserait la limite de {limit} par heure. Rien n’a été encaissé.", action: "Patientez, ou demandez au propriétaire de relever la limite." },
     wrong_currency: { message: "Ce terminal encaisse en {currency}. Rien n’a été encaissé.", action: "Saisissez le montant en {currency}." },
     amount_not_positive: { message: "Le montant doit être supérieur à zéro. Rien n’a été fait.", action: "Saisissez de nouveau le montant." },
-    already_paid: { message: "L’encaissement est déjà payé.", action: "Pour rendre l’argent, faites un remboursement à la passerelle." },
+    already_paid: { message: "L’encaissement est déjà payé.", action: "Pour rendre l’argent, marquez le paiement comme remboursé dans l’historique." },
     already_ended: { message: "L’encaissement s’est déjà terminé sans paiement.", action: "Encaissez de nouveau si le client veut toujours payer." },
     still_open: { message: "Le client peut encore payer cet encaissement.", action: "Attendez le client, ou annulez l’encaissement." },
     payment_under_way: { message: "Le paiement est en cours et ne peut pas être retiré maintenant.", action: "Attendez que le terminal dise comment il s’est terminé. N’encaissez pas de nouveau." },
