@@ -1,10 +1,14 @@
 import Foundation
 import Journal
+import Packing
 import Payments
 import Testing
 import WebServer
 
 @testable import Console
+
+// Testing's macros take the module's name for a value.
+private typealias Pixels = Packing.Picture
 
 /// Settings that move from one terminal to another.
 @Suite(.timeLimit(.minutes(2)))
@@ -23,16 +27,26 @@ struct BackupTests {
 
     private static let settings = """
         {"operatorID":"op-1","merchantID":"mrch_1","merchantName":"Kiosk “Zoë”","gatewayURL":"https://gateway.test",
-         "gatewayKey":"\(key)","currency":"EUR","chargeLimitMinor":5000,"timeZone":"Europe/Berlin"}
+         "gatewayKey":"\(key)","currency":"EUR","chargeLimitMinor":5000,"timeZone":"Europe/Berlin",
+         "language":"de"}
         """
     private static let receipts = #"{"printer":"192.168.1.50","columns":42,"header":["Street 1"],"cut":true}"#
     private static let taps = #"{"tapThreshold":-50,"tipMode":"ask","tipMaximumPercent":30,"tipPresets":"5, 10"}"#
+
+    private static let counter = #"{"tipMode":"allowed","tipMaximumPercent":20,"tipPresets":"5, 15"}"#
+
+    private static func logo() throws -> String {
+        let picture = try #require(Pixels(width: 8, height: 8, pixels: Array(repeating: 0xFF12_3456, count: 64)))
+        return #"{"image":"data:image/png;base64,\#(Data(PNG.encode(picture)).base64EncodedString())"}"#
+    }
 
     /// The file of a terminal at which something of each kind is set.
     private func file(_ more: String = "", of page: Page) async throws -> String {
         #expect(try await page.send("PUT", "settings", Self.settings) == 200)
         #expect(try await page.send("PUT", "receipts", Self.receipts) == 200)
         #expect(try await page.send("PUT", "taps", Self.taps) == 200)
+        #expect(try await page.send("PUT", "counter", Self.counter) == 200)
+        #expect(try await page.send("PUT", "logo", try Self.logo()) == 200)
         let answer = try await page.ask("POST", "backup/export", "{\(more)}")
         guard answer.status == 200, case .bytes(let bytes) = answer.body else { return "" }
         return String(decoding: bytes, as: UTF8.self)
@@ -68,13 +82,15 @@ struct BackupTests {
                 let apply = body + #","apply":true,"password":"\#(Self.password)"}"#
                 let said = try Page.said(try await second.ask("POST", "backup/import", apply))
                 #expect(said["complete"] as? Bool == true, "\(said)")
-                #expect(said["stored"] as? [String] == ["settings", "taps", "receipts"])
-                for path in ["settings", "taps", "receipts", "customers", "connect"] {
+                #expect(said["stored"] as? [String] == ["settings", "taps", "receipts", "counter", "logo"])
+                for path in ["settings", "taps", "receipts", "customers", "connect", "counter", "logo"] {
                     var (one, other) = (
                         try Page.said(try await first.ask("GET", path)),
                         try Page.said(try await second.ask("GET", path))
                     )
-                    for own in ["version", "changedAt", "tagURI", "tagCode", "light", "notices", "ownAddress"] {
+                    for own in [
+                        "version", "changedAt", "tagURI", "tagCode", "light", "notices", "ownAddress", "changedBy",
+                    ] {
                         (one[own], other[own]) = (nil, nil)
                     }
                     #expect(NSDictionary(dictionary: one) == NSDictionary(dictionary: other), "\(path)")

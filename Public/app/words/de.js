@@ -607,7 +607,7 @@ export default {
     title: "Sichern und Löschen",
     linkHelp: "Ihre Einstellungen auf ein anderes Terminal mitnehmen oder auf diesem alles löschen.",
     lead: "Was Sie eingestellt haben, kann auf ein anderes Terminal umziehen. Zahlungen, Anmeldungen und Tokens bleiben hier.",
-    parts: { settings: "Einstellungen", taps: "Telefone in der Nähe", connect: "Wallets", customers: "Seite für Kunden", receipts: "Belege" },
+    parts: { settings: "Einstellungen", taps: "Telefone in der Nähe", connect: "Wallets", customers: "Seite für Kunden", receipts: "Belege", counter: "Trinkgeld beim Kassieren", logo: "Logo" },
     export: "Einstellungen mitnehmen",
     exportLead: "Eine Datei mit allem, was Sie eingestellt haben. Schlüssel stehen nur mit einer Passphrase darin.",
     passphrase: "Passphrase für die Schlüssel (optional)",

@@ -608,7 +608,7 @@ export default {
     title: "Backup and erasing",
     linkHelp: "Take your settings to another terminal, or erase everything on this one.",
     lead: "What you set can move to another terminal. Payments, sign-ins and tokens stay here.",
-    parts: { settings: "Settings", taps: "Phones nearby", connect: "Wallets", customers: "Customers’ own page", receipts: "Receipts" },
+    parts: { settings: "Settings", taps: "Phones nearby", connect: "Wallets", customers: "Customers’ own page", receipts: "Receipts", counter: "Tips at the counter", logo: "Logo" },
     export: "Take settings along",
     exportLead: "One file with everything you set. Keys are in it only under a passphrase.",
     passphrase: "Passphrase for the keys (optional)",

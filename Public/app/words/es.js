@@ -607,7 +607,7 @@ export default {
     title: "Copia y borrado",
     linkHelp: "Lleve sus ajustes a otro terminal o borre todo en este.",
     lead: "Lo que usted ajustó puede pasar a otro terminal. Los pagos, las sesiones y los tokens se quedan aquí.",
-    parts: { settings: "Ajustes", taps: "Teléfonos cercanos", connect: "Monederos", customers: "Página para clientes", receipts: "Recibos" },
+    parts: { settings: "Ajustes", taps: "Teléfonos cercanos", connect: "Monederos", customers: "Página para clientes", receipts: "Recibos", counter: "Propinas al cobrar", logo: "Logotipo" },
     export: "Llevarse los ajustes",
     exportLead: "Un archivo con todo lo que usted ajustó. Las claves solo están en él bajo una frase de contraseña.",
     passphrase: "Frase de contraseña para las claves (opcional)",

@@ -607,7 +607,7 @@ export default {
     title: "Sauvegarde et effacement",
     linkHelp: "Emporter vos réglages vers un autre terminal, ou tout effacer sur celui-ci.",
     lead: "Ce que vous avez réglé peut passer sur un autre terminal. Paiements, connexions et jetons restent ici.",
-    parts: { settings: "Réglages", taps: "Téléphones à proximité", connect: "Portefeuilles", customers: "Page pour les clients", receipts: "Reçus" },
+    parts: { settings: "Réglages", taps: "Téléphones à proximité", connect: "Portefeuilles", customers: "Page pour les clients", receipts: "Reçus", counter: "Pourboires à la caisse", logo: "Logo" },
     export: "Emporter les réglages",
     exportLead: "Un seul fichier avec tout ce que vous avez réglé. Les clés n’y sont que sous une phrase secrète.",
     passphrase: "Phrase secrète pour les clés (facultatif)",

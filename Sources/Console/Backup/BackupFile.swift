@@ -5,14 +5,14 @@ import StrictJSON
 /// One part of what the owner sets, with the names of its fields, as its address takes them.
 enum BackupPart: String, CaseIterable, Sendable {
     // In the order in which they are brought in: amounts of the others are in the first one's currency.
-    case settings, taps, connect, customers, receipts
+    case settings, taps, connect, customers, receipts, counter, logo
 
     var fields: [String] {
         switch self {
         case .settings:
             [
-                "operatorID", "merchantID", "merchantName", "gatewayURL", "currency", "locale", "chargeLimitMinor",
-                "hourlyLimitMinor", "timeZone",
+                "operatorID", "merchantID", "merchantName", "gatewayURL", "currency", "locale", "language",
+                "chargeLimitMinor", "hourlyLimitMinor", "timeZone",
             ]
         case .taps:
             [
@@ -27,6 +27,8 @@ enum BackupPart: String, CaseIterable, Sendable {
             [
                 "printer", "columns", "codePage", "cut", "drawer", "code", "automatic", "terminal", "header", "footer",
             ]
+        case .counter: ["tipMode", "tipMaximumPercent", "tipPresets"]
+        case .logo: ["image"]
         }
     }
 
@@ -35,7 +37,7 @@ enum BackupPart: String, CaseIterable, Sendable {
         switch self {
         case .settings: ("gatewayKey", "gateway-key")
         case .taps: ("acquirerPassword", "tap-acquirer-password")
-        case .connect, .customers, .receipts: nil
+        case .connect, .customers, .receipts, .counter, .logo: nil
         }
     }
 
@@ -47,7 +49,7 @@ enum BackupPart: String, CaseIterable, Sendable {
 struct BackupFile: Sendable {
     static let kind = "till settings"
     static let version: Int64 = 1
-    static let bodyBytes = CustomerForm.bodyBytes + Form.usualBytes
+    static let bodyBytes = CustomerForm.bodyBytes + LogoDesk.bodyBytes + Form.usualBytes
 
     /// Fields by part; as JSON values.
     var parts: [BackupPart: [String: ExactJSON]] = [:]

@@ -50,6 +50,8 @@ extension Console {
             response = try await connectResponse()
         case .customers: response = await customersResponse()
         case .receipts: response = await receiptsResponse()
+        case .counter: return await counter.tips.fields
+        case .logo: return ["image": await logo.address.map(ExactJSON.string) ?? .null]
         }
         let limits = ExactJSON.Limits(bytes: BackupFile.bodyBytes, depth: 16)
         guard case .bytes(let bytes) = response.body, let all = try? ExactJSON(parsing: bytes, limits: limits) else {
@@ -161,6 +163,8 @@ extension Console {
             case .connect: return await wallets?.validate(try Self.connectForm(part).0) ?? [:]
             case .customers: _ = try await customers.leads(try Self.customerForm(part).0)
             case .receipts: _ = try Self.receiptForm(part).0.checked(over: await receipts.settings)
+            case .counter: _ = try Self.counterForm(part).0.checked(over: await counter.tips)
+            case .logo: _ = try LogoDesk.picture(of: Self.logoForm(part).image)
             }
             return [:]
         } catch { return error.fields.isEmpty ? ["": error.reason] : error.fields }
@@ -233,6 +237,8 @@ extension Console {
                 case .connect: _ = try await saveConnect(part)
                 case .customers: _ = try await saveCustomers(part)
                 case .receipts: _ = try await saveReceipts(part)
+                case .counter: _ = try await saveCounter(part)
+                case .logo: _ = try await saveLogo(part)
                 }
                 done.append(planned.part)
             } catch {
@@ -270,5 +276,15 @@ extension Entrance {
 
     func open(_ sealed: SealedSecrets, _ passphrase: String) async throws -> [String: String] {
         try await onHashingQueue { try sealed.open(passphrase: passphrase) }
+    }
+}
+
+extension CounterTips {
+    /// As the form of the counter's settings takes them.
+    fileprivate var fields: [String: ExactJSON] {
+        [
+            "tipMode": .string(mode.rawValue), "tipMaximumPercent": .number("\(maximumPercent)"),
+            "tipPresets": .string(presetsPercent.map(String.init).joined(separator: ", ")),
+        ]
     }
 }

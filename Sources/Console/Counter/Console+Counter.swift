@@ -10,13 +10,7 @@ extension Console {
     }
 
     func saveCounter(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
-        var fields = try Form(pass.request.body)
-        var form = CounterForm()
-        form.tipMode = fields.optionalText("tipMode", limit: 20)
-        form.tipMaximumPercent = fields.integer("tipMaximumPercent")
-        form.tipPresets = fields.optionalText("tipPresets", limit: 100)
-        let sent = fields.integer("version")
-        try fields.finish()
+        let (form, sent) = try Self.counterForm(pass)
         let version: Int
         if let sent { version = Int(clamping: sent) } else { version = await counter.version }
         do throws(Problem) {
@@ -27,6 +21,17 @@ extension Console {
         }
         await entrance.audit("counter", "ok", "", by: pass.who, from: pass.request.peerAddress)
         return await counterResponse()
+    }
+
+    static func counterForm(_ pass: Gate.Pass) throws(Problem) -> (CounterForm, version: Int64?) {
+        var fields = try Form(pass.body)
+        var form = CounterForm()
+        form.tipMode = fields.optionalText("tipMode", limit: 20)
+        form.tipMaximumPercent = fields.integer("tipMaximumPercent")
+        form.tipPresets = fields.optionalText("tipPresets", limit: 100)
+        let version = fields.integer("version")
+        try fields.finish()
+        return (form, version)
     }
 }
 

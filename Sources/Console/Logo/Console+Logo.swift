@@ -10,12 +10,11 @@ extension Console {
     }
 
     func saveLogo(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
-        var fields = try Form(pass.request.body, bytes: LogoDesk.bodyBytes)
-        let image = fields.optionalText("image", limit: LogoDesk.bodyBytes)
-        let version = fields.integer("version") ?? 0
-        try fields.finish()
+        let (image, sent) = try Self.logoForm(pass)
+        let version: Int
+        if let sent { version = Int(clamping: sent) } else { version = await logo.version }
         do throws(Problem) {
-            try await logo.save(image, replacing: Int(clamping: version), by: pass.who)
+            try await logo.save(image, replacing: version, by: pass.who)
         } catch {
             await entrance.audit("logo", "refused", error.reason.code, by: pass.who, from: pass.request.peerAddress)
             throw error
@@ -23,5 +22,13 @@ extension Console {
         let words = image == nil ? "removed" : "changed"
         await entrance.audit("logo", "ok", words, by: pass.who, from: pass.request.peerAddress)
         return await logoResponse()
+    }
+
+    static func logoForm(_ pass: Gate.Pass) throws(Problem) -> (image: String?, version: Int64?) {
+        var fields = try Form(pass.body, bytes: LogoDesk.bodyBytes)
+        let image = fields.optionalText("image", limit: LogoDesk.bodyBytes)
+        let version = fields.integer("version")
+        try fields.finish()
+        return (image, version)
     }
 }

@@ -49,7 +49,7 @@ actor LogoDesk {
     /// - Throws: ``Problem``: what was shown before still is.
     func save(_ address: String?, replacing version: Int, by actor: Payments.Actor) async throws(Problem) {
         guard version == self.version else { throw Console.problem(.conflict) }
-        let picture = try address.map { text throws(Problem) in try Self.picture(of: text) }
+        let picture = try Self.picture(of: address)
         let bytes = picture.map(PNG.encode) ?? []
         guard bytes.count <= Self.mostBytes else { throw Self.tooLarge }
         let change: DocumentChange
@@ -72,7 +72,10 @@ actor LogoDesk {
 
     private static let scheme = "data:image/png;base64,"
 
-    private static func picture(of address: String) throws(Problem) -> Picture {
+    /// The picture of a `data:` address, and nil for none.
+    /// - Throws: ``Problem`` where it is none that can be shown.
+    static func picture(of address: String?) throws(Problem) -> Picture? {
+        guard let address else { return nil }
         guard address.hasPrefix(scheme), let data = Data(base64Encoded: String(address.dropFirst(scheme.utf8.count)))
         else {
             throw fault("no_picture", "This is no PNG picture.", "Choose a PNG or JPEG file on the terminal's page.")
