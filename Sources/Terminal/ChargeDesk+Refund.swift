@@ -30,7 +30,8 @@ public enum RefundRefusal: Error, Sendable, Equatable {
             Reason(
                 code: "refund_too_large",
                 message: "Only \(format.text(left)) of this payment is left to give back. Nothing was written down.",
-                action: "Enter a smaller amount."
+                action: "Enter a smaller amount.",
+                values: ["left": format.text(left)]
             )
         case .notPositive:
             Reason(
@@ -57,7 +58,8 @@ public enum RefundRefusal: Error, Sendable, Equatable {
                 code: "refund_denied",
                 message:
                     "The gateway does not mark this payment as refunded (\(Reason.clean(code))). It is not booked as refunded.",
-                action: "If you gave the money back already, write it down elsewhere and ask the gateway’s operator."
+                action: "If you gave the money back already, write it down elsewhere and ask the gateway’s operator.",
+                values: ["code": Reason.clean(code)]
             )
         case .journal(let error): error.reason
         }

@@ -102,7 +102,8 @@ extension ChargeRefusal {
             Reason(
                 code: "amount_above_own_limit",
                 message: "You may charge \(format.text(maximum)) at most. Nothing was charged.",
-                action: "Check the amount, or ask a manager or the owner to charge it."
+                action: "Check the amount, or ask a manager or the owner to charge it.",
+                values: ["limit": format.text(maximum)]
             )
         case .invalidReference:
             Reason(
