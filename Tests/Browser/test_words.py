@@ -21,7 +21,8 @@ LANGUAGES = {"ar": "rtl", "de": "ltr", "es": "ltr", "fr": "ltr"}
 LOOKED_AT = {"ar": ("phone", "desktop"), "de": ("phone",)}
 #: Addresses of pages that need no charge.
 PLACES = [
-    "charge", "history", "totals", "days", "settings", "security", "tokens", "phones", "connect", "customers", "receipts",
+    "charge", "history", "totals", "shifts", "days", "settings", "staff", "counter", "security", "tokens", "phones", "connect",
+    "customers", "receipts", "health", "logs", "audit", "backup", "setup",
 ]
 
 #: Words of this page's own catalogue and the English one; then what of the English one is still to be read.
