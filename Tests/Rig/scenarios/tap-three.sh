@@ -4,11 +4,12 @@
 
 shop_up 4
 
-# Each looks at the request for so long that all have it before the first agrees; phones are met one after the other.
+# Each looks at the request for so long that all have it before the first agrees; phones are met one after the other. The
+# others would agree some seconds later: whoever has agreed before somebody else won waits for the gateway's last word.
 look=$((5 * RIG_PATIENCE))
 names=(anna berta clara)
 for index in 0 1 2; do
-    required "A customer holds a phone ready: ${names[index]}" phone_taps "${names[index]}" hci$((index + 1)) --once --slow $look
+    required "A customer holds a phone ready: ${names[index]}" phone_taps "${names[index]}" hci$((index + 1)) --once --slow $((look + index * RIG_PATIENCE))
 done
 required "A charge of 9.00 is opened" charge 9.00
 all_look() { for name in "${names[@]}"; do phone_said "$name" Asked || return 1; done; }
