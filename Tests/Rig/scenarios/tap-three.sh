@@ -1,4 +1,4 @@
-# Three customers hold their phones to the terminal at once and all agree. One pays, and everybody says the same of it.
+# Three customers hold their phones to the terminal at once. The first to agree pays, and everybody says the same of it.
 # Limit: 100 s
 # Needs: Sources/Terminal/Tap Sources/till-sandbox/TapCommand.swift
 
