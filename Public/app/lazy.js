@@ -7,11 +7,31 @@ import { t } from "./strings.js";
 /** What the window hears when somebody signs out: what a view keeps in memory is forgotten then. */
 export const SIGNED_OUT = "till-signed-out";
 
+/** Sheets of style/ that were asked for, by name. */
+const sheets = new Map();
+
+/** Adds a sheet of style/ for good; resolves when it applies. */
+function applySheet(name) {
+  if (!sheets.has(name)) {
+    const link = h("link", { rel: "stylesheet", href: `/style/${name}.css` });
+    sheets.set(name, new Promise((resolve, reject) => {
+      link.addEventListener("load", resolve);
+      link.addEventListener("error", () => {
+        sheets.delete(name);
+        link.remove();
+        reject(new Error(`no sheet ${name}`));
+      });
+    }));
+    document.head.append(link);
+  }
+  return sheets.get(name);
+}
+
 /**
- * A view of a module that is fetched now: `fetchCode` imports it, and `make` makes the view of what it exports. Until then its
- * place is held, and where the terminal cannot be reached that is said with a way to try again.
+ * A view of a module that is fetched now, with its sheet where it has one: `fetchCode` imports it, and `make` makes the view of
+ * what it exports. Until then its place is held, and where the terminal cannot be reached that is said with a way to try again.
  */
-export function lazyView(fetchCode, make) {
+export function lazyView(fetchCode, make, sheet = null) {
   const place = h("section", { class: "page" }, h("p", { class: "quiet", role: "status" }, t("history.loading")));
   const hadFocus = document.activeElement;
   let view = null;
@@ -19,7 +39,7 @@ export function lazyView(fetchCode, make) {
 
   async function load() {
     try {
-      const module = await fetchCode();
+      const [module] = await Promise.all([fetchCode(), sheet && applySheet(sheet)]);
       if (isOver) return;
       view = make(module);
     } catch {
@@ -34,5 +54,5 @@ export function lazyView(fetchCode, make) {
     if (!isElsewhere) view.element.querySelector("h1")?.focus({ preventScroll: true });
   }
   load();
-  return { element: place, update() { view?.update(); }, end() { isOver = true; view?.end?.(); } };
+  return { element: place, update() { view?.update(); }, go(id) { view?.go?.(id); }, end() { isOver = true; view?.end?.(); } };
 }

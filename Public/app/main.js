@@ -14,7 +14,6 @@ import { state, subscribe, update } from "./store.js";
 import { t } from "./strings.js";
 import { chargeView } from "./views/charge.js";
 import { claimView, loginView, resetView, unreachableView } from "./views/entrance.js";
-import { historyView } from "./views/history.js";
 import { forgetAmount } from "./views/keypad.js";
 import { codeView, peopleView } from "./views/people.js";
 
@@ -108,7 +107,7 @@ function renderEntrance(name) {
     name === "code" ? codeView({ ...scannedFor("staff"), onDone: signedInWithCode }) :
     name === "people" ? peopleView({ hasEnded, note: loginNote, onDone: entered, onOwner: () => choosePassword(true) }) :
     name === "login" ? loginView({ hasEnded, note: loginNote, onDone: entered, onPeople: state.session?.browser ? () => choosePassword(false) : null }) :
-    unreachableView({ onRetry: begin });
+    unreachableView({ onRetry: () => begin() });
   refill(page, view.element);
   view.ready();
 }
@@ -120,7 +119,7 @@ function renderPlace(name) {
     refill(page, shell.element);
   }
   view =
-    name === "setup" ? lazyView(() => import("./views/setup.js"), ({ setupView }) => setupView({ onCharging: setUpLeft })) :
+    name === "setup" ? lazyView(() => import("./views/setup.js"), ({ setupView }) => setupView({ onCharging: setUpLeft }), "setup") :
     name === "security" ? lazyView(() => import("./views/security.js"), ({ securityView }) => securityView({ onChanged: passwordChanged })) :
     name === "days" ? lazyView(() => import("./views/days.js"), ({ daysView }) => daysView()) :
     name === "totals" ? lazyView(() => import("./views/totals.js"), ({ totalsView }) => totalsView()) :
@@ -132,13 +131,13 @@ function renderPlace(name) {
     name === "staff" ? lazyView(() => import("./views/staff.js"), ({ staffView }) => staffView({ onCounter: (session) => update({ session }) })) :
     name === "me" ? lazyView(() => import("./views/me.js"), ({ meView }) => meView({ onChanged: passwordChanged, onSignOut: signOut })) :
     name === "tokens" ? lazyView(() => import("./views/tokens.js"), ({ tokensView }) => tokensView()) :
-    name === "health" ? lazyView(() => import("./views/health.js"), ({ healthView }) => healthView()) :
-    name === "logs" ? lazyView(() => import("./views/logs.js"), ({ logsView }) => logsView()) :
-    name === "audit" ? lazyView(() => import("./views/audit.js"), ({ auditView }) => auditView()) :
-    name === "backup" ? lazyView(() => import("./views/backup.js"), ({ backupView }) => backupView({ onErased: erased })) :
+    name === "health" ? lazyView(() => import("./views/health.js"), ({ healthView }) => healthView(), "health") :
+    name === "logs" ? lazyView(() => import("./views/logs.js"), ({ logsView }) => logsView(), "health") :
+    name === "audit" ? lazyView(() => import("./views/audit.js"), ({ auditView }) => auditView(), "health") :
+    name === "backup" ? lazyView(() => import("./views/backup.js"), ({ backupView }) => backupView({ onErased: erased }), "health") :
     name === "receipts" ? lazyView(() => import("./views/receipts.js"), ({ receiptsView }) => receiptsView()) :
-    name === "settings" ? lazyView(() => import("./views/settings.js"), ({ settingsView }) => settingsView({ onSaved: settingsSaved, onSignOut: signOut })) :
-    name === "history" ? historyView({ id: place().id }) : chargeView();
+    name === "settings" ? lazyView(() => import("./views/settings.js"), ({ settingsView }) => settingsView({ onSaved: settingsSaved, onSignOut: signOut }), "setup") :
+    name === "history" ? lazyView(() => import("./views/history.js"), ({ historyView }) => historyView({ id: place().id })) : chargeView();
   view.shownID = place().id;
   shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", receipts: "settings", counter: "settings", health: "settings", logs: "settings", audit: "settings", backup: "settings", days: "history", totals: "history", shifts: "history" }[name] ?? name);
   shell.update();
@@ -236,7 +235,7 @@ function erased() {
   location.hash = "#/charge";
   update({ session: null, terminal: null, followed: null, recent: null, link: "connecting" });
   render();
-  setTimeout(begin, RETRY_MILLISECONDS);
+  setTimeout(() => begin(), RETRY_MILLISECONDS);
 }
 
 async function signOut() {
@@ -281,9 +280,9 @@ function sessionEnded() {
   render();
 }
 
-async function begin() {
+async function begin(asking = api.session()) {
   try {
-    await arrive(await api.session());
+    await arrive(await asking);
   } catch {
     render();
     setTimeout(() => { if (!state.session) begin(); }, RETRY_MILLISECONDS);
@@ -322,4 +321,7 @@ whenLanguageChanged(() => {
   render();
 });
 
-dress().then(begin);
+// Asked for while the words are fetched; where that fails, `begin` says so.
+const asking = api.session();
+asking.catch(() => {});
+dress().then(() => begin(asking));

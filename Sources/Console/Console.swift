@@ -23,6 +23,7 @@ public struct Console: Sendable {
     let staff: StaffDesk
     private let journal: any Keeping
     let messages: MessageDesk
+    let news = TerminalNews()
     /// What programs are told of this terminal beside its charges.
     let about: About
     let books: Journal

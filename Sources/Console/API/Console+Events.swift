@@ -1,5 +1,6 @@
 import Foundation
 import Payments
+import Synchronization
 import Terminal
 import WebServer
 
@@ -16,7 +17,7 @@ extension Console {
             of: ServerSentEvent.self,
             bufferingPolicy: .bufferingNewest(8)
         )
-        let (desk, clock, sessions) = (desk, clock, sessions)
+        let (desk, clock, sessions, news) = (desk, clock, sessions, news)
         // The stream owns it: it ends with the reader, with the session, or with the terminal.
         let work = Task {
             await withTaskGroup { group in
@@ -25,7 +26,7 @@ extension Console {
                         guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
                             return
                         }
-                        continuation.yield(ServerSentEvent(event: "terminal", data: JSON.terminal(snapshot).text))
+                        continuation.yield(news.event(snapshot))
                     }
                 }
                 group.addTask {
@@ -122,5 +123,19 @@ extension Console {
             "promised": .bool(change.isPromised), "at": .time(change.at),
         ])
         return ServerSentEvent(event: "charge", data: data.text, id: "\(run)-\(change.number)")
+    }
+}
+
+/// The terminal's state as its pages hear it, made once for all that listen: they may be hundreds, on two cores.
+final class TerminalNews: Sendable {
+    private let last = Mutex<(snapshot: TerminalSnapshot, event: ServerSentEvent)?>(nil)
+
+    func event(_ snapshot: TerminalSnapshot) -> ServerSentEvent {
+        last.withLock { last in
+            if let last, last.snapshot == snapshot { return last.event }
+            let event = ServerSentEvent(event: "terminal", data: JSON.terminal(snapshot).text)
+            last = (snapshot, event)
+            return event
+        }
     }
 }
