@@ -121,6 +121,14 @@ final class Turnstile: Sendable {
         guard isIn else { throw .cancelled }
     }
 
+    /// Whether nobody is in or waits; follow it with ``leave()`` then.
+    func enterAtOnce() -> Bool {
+        state.withLock { state in
+            defer { state.isTaken = true }
+            return !state.isTaken
+        }
+    }
+
     func leave() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard state.queue.isEmpty else { return state.queue.removeFirst().continuation }

@@ -63,13 +63,21 @@ public final class Link: Sendable {
     /// - Throws: ``BluetoothError/tooSlow(_:after:)`` if the phone takes nothing; close the link then, since whether
     ///   the value went is not known.
     public func send(_ value: [UInt8]) async throws(BluetoothError) {
-        guard !value.isEmpty, value.count <= maximumValueLength else {
-            throw .refused(.send, name: "", text: "\(value.count) bytes in a value of 1 to \(maximumValueLength)")
-        }
+        if try sendAtOnce(value) { return }
         let outgoing = outgoing
         try await within(central.timings.send, clock: central.clock, stage: .send) { () throws(BluetoothError) in
             try await outgoing.send(value)
         }
+    }
+
+    /// Writes one value without a response where nothing has to be waited for.
+    ///
+    /// - Returns: Whether it went; ``send(_:)`` waits.
+    public func sendAtOnce(_ value: [UInt8]) throws(BluetoothError) -> Bool {
+        guard !value.isEmpty, value.count <= maximumValueLength else {
+            throw .refused(.send, name: "", text: "\(value.count) bytes in a value of 1 to \(maximumValueLength)")
+        }
+        return try outgoing.sendAtOnce(value)
     }
 
     /// Disconnects the phone and removes it from bluetoothd. Returns when that is done, or cannot be done yet and is

@@ -78,6 +78,20 @@ final class PacketPipe: Sendable {
         }
     }
 
+    /// Sends one packet where nothing has to be waited for: no packet is before it, and the other end has room.
+    /// - Returns: Whether it went.
+    func sendAtOnce(_ packet: [UInt8]) throws(BluetoothError) -> Bool {
+        guard order.enterAtOnce() else { return false }
+        defer { order.leave() }
+        switch attempt(packet) {
+        case .sent: return true
+        case .gone: throw .disconnected
+        case .full(let waiter):
+            Glibc.close(waiter)
+            return false
+        }
+    }
+
     private enum Attempt {
         case sent, gone
         /// With a duplicate of the socket to wait on.

@@ -93,6 +93,10 @@ public struct BluetoothRadio: TapRadio {
             do throws(BluetoothError) { try await link.send(fragment) } catch { throw TapRadioError(error) }
         }
 
+        func sendAtOnce(_ fragment: [UInt8]) throws(TapRadioError) -> Bool {
+            do throws(BluetoothError) { return try link.sendAtOnce(fragment) } catch { throw TapRadioError(error) }
+        }
+
         func close() async { await link.close() }
     }
 }

@@ -215,7 +215,7 @@ actor TapLink {
     private func write(_ fragments: [[UInt8]]) async throws {
         // One limit for them all: a phone that takes each piece slowly would hold the radio for their sum.
         let end = clock.elapsed() + timers.received
-        for fragment in fragments {
+        for fragment in fragments where try !connection.sendAtOnce(fragment) {
             try await clock.within(end - clock.elapsed()) { try await self.connection.send(fragment) }
         }
     }

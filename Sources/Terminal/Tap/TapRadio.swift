@@ -94,10 +94,16 @@ public protocol TapConnection: Sendable {
     func readHello() async throws(TapRadioError) -> [UInt8]
     /// Writes one value. Returns when the radio has taken it.
     func send(_ fragment: [UInt8]) async throws(TapRadioError)
+    /// Writes one value where the radio takes it without waiting; false where it is to be sent.
+    func sendAtOnce(_ fragment: [UInt8]) throws(TapRadioError) -> Bool
     /// What the phone notifies, each value once, until the link is down.
     var fragments: AsyncThrowingStream<[UInt8], any Error> { get }
     /// Disconnects, and removes the phone from the radio's memory.
     func close() async
+}
+
+extension TapConnection {
+    public func sendAtOnce(_ fragment: [UInt8]) throws(TapRadioError) -> Bool { false }
 }
 
 /// Why the radio did not do what it was asked. It never says anything about a payment.
