@@ -88,16 +88,23 @@ function render() {
   const name = wanted();
   if (name === shown) {
     if (name === "history" && view.shownID !== place().id) {
+      closeQuestions();
       view.shownID = place().id;
       view.go(view.shownID);
     }
     return;
   }
+  closeQuestions();
   view?.end?.();
   shown = name;
   document.title = t("app.name");
   if (["unreachable", "claim", "login", "reset", "people", "code"].includes(name)) renderEntrance(name);
   else renderPlace(name);
+}
+
+/** A question belongs to the page it was asked on: above the sign-in it would be in the way, and tell what was shown before. */
+function closeQuestions() {
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close("no");
 }
 
 function renderEntrance(name) {
