@@ -279,12 +279,14 @@ async function lock() {
 }
 
 /** The terminal says that the session is over. What was typed and what was shown stay for after the sign-in. */
-function sessionEnded() {
+function sessionEnded(session = state.session) {
   if (!state.session?.signedIn) return;
   disconnect();
   watchIdle(null);
   hasEnded = true;
-  update({ session: { ...state.session, signedIn: false, csrfToken: null }, link: "connecting" });
+  // Erased meanwhile: nobody comes back to it.
+  if (!session.claimed) leaveNothing();
+  update({ session: { ...session, signedIn: false, csrfToken: null }, link: "connecting" });
   render();
 }
 
@@ -297,10 +299,10 @@ async function begin() {
   }
 }
 
-api.whenSignedOut(sessionEnded);
+api.whenSignedOut(() => sessionEnded());
 whenSessionChanged((session) => {
   if (!session.signedIn) {
-    sessionEnded();
+    sessionEnded(session);
   } else {
     update({ session });
     render();
