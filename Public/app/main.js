@@ -87,16 +87,23 @@ function render() {
   const name = wanted();
   if (name === shown) {
     if (name === "history" && view.shownID !== place().id) {
+      closeQuestions();
       view.shownID = place().id;
       view.go(view.shownID);
     }
     return;
   }
+  closeQuestions();
   view?.end?.();
   shown = name;
   document.title = t("app.name");
   if (["unreachable", "claim", "login", "reset", "people", "code"].includes(name)) renderEntrance(name);
   else renderPlace(name);
+}
+
+/** A question belongs to the page it was asked on: above the sign-in it would be in the way, and tell what was shown before. */
+function closeQuestions() {
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close("no");
 }
 
 function renderEntrance(name) {
@@ -271,12 +278,14 @@ async function lock() {
 }
 
 /** The terminal says that the session is over. What was typed and what was shown stay for after the sign-in. */
-function sessionEnded() {
+function sessionEnded(session = state.session) {
   if (!state.session?.signedIn) return;
   disconnect();
   watchIdle(null);
   hasEnded = true;
-  update({ session: { ...state.session, signedIn: false, csrfToken: null }, link: "connecting" });
+  // Erased meanwhile: nobody comes back to it.
+  if (!session.claimed) leaveNothing();
+  update({ session: { ...session, signedIn: false, csrfToken: null }, link: "connecting" });
   render();
 }
 
@@ -289,10 +298,10 @@ async function begin(asking = api.session()) {
   }
 }
 
-api.whenSignedOut(sessionEnded);
+api.whenSignedOut(() => sessionEnded());
 whenSessionChanged((session) => {
   if (!session.signedIn) {
-    sessionEnded();
+    sessionEnded(session);
   } else {
     update({ session });
     render();
