@@ -68,7 +68,7 @@ class Machine:
         forward = f"hostfwd=tcp:127.0.0.1:{port}-:8443"
         command = [
             "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-M", "q35", "-cpu", "max", "-smp", "2", "-m", str(memory),
-            "-nodefaults", "-no-reboot" if "-no-reboot" in more else "-no-user-config", "-display", "none", "-rtc", "base=utc",
+            "-nodefaults", "-no-user-config", "-display", "none", "-rtc", "base=utc",
             "-qmp", f"unix:{sockets}/qmp,server=on,wait=off",
             # Each write is on the host's disk, or at least out of QEMU, when the guest is told so: what a killed QEMU had
             # acknowledged is there at the next start.
@@ -80,7 +80,7 @@ class Machine:
         ]  # fmt: skip
         if firmware:
             command += ["-bios", str(firmware)]
-        command += [word for word in more if word != "-no-reboot"]
+        command += more
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.monitor = Monitor(self.sockets / "qmp")
 
@@ -137,7 +137,7 @@ class Machine:
             time.sleep(every)
         return None
 
-    def button(self, limit=90):
+    def button(self, limit=240):
         """Presses the power button and waits until the machine is off."""
         self.monitor.command("system_powerdown")
         try:
@@ -150,6 +150,8 @@ class Machine:
 
     def cut(self):
         """Pulls the plug."""
+        if self.log.closed:
+            return
         if self.alive():
             self.process.kill()
         self.process.wait()
