@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test test-ble bench bench-ble fuzz sanitizers check format setup setup-test clean
+.PHONY: run demo test test-ble image bundle test-image bench bench-ble fuzz sanitizers check format setup setup-test setup-image clean
 
 SHELL = /bin/bash
 
@@ -14,6 +14,16 @@ test: setup-test
 
 test-ble: setup-test
 	@scripts/rig
+
+image: setup-image
+	@scripts/image
+
+# make bundle KEY=signer.key CERT=signer.pem: what a terminal installs as an update.
+bundle: setup-image
+	@image/bundle .build/image/out "$(KEY)" "$(CERT)" .build/image/out/till.raucb
+
+test-image: setup-image
+	@scripts/test-image
 
 bench: setup-test
 	@scripts/bench
@@ -38,6 +48,9 @@ setup:
 
 setup-test:
 	@scripts/setup test
+
+setup-image:
+	@scripts/setup image
 
 clean:
 	@rm -rf .build artefacts

@@ -1,0 +1,194 @@
+import ArgumentParser
+import Bluetooth
+import Foundation
+import Journal
+import Machine
+import Net
+import Payments
+import Screen
+import Terminal
+import WalletConnectPay
+
+/// Tries what a payment needs, beside the running terminal. A new version is kept only where this succeeds.
+struct SelfTest: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "self-test",
+        abstract: "Tries what a payment needs: writing down, screen, page, Bluetooth.",
+        discussion:
+            "Ends with 0 where all of it works, and with 74 where something does not. The terminal runs on meanwhile."
+    )
+
+    @Option(help: "The configuration file. Without one the defaults hold.") var config: String?
+
+    func run() async throws {
+        let configuration = try ConfigurationFile.load(config)
+        let trial = Trial(configuration)
+        var isGood = true
+        for part in [trial.journal, trial.screen, trial.page, trial.radio] {
+            let finding = await part()
+            print(finding.line)
+            isGood = isGood && finding.weight != .bad
+        }
+        guard isGood else { throw ExitCode(Exit.inputOutput) }
+    }
+}
+
+/// The parts of the self-test, each of which says what it found.
+struct Trial {
+    private let configuration: Configuration
+    /// Made for the test and removed after it, on the disk that holds the record of payments.
+    private let folder: String
+
+    init(_ configuration: Configuration) {
+        self.configuration = configuration
+        folder = configuration.state + "/self-test"
+    }
+
+    /// Writes into a journal of its own, closes it, and finds there what it wrote.
+    func journal() async -> Finding {
+        let files = FileManager.default
+        do {
+            if files.fileExists(atPath: folder) { try files.removeItem(atPath: folder) }
+            try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            defer { try? files.removeItem(atPath: folder) }  // What stays is removed by the next test.
+            let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
+            let written = Array("what was written down".utf8)
+            let first = try Journal.open(directory: folder, deviceKey: key)
+            _ = try await first.setDocument("self-test", written, expecting: nil, by: .terminal, at: .now)
+            try first.close()
+            let second = try Journal.open(directory: folder, deviceKey: key)
+            let read = try await second.document("self-test")?.bytes
+            try second.close()
+            guard read == written else {
+                return Finding(
+                    weight: .bad,
+                    text: "What was written down is not there afterwards.",
+                    advice: "Take no payments; look at the disk."
+                )
+            }
+            return Finding(weight: .good, text: "What is written down stays.")
+        } catch {
+            return Finding(
+                weight: .bad,
+                text: "Nothing can be written down: \(error).",
+                advice: "No payment can be taken. Look at the disk's space and health."
+            )
+        }
+    }
+
+    /// Draws a code at the screen's size and reads it back, and asks whether the screen itself can be drawn on.
+    func screen() async -> Finding {
+        if configuration.sink == .framebuffer, !FileManager.default.isWritableFile(atPath: configuration.screenPath) {
+            return Finding(
+                weight: .bad,
+                text: "The screen \(configuration.screenPath) cannot be drawn on.",
+                advice: "Plug a screen in, or name it in the configuration."
+            )
+        }
+        let file = configuration.state + "/self-test.png"
+        defer { try? FileManager.default.removeItem(atPath: file) }  // Replaced by the next test.
+        do {
+            let display = Display(sinks: [try PNGSink(path: file, size: size)])
+            let address = "https://till.local:8443/#claim=AAAA-AAAA&cert=" + String(repeating: "A", count: 43)
+            let shown = try await display.show(
+                .setup(
+                    .init(
+                        claimAddress: address,
+                        addressText: "https://till.local:8443",
+                        claimCode: "AAAA-AAAA",
+                        fingerprintText: "AA:AA"
+                    )
+                )
+            )
+            await display.close()
+            guard shown.qrVerified else {
+                return Finding(
+                    weight: .bad,
+                    text: "A code on the screen cannot be read.",
+                    advice: "Use a larger screen."
+                )
+            }
+            return Finding(weight: .good, text: "A code is drawn at \(size.width) × \(size.height) and can be read.")
+        } catch {
+            return Finding(weight: .bad, text: "The screen cannot be drawn: \(error).")
+        }
+    }
+
+    private var size: PixelSize {
+        let text = configuration.sink == .framebuffer ? Self.line("/sys/class/graphics/fb0/virtual_size") : nil
+        let sides = text?.split(separator: ",").compactMap { Int($0) } ?? []
+        guard sides.count == 2, sides.allSatisfy({ (320...7680).contains($0) }) else {
+            return PixelSize(width: configuration.screenWidth, height: configuration.screenHeight)
+        }
+        return PixelSize(width: sides[0], height: sides[1])
+    }
+
+    private static func line(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path)
+            .map { String(decoding: $0, as: UTF8.self) }?.split(separator: "\n").first.map(String.init)
+    }
+
+    /// Asks the terminal for its page, as a browser would, and believes its own certificate only.
+    func page() async -> Finding {
+        let name = configuration.webNames.first ?? "localhost"
+        let address = "https://\(name):\(configuration.webPort)/"
+        do {
+            let certificate = try String(contentsOfFile: configuration.state + "/tls.crt", encoding: .utf8)
+            let here = configuration.webAddress == "0.0.0.0" ? "127.0.0.1" : configuration.webAddress
+            let transport = try HTTPClientTransport(
+                hosts: .only([name]),
+                authorities: [certificate],
+                addresses: [name: here == "::" ? "::1" : here]
+            )
+            let answer: Result<HTTPResponse, TransportError>
+            do throws(TransportError) {
+                answer = .success(try await transport.send(HTTPRequest(method: .get, url: address)))
+            } catch { answer = .failure(error) }
+            try await transport.shutdown()
+            let status = try answer.get().status
+            guard status == 200 else {
+                return Finding(weight: .bad, text: "The page \(address) answers with \(status) instead of itself.")
+            }
+            return Finding(weight: .good, text: "The page answers with the terminal's own certificate.")
+        } catch {
+            return Finding(
+                weight: .bad,
+                text: "The page \(address) does not answer: \(error).",
+                advice: "See whether till.service runs."
+            )
+        }
+    }
+
+    /// Asks the message bus and bluetoothd. A machine without an adapter takes payments by code alone, and that is no fault.
+    func radio() async -> Finding {
+        let radios = MachineFacts.gather(folder: configuration.state).radios
+        let central = BluetoothCentral(adapter: configuration.bluetoothAdapter)
+        let state = await withTaskGroup(of: RadioState?.self) { group in
+            group.addTask {
+                await central.run()
+                return nil
+            }
+            group.addTask {
+                for await state in central.states where state != .unavailable(.starting) { return state }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(10))  // Cancelled where an answer came before.
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        switch state {
+        case .ready(let radio): return Finding(weight: .good, text: "Bluetooth answers: \(radio.name).")
+        case .unavailable(.noDaemon) where radios.isEmpty, .unavailable(.noAdapter) where radios.isEmpty:
+            return Finding(weight: .note, text: "There is no Bluetooth adapter: phones cannot pay, codes can.")
+        case .unavailable(.poweredOff), .unavailable(.blocked):
+            return Finding(weight: .note, text: "Bluetooth answers, and is off.")
+        case .unavailable(let reason):
+            return Finding(weight: .bad, text: "Phones cannot be met: \(reason).", advice: "Run till doctor radio.")
+        case nil:
+            return Finding(weight: .bad, text: "Bluetooth does not answer.", advice: "Run till doctor radio.")
+        }
+    }
+}

@@ -1,0 +1,501 @@
+"""The appliance's image in a machine: what a merchant sees from power to payment, what an attacker would look for, what is left
+after power cuts, and updates that work and that do not. `scripts/test-image` runs it.
+
+    appliance.py --out FOLDER --parts PART…      PARTs: static boot cuts update
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import disk
+from guest import Machine, free_port, overlay
+from terminal import Refusal, Terminal
+
+PASSWORD = "four unrelated words: kite"
+# Megabytes.
+IMAGE_LIMIT, MEMORY_LIMIT = 400, 200
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+class Ledger:
+    def __init__(self):
+        self.kept, self.failed = 0, 0
+
+    def promise(self, sentence, is_kept, detail=""):
+        if is_kept:
+            self.kept += 1
+            print(f"  ok {sentence}", flush=True)
+        else:
+            self.failed += 1
+            print(f"  FAILED {sentence}: {detail or 'no more was said'}", flush=True)
+        return bool(is_kept)
+
+
+class Known:
+    """What the terminal has acknowledged, which it may never forget."""
+
+    def __init__(self, terminal):
+        self.terminal, self.charges, self.count = terminal, [], 0
+        #: The shop's name that was acknowledged last, and the one that was on its way when the power went.
+        self.name, self.sent = None, None
+
+    def moves_to(self, terminal):
+        terminal.cookie, terminal.csrf = self.terminal.cookie, self.terminal.csrf
+        self.terminal = terminal
+
+    def work(self, changes, machine, pause):
+        """So many changes and some charges, each noted once it was acknowledged. The plug is pulled by the caller."""
+        for number in range(changes):
+            self.sent = f"Shop {self.count + 1}"
+            self.terminal.set_up(merchantName=self.sent)
+            self.name, self.count = self.sent, self.count + 1
+            if number % 3 == 0:
+                try:
+                    self.charges.append(self.terminal.charge("1.00"))
+                except Refusal:
+                    pass  # The charge before is still open: one at a time.
+                else:
+                    try:
+                        self.terminal.ask("POST", f"/api/v1/charges/{self.charges[-1]}/cancel", {})
+                    except Refusal:
+                        pass
+        time.sleep(pause)
+
+    def lost(self):
+        lost = []
+        for charge in self.charges:
+            try:
+                self.terminal.ask("GET", f"/api/v1/charges/{charge}")
+            except Refusal as refusal:
+                lost.append(f"{charge}: {refusal}")
+        if self.name:
+            name = json.dumps(self.terminal.ask("GET", "/api/v1/settings"))
+            if f'"{self.name}"' not in name and f'"{self.sent}"' not in name:
+                lost.append(f"the shop's name is not {self.name}")
+        return lost
+
+
+class Trials:
+    def __init__(self, options, ledger):
+        self.out, self.ledger = pathlib.Path(options.out), ledger
+        self.limit = 60 * options.patience
+        self.how_many, self.seed = options.cuts, options.seed
+        self.keys = pathlib.Path(options.keys or self.out)
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="till-image."))
+        self.shots = self.out / "shots"
+        self.shots.mkdir(exist_ok=True)
+
+    def close(self):
+        shutil.rmtree(self.work)
+
+    def start(self, name, **options):
+        return Machine(self.work, self.work / name, free_port(), **options)
+
+    def is_up(self, machine):
+        terminal = Terminal(machine.port)
+        return machine.wait(terminal.answers, self.limit, every=1) and terminal
+
+    def claim_code(self, machine):
+        def look():
+            return next((text for text in machine.codes() if "#claim=" in text), None)
+
+        return machine.wait(look, self.limit, every=1)
+
+    # ---- what can be said without starting it
+
+    def static(self):
+        print("static", flush=True)
+        image = self.out / "till.img"
+        packed = self.work / "till.img.zst"
+        subprocess.run(["zstd", "-q", "-3", "-T0", str(image), "-o", str(packed)], check=True)
+        megabytes = packed.stat().st_size / 1e6
+        packed.unlink()
+        print(f"  image: {megabytes:.0f} MB packed, {(self.out / 'root.squashfs').stat().st_size / 1e6:.0f} MB a slot")
+        self.ledger.promise(f"The image is below {IMAGE_LIMIT} MB packed", megabytes < IMAGE_LIMIT, f"{megabytes:.0f} MB")
+        words = [str(ROOT), "/opt/swift", str(pathlib.Path.home()) + "/", "/build/checkouts"]
+        scan = subprocess.run(
+            [sys.executable, str(ROOT / "image/scan.py"), str(self.out / "root.squashfs"), *words],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        sentence = "No key, token, password, setuid file, sandbox, compiler, login or folder of this machine is in it"
+        self.ledger.promise(sentence, scan.returncode == 0, " · ".join(scan.stdout.splitlines()[:5]) + scan.stderr[-200:])
+        self.bill()
+        self.sandboxes()
+
+    def bill(self):
+        bill = json.loads((self.out / "sbom.cdx.json").read_text())
+        held = {(part["name"], part["version"]) for part in bill["components"]}
+        fetched = pathlib.Path(os.environ.get("TILL_IMAGE_FETCHED", ROOT / ".build/image/fetched"), "debs")
+        missing = []
+        for package in fetched.glob("*.deb"):
+            name, version, _ = package.name.rsplit("_", 2)
+            if (name, version.replace("%3a", ":")) not in held:
+                missing.append(package.name)
+        pins = json.loads((ROOT / "Package.resolved").read_text())["pins"]
+        missing += [pin["identity"] for pin in pins if pin["identity"] not in {name for name, _ in held}]
+        self.ledger.promise(f"The list of contents names all {len(held)} packages", held and not missing, str(missing[:5]))
+        hashed = all(part.get("hashes") for part in bill["components"] if part["purl"].startswith("pkg:deb/"))
+        self.ledger.promise("Each Debian package in it has its SHA-256", hashed)
+
+    def sandboxes(self):
+        """How exposed the units are, by systemd's own reckoning: 0 is not at all, 10 is wholly."""
+        units = {"till.service": 3.0, "till-good.service": 5.0}
+        for unit, most in units.items():
+            said = subprocess.run(
+                ["systemd-analyze", "security", "--offline=true", "--no-pager", str(ROOT / "config/systemd" / unit)],
+                capture_output=True, text=True,
+            )  # fmt: skip
+            found = re.search(r"exposure level for \S+: ([\d.]+)", said.stdout)
+            level = float(found[1]) if found else 10.0
+            print(f"  exposure of {unit}: {level}")
+            self.ledger.promise(f"{unit} is exposed by no more than {most}", level <= most, f"{level}")
+
+    # ---- from power to a terminal that is claimed
+
+    def boot(self):
+        print("boot", flush=True)
+        overlay(self.out / "till.img", self.work / "boot.qcow2")
+        machine = self.start("boot.qcow2")
+        try:
+            self.first_start(machine)
+        finally:
+            machine.cut()
+        path = disk.raw(self.work / "boot.qcow2", self.work)
+        self.look_at_disk(path)
+        path.unlink()
+        self.efi()
+
+    def first_start(self, machine):
+        def lit():
+            _, _, pixels = machine.pixels()
+            # The boot loader's words and a dark screen have few bright points.
+            return sum(pixels[::997]) > 40 * len(pixels[::997]) and machine.seconds()
+
+        first = machine.wait(lit, self.limit, every=0.5)
+        url = self.claim_code(machine)
+        ready = machine.seconds()
+        machine.picture(self.shots / "claim.png")
+        print(f"  emulated: first pixels {first or 0:.1f} s after power-on, claim code read {ready:.1f} s after it")
+        if not self.ledger.promise("A new terminal shows a claim code that a foreign reader can read", url, "none was seen"):
+            return
+        terminal = self.is_up(machine)
+        if not self.ledger.promise("Its page answers through the network", terminal, "it does not"):
+            return
+        shown = re.search(r"cert=([\w-]+)", url)
+        self.ledger.promise("The page's certificate is the one in the code", shown and shown[1] == terminal.fingerprint())
+        code = re.search(r"#claim=([\w-]+)", url)[1]
+        terminal.claim(code, PASSWORD)
+        terminal.set_up()
+        self.ledger.promise("The owner claims it with the code, and sets it up", terminal.ask("GET", "/api/v1/settings"))
+        charge = terminal.charge("12.50")
+        self.ledger.promise("A charge of 12.50 is opened and kept", terminal.ask("GET", f"/api/v1/charges/{charge}"))
+        machine.picture(self.shots / "idle.png")
+        time.sleep(20)  # For the self-test, which begins when the terminal serves. What it said is read from the disk.
+        self.ledger.promise("The power button turns it off", machine.button(), "it was still on")
+
+    def look_at_disk(self, path):
+        settings = disk.boot_settings(path)
+        good = settings.get("A_GOOD") == "1" and settings.get("A_TRY") == "0"
+        folder = self.work / "look"
+        folder.mkdir()
+        disk.unpack_data(path, folder)
+        entries = disk.journal(folder)
+        texts = [entry.get("MESSAGE") or "" for entry in entries]
+        texts = [text if isinstance(text, str) else bytes(text).decode(errors="replace") for text in texts]
+        tested = [text for text in texts if text.startswith(("ok ", "note ", "PROBLEM "))]
+        for text in tested:
+            print(f"  self-test: {text}")
+        detail = f"{settings}; the self-test said {tested[-4:]}"
+        self.ledger.promise("The slot was marked good after the self-test", good and len(tested) >= 4, detail)
+        failed = sorted({text for text in texts if "Failed with result" in text})
+        self.ledger.promise("No unit failed", texts and not failed, " · ".join(failed[:4]))
+        used = next((int(found[1]) for text in texts if (found := re.match(r"memory in use: (\d+) MB", text))), None)
+        print(f"  memory in use when it was found good: {used} MB")
+        self.ledger.promise(f"Less than {MEMORY_LIMIT} MB of memory are in use", used and used < MEMORY_LIMIT, str(used))
+        print("  " + next((text for text in texts if text.startswith("Startup finished")), "systemd did not finish its start"))
+        for unit in ("nftables", "till.service", "systemd-networkd", "dbus"):
+            started = any(re.match(f"(Started|Finished) {re.escape(unit)}", text) for text in texts)
+            self.ledger.promise(f"{unit} is up", started, "its start is not in the journal")
+        watched = any("Watchdog running with a hardware timeout" in text or "Using hardware watchdog" in text for text in texts)
+        self.ledger.promise("The machine's own watchdog watches", watched)
+        self.verify(folder)
+        shutil.rmtree(folder)
+
+    def verify(self, folder, sentence="The record of payments is whole"):
+        """By the program of the host, which is the same as the image's."""
+        said = subprocess.run(
+            [str(ROOT / ".build/release/till"), "verify-journal", "--state", str(folder / "var/lib/till")],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        text = (said.stdout + said.stderr).strip().replace("\n", "; ")
+        return self.ledger.promise(sentence, said.returncode == 0 and "intact" in text, text)
+
+    # ---- the power goes
+
+    def cuts_at(self, generator):
+        """When, and doing what: half of them while it starts, half while it writes down."""
+        return ["start" if generator.random() < 0.5 else "work" for _ in range(self.how_many)]
+
+    def cuts(self):
+        print(f"cuts (seed {self.seed})", flush=True)
+        generator = random.Random(self.seed)
+        overlay(self.out / "till.img", self.work / "cuts.qcow2")
+        machine = self.start("cuts.qcow2")
+        begun = time.monotonic()
+        first = generator.uniform(5, 25)
+        machine.wait(lambda: None, first, every=0.1)
+        machine.cut()
+        print(f"  cut 1: {first:.1f} s into the first start")
+        machine = self.start("cuts.qcow2")
+        try:
+            url = self.claim_code(machine)
+            terminal = url and self.is_up(machine)
+            if not self.ledger.promise("After a power cut in its first start it comes up new", terminal, "no claim code"):
+                return
+            took = time.monotonic() - begun - first
+            terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], PASSWORD)
+            terminal.set_up()
+        finally:
+            machine.cut()
+        known = Known(terminal)
+        for number, doing in enumerate(self.cuts_at(generator), 2):
+            if not self.one_cut(number, doing, generator, known, took):
+                return
+        machine = self.start("cuts.qcow2")
+        try:
+            up = self.returns(machine, known)
+            self.ledger.promise("After the last it turns off by its button", up and machine.button(), "it does not")
+        finally:
+            machine.cut()
+        path = disk.raw(self.work / "cuts.qcow2", self.work)
+        folder = self.work / "look"
+        folder.mkdir()
+        disk.unpack_data(path, folder)
+        path.unlink()
+        self.verify(folder, f"After {self.how_many + 2} power cuts the record of payments is whole")
+        shutil.rmtree(folder)
+
+    def one_cut(self, number, doing, generator, known, took):
+        machine = self.start("cuts.qcow2")
+        try:
+            if doing == "start":
+                moment = generator.uniform(1, took)
+                machine.wait(lambda: None, moment, every=0.1)
+                print(f"  cut {number}: {moment:.1f} s into the start", flush=True)
+                return True
+            if not self.returns(machine, known):
+                return False
+            wanted = generator.randint(3, 40)
+            known.work(wanted, machine, generator.uniform(0, 0.2))
+            print(f"  cut {number}: after {known.count} acknowledged changes and {len(known.charges)} charges", flush=True)
+            return True
+        finally:
+            machine.cut()
+
+    def returns(self, machine, known):
+        """Whether the terminal comes up, with all that it had said it has."""
+        terminal = self.is_up(machine)
+        if not self.ledger.promise("The terminal comes up again", terminal, "its page does not answer"):
+            return False
+        known.moves_to(terminal)
+        lost = known.lost()
+        return self.ledger.promise("Nothing that it had acknowledged is lost", not lost, str(lost))
+
+    # ---- a new version
+
+    def remade(self, name, version, change=None):
+        """A bundle of the same system with another version in it, and perhaps something else."""
+        folder = self.work / name
+        folder.mkdir()
+        tree = folder / "root"
+        subprocess.run(["unsquashfs", "-q", "-n", "-d", str(tree), str(self.out / "root.squashfs")], check=True,
+                       stdout=subprocess.DEVNULL)  # fmt: skip
+        (tree / "usr/lib/till/version").write_text(version + "\n")
+        if change:
+            change(tree)
+        subprocess.run(
+            ["mksquashfs", str(tree), str(folder / "root.squashfs"), "-comp", "gzip", "-Xcompression-level", "1", "-all-root",
+             "-noappend", "-no-xattrs", "-no-progress", "-quiet", "-action", "uncompressed@pathname(boot/*)"],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        shutil.rmtree(tree)
+        (folder / "version").write_text(version + "\n")
+        return folder
+
+    def bundle(self, folder, signer="signer"):
+        target = self.work / f"{folder.name}-{signer}.raucb"
+        subprocess.run(
+            [str(ROOT / "image/bundle"), str(folder), str(self.keys / f"{signer}.key"), str(self.keys / f"{signer}.pem"),
+             str(target)],
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        return target
+
+    def stick(self, name, *bundles):
+        path = self.work / name
+        with open(path, "wb") as file:
+            file.truncate((sum(bundle.stat().st_size for bundle in bundles) >> 20) + 40 << 20)
+        subprocess.run(["mkfs.vfat", "-n", "TILL-UPDATE", str(path)], check=True, stdout=subprocess.DEVNULL)
+        for bundle in bundles:
+            subprocess.run(["mcopy", "-i", str(path), str(bundle), "::"], check=True)
+        return ["-drive", f"file={path},if=none,id=stick,format=raw,readonly=on", "-device",
+                "usb-storage,drive=stick,bus=usb.0,removable=on"]  # fmt: skip
+
+    def settings(self, name):
+        path = disk.raw(self.work / name, self.work)
+        settings = disk.boot_settings(path)
+        path.unlink()
+        return settings
+
+    def said(self, name):
+        path = disk.raw(self.work / name, self.work)
+        folder = self.work / "said"
+        folder.mkdir()
+        disk.unpack_data(path, folder)
+        path.unlink()
+        texts = [entry.get("MESSAGE") for entry in disk.journal(folder)]
+        shutil.rmtree(folder)
+        return [text for text in texts if isinstance(text, str)]
+
+    def update(self):
+        print("update", flush=True)
+        old = (self.out / "version").read_text().strip()
+        newer = self.bundle(self.remade("newer", old + ".1"))
+        overlay(self.out / "till.img", self.work / "update.qcow2")
+        # QEMU ends where the machine would start anew.
+        machine = self.start("update.qcow2", more=["-no-reboot", *self.stick("stick.img", newer)])
+        try:
+            url = self.claim_code(machine)
+            terminal = url and self.is_up(machine)
+            if not self.ledger.promise("The old version comes up", terminal, "no claim code"):
+                return
+            terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], PASSWORD)
+            terminal.set_up()
+            known = Known(terminal)
+            known.work(3, machine, 0)
+            machine.wait(lambda: None, self.limit * 2)
+            restarted = not machine.alive()
+        finally:
+            machine.cut()
+        settings = self.settings("update.qcow2")
+        ready = settings.get("ORDER", "").startswith("B") and settings.get("B_OK") == "1" and settings.get("B_GOOD") != "1"
+        detail = f"{settings}; {[text for text in self.said('update.qcow2') if 'install' in text][-4:]}" if not ready else ""
+        if not self.ledger.promise("A stick with a signed newer version is installed into the other slot", restarted and ready, detail):
+            return
+        refused = [self.bundle(self.work / "newer", "stranger"), self.cut_short(newer), newer]
+        machine = self.start("update.qcow2", more=self.stick("refused.img", *refused))
+        try:
+            if self.returns(machine, known):
+                time.sleep(45)
+                self.ledger.promise("It goes on with what it knew, in the new version", machine.button(), "it does not end")
+        finally:
+            machine.cut()
+        settings = self.settings("update.qcow2")
+        texts = self.said("update.qcow2")
+        good = settings.get("B_GOOD") == "1" and any(f"version {old}.1 is good" in text for text in texts)
+        self.ledger.promise("The new version was found good by its self-test", good, str(settings))
+        turned_away = [text for text in texts if text.startswith("not installed")]
+        sentence = "A stranger's bundle, half a bundle and one that is not newer are refused"
+        self.ledger.promise(sentence, len(turned_away) >= 3 and settings.get("A_GOOD") == "1", f"{len(turned_away)}; {settings}")
+
+    def cut_short(self, bundle):
+        half = bundle.with_name("half.raucb")
+        data = bundle.read_bytes()
+        half.write_bytes(data[: len(data) // 2])
+        return half
+
+    def rollback(self):
+        print("rollback", flush=True)
+        old = (self.out / "version").read_text().strip()
+
+        def fails(tree):
+            program = tree / "usr/bin/till"
+            program.unlink()
+            program.write_text("#!/bin/sh\nexit 74\n")
+            program.chmod(0o755)
+
+        broken = self.bundle(self.remade("broken", old + ".2", fails))
+        overlay(self.out / "till.img", self.work / "rollback.qcow2")
+        machine = self.start("rollback.qcow2", more=["-no-reboot", *self.stick("stick.img", broken)])
+        try:
+            url = self.claim_code(machine)
+            terminal = url and self.is_up(machine)
+            if not self.ledger.promise("The old version comes up", terminal, "no claim code"):
+                return
+            terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], PASSWORD)
+            terminal.set_up()
+            known = Known(terminal)
+            known.work(3, machine, 0)
+            machine.wait(lambda: None, self.limit * 2)
+        finally:
+            machine.cut()
+        starts = 0
+        while starts < 5:
+            starts += 1
+            machine = self.start("rollback.qcow2", more=["-no-reboot"])
+            try:
+                if self.is_up(machine):
+                    break
+                if machine.alive():
+                    break
+            finally:
+                if not machine.alive() or starts == 5:
+                    machine.cut()
+        try:
+            if self.ledger.promise("A version that cannot take payments is left after three starts", starts == 4, f"{starts} starts"):
+                self.returns(machine, known)
+        finally:
+            machine.cut()
+
+    def efi(self):
+        firmware = pathlib.Path("/usr/share/ovmf/OVMF.fd")
+        if not firmware.exists():
+            print("  EFI is left out: Debian's package ovmf is not installed.")
+            return
+        overlay(self.out / "till.img", self.work / "efi.qcow2")
+        machine = self.start("efi.qcow2", firmware=firmware)
+        try:
+            url = self.claim_code(machine)
+            machine.picture(self.shots / "claim-efi.png")
+            self.ledger.promise("It starts from EFI firmware too", url, "no claim code was seen")
+        finally:
+            machine.cut()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--parts", nargs="+", default=["static", "boot"])
+    parser.add_argument("--patience", type=float, default=4)
+    parser.add_argument("--cuts", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keys")
+    options = parser.parse_args()
+    ledger = Ledger()
+    trials = Trials(options, ledger)
+    try:
+        for part in options.parts:
+            begun = time.monotonic()
+            try:
+                getattr(trials, part)()
+            except (OSError, Refusal, subprocess.SubprocessError) as error:
+                ledger.promise(f"The part ‘{part}’ runs to its end", False, f"{type(error).__name__}: {error}")
+            print(f"  {part}: {time.monotonic() - begun:.0f} s", flush=True)
+    finally:
+        trials.close()
+    print(f"{ledger.kept} passed, {ledger.failed} failed", flush=True)
+    return 0 if ledger.kept and not ledger.failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""What lies on a disk of the appliance, read on the host while the machine is off: the boot loader's settings, the record of
+payments, the system's journal."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+# The boot partition begins at 2 MiB, see image/disk.py.
+BOOT = 2 << 20
+
+
+def raw(disk, folder):
+    """The whole disk as plain bytes; holes stay holes."""
+    path = pathlib.Path(folder, "disk.raw")
+    subprocess.run(["qemu-img", "convert", "-O", "raw", str(disk), str(path)], check=True)
+    return path
+
+
+def boot_settings(path):
+    block = subprocess.run(["mtype", "-i", f"{path}@@{BOOT}", "::grub/grubenv"], check=True, capture_output=True).stdout
+    lines = block.decode(errors="replace").splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+
+def data_partition(path):
+    """Where the data partition begins, in bytes; None where it was never made."""
+    table = json.loads(subprocess.run(["sfdisk", "-J", str(path)], check=True, capture_output=True).stdout)
+    for part in table["partitiontable"]["partitions"]:
+        if part.get("name") == "till-data":
+            return part["start"] * 512
+    return None
+
+
+def unpack_data(path, folder):
+    """Copies what is on the data partition into `folder`, after its own journal was replayed. False where there is none."""
+    start = data_partition(path)
+    if start is None:
+        return False
+    part = pathlib.Path(folder, "data.raw")
+    with open(path, "rb") as source, open(part, "wb") as target:
+        size = os.path.getsize(path) - start
+        target.truncate(size)
+        source.seek(start)
+        position = 0
+        while block := source.read(1 << 20):
+            if block.strip(b"\0"):
+                target.seek(position)
+                target.write(block)
+            position += len(block)
+    subprocess.run(["e2fsck", "-fy", str(part)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    out = pathlib.Path(folder, "var")
+    out.mkdir()
+    for place in ("/lib", "/log"):
+        subprocess.run(["debugfs", "-R", f"rdump {place} {out}", str(part)], check=True, capture_output=True)
+    part.unlink()
+    return True
+
+
+def journal(folder):
+    """The entries of the system's journal, oldest first."""
+    said = subprocess.run(
+        ["journalctl", "--directory", str(next(pathlib.Path(folder, "var/log/journal").iterdir())), "-o", "json", "--no-pager"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    return [json.loads(line) for line in said.stdout.splitlines()]

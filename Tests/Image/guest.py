@@ -1,0 +1,168 @@
+"""A machine in QEMU that boots the appliance's image, as a person with a screen, a network and a power plug has it."""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+
+class Refused(Exception):
+    """QEMU cannot do what it was asked for."""
+
+
+def connect(path, limit=20.0):
+    end = time.monotonic() + limit
+    while True:
+        line = socket.socket(socket.AF_UNIX)
+        try:
+            line.connect(str(path))
+            line.settimeout(60)
+            return line
+        except OSError:
+            line.close()
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
+class Monitor:
+    """QEMU's machine protocol."""
+
+    def __init__(self, path):
+        self.socket = connect(path)
+        self.file = self.socket.makefile("rw")
+        self.file.readline()
+        self.command("qmp_capabilities")
+
+    def command(self, name, **arguments):
+        self.file.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
+        self.file.flush()
+        while True:
+            answer = json.loads(self.file.readline() or '{"error": {"desc": "QEMU has ended"}}')
+            if "error" in answer:
+                raise Refused(answer["error"]["desc"])
+            if "return" in answer:
+                return answer["return"]
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Machine:
+    """One power-on of a disk. Emulated: no time limit of it says anything about a real machine."""
+
+    def __init__(self, folder, disk, port, *, firmware=None, memory=512, more=()):
+        self.folder, self.port, self.begun = pathlib.Path(folder), port, time.monotonic()
+        sockets = tempfile.mkdtemp(prefix="till-qmp.")  # A socket's path must be short.
+        self.sockets = pathlib.Path(sockets)
+        self.log = open(self.folder / "qemu.log", "ab")
+        forward = f"hostfwd=tcp:127.0.0.1:{port}-:8443"
+        command = [
+            "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-M", "q35", "-cpu", "max", "-smp", "2", "-m", str(memory),
+            "-nodefaults", "-no-user-config", "-display", "none", "-rtc", "base=utc",
+            "-qmp", f"unix:{sockets}/qmp,server=on,wait=off",
+            # Each write is on the host's disk, or at least out of QEMU, when the guest is told so: what a killed QEMU had
+            # acknowledged is there at the next start.
+            "-drive", f"file={disk},if=none,id=disk,format=qcow2,cache=writethrough,discard=unmap",
+            "-device", "virtio-blk-pci,drive=disk,bootindex=1",
+            "-device", "VGA,xres=1280,yres=800,edid=on", "-device", "qemu-xhci,id=usb", "-device", "usb-kbd",
+            "-device", "virtio-rng-pci", "-device", "i6300esb", "-watchdog-action", "reset",
+            "-netdev", f"user,id=net,{forward}", "-device", "virtio-net-pci,netdev=net,romfile=",
+        ]  # fmt: skip
+        if firmware:
+            command += ["-bios", str(firmware)]
+        command += more
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        self.monitor = Monitor(self.sockets / "qmp")
+
+    def seconds(self):
+        return time.monotonic() - self.begun
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def picture(self, path, kind="png"):
+        self.monitor.command("screendump", filename=str(path), format=kind)
+        return pathlib.Path(path)
+
+    def pixels(self):
+        """Width, height, and the bytes of all pixels."""
+        with tempfile.TemporaryDirectory() as folder:
+            data = self.picture(pathlib.Path(folder, "screen.ppm"), "ppm").read_bytes()
+        _, size, _, pixels = data.split(b"\n", 3)
+        width, height = map(int, size.split())
+        return width, height, pixels
+
+    def codes(self):
+        """What the QR codes on the screen say, by a reader that knows nothing of ours."""
+        with tempfile.TemporaryDirectory() as folder:
+            image = self.picture(pathlib.Path(folder, "screen.png"))
+            said = subprocess.run(
+                ["zbarimg", "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", str(image)],
+                capture_output=True, text=True, timeout=120,
+            )  # fmt: skip
+        return said.stdout.split()
+
+    def words(self):
+        with tempfile.TemporaryDirectory() as folder:
+            width, height, pixels = self.pixels()
+            image = pathlib.Path(folder, "screen.pgm")
+            dark_on_white = bytes(255 if value < 112 else 0 for value in range(256))
+            image.write_bytes(b"P5\n%d %d\n255\n" % (width, height) + pixels[1::3].translate(dark_on_white))
+            said = subprocess.run(
+                ["tesseract", str(image), "-", "--psm", "11"], capture_output=True, text=True, timeout=240
+            )
+        return " ".join(said.stdout.split())
+
+    def press(self, *codes):
+        for code in codes:
+            self.monitor.command("send-key", keys=[{"type": "qcode", "data": code}])
+            time.sleep(0.15)
+
+    def wait(self, what, limit, every=0.5):
+        """The first answer of `what` that is something; None when the time is over or the machine went off."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end and self.alive():
+            if answer := what():
+                return answer
+            time.sleep(every)
+        return None
+
+    def button(self, limit=240):
+        """Presses the power button and waits until the machine is off."""
+        self.monitor.command("system_powerdown")
+        try:
+            self.process.wait(limit)
+            return True
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            self.cut()
+
+    def cut(self):
+        """Pulls the plug."""
+        if self.log.closed:
+            return
+        if self.alive():
+            self.process.kill()
+        self.process.wait()
+        self.log.close()
+        (self.sockets / "qmp").unlink(missing_ok=True)
+        self.sockets.rmdir()
+
+
+def overlay(image, disk, size="2G"):
+    """A disk of its own that begins as the image and is larger than it, as real ones are."""
+    subprocess.run(
+        ["qemu-img", "create", "-q", "-f", "qcow2", "-b", str(pathlib.Path(image).resolve()), "-F", "raw", str(disk), size],
+        check=True,
+    )

@@ -1,0 +1,74 @@
+"""The terminal as a browser on the shop's network has it: its own name, its own certificate, the page's own API."""
+
+import base64
+import hashlib
+import http.client
+import json
+import ssl
+import uuid
+
+
+class Refusal(Exception):
+    """An answer that is not 2xx."""
+
+
+class Terminal:
+    def __init__(self, port):
+        self.port, self.cookie, self.csrf = port, "", ""
+
+    def _connection(self, timeout):
+        # Its certificate is its own; what it is, is compared with the code on the screen.
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
+
+    def fingerprint(self):
+        line = self._connection(60)
+        try:
+            line.connect()
+            return base64.urlsafe_b64encode(hashlib.sha256(line.sock.getpeercert(binary_form=True)).digest()).decode().rstrip("=")
+        finally:
+            line.close()
+
+    def ask(self, method, path, body=None, key=None, timeout=60):
+        headers = {"Host": "till.local:8443", "Origin": "https://till.local:8443", "Cookie": self.cookie}
+        if self.csrf:
+            headers["X-CSRF-Token"] = self.csrf
+        if key:
+            headers["Idempotency-Key"] = key
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(body)
+        line = self._connection(timeout)
+        try:
+            line.request(method, path, body, headers)
+            answer = line.getresponse()
+            text = answer.read().decode()
+            for name, value in answer.getheaders():
+                if name.lower() == "set-cookie":
+                    self.cookie = value.split(";")[0]
+        finally:
+            line.close()
+        if not 200 <= answer.status < 300:
+            raise Refusal(f"{method} {path}: {answer.status} {text[:300]}")
+        return json.loads(text) if text[:1] in "{[" else text
+
+    def answers(self):
+        try:
+            return self.ask("GET", "/healthz", timeout=20)["status"] == "ok"
+        except (OSError, http.client.HTTPException, Refusal, ValueError, KeyError):
+            return False
+
+    def claim(self, code, password):
+        self.csrf = self.ask("POST", "/api/v1/claim", {"code": code, "password": password})["csrfToken"]
+
+    def set_up(self, **more):
+        settings = {
+            "operatorID": "op-image", "merchantID": "mrch_image", "merchantName": "Café Morgenrot",
+            "gatewayURL": "https://gateway.invalid", "gatewayKey": "wcp_" + "0" * 16, "currency": "USD", "locale": "en-US",
+        }  # fmt: skip
+        self.ask("PUT", "/api/v1/settings", settings | more)
+
+    def charge(self, amount):
+        return self.ask("POST", "/api/v1/charges", {"amount": amount}, key=str(uuid.uuid4()))["id"]
