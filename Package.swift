@@ -55,6 +55,7 @@ let package = Package(
         .systemLibrary(name: "CPaperPDF", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CLinuxFramebuffer"),
+        .systemLibrary(name: "CLinuxInput"),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CClock"),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
@@ -110,6 +111,7 @@ let package = Package(
         ),
         .target(name: "Paper", dependencies: ["CPaperPDF", "Payments", "Receipts"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd", "Packing"], swiftSettings: swift6),
+        .target(name: "Keypad", dependencies: ["CLinuxInput", "Payments"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
         .target(name: "Machine", swiftSettings: swift6),
         .target(
@@ -123,7 +125,7 @@ let package = Package(
             name: "Terminal",
             dependencies: [
                 "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
-                "WalletConnectPay", "Journal", "Packing", "Screen", logging,
+                "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", logging,
             ],
             swiftSettings: swift6
         ),
@@ -155,7 +157,7 @@ let package = Package(
             dependencies: [
                 "CClock", "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
                 "WebSocket",
-                "Journal", "Machine", "Net", "Supervision", "WebServer", "Screen",
+                "Journal", "Keypad", "Machine", "Net", "Supervision", "WebServer", "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -285,6 +287,7 @@ let package = Package(
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6
         ),
+        .testTarget(name: "KeypadTests", dependencies: ["Keypad", "Payments"], swiftSettings: swift6),
         .testTarget(name: "MachineTests", dependencies: ["Machine"], swiftSettings: swift6),
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision", subprocess], swiftSettings: swift6),
         .testTarget(name: "PaperTests", dependencies: ["Paper", "Payments", "Receipts"], swiftSettings: swift6),
@@ -316,7 +319,7 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: [
-                "Terminal", "Journal", "Payments", "Screen", "WalletConnect", "WalletConnectPay", logging,
+                "Terminal", "Journal", "Keypad", "Payments", "Screen", "WalletConnect", "WalletConnectPay", logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
