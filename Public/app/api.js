@@ -6,6 +6,8 @@ import { inOwnWords, t } from "./strings.js";
 const ROOT = "/api/v1";
 const TIMEOUT_MILLISECONDS = 20_000;
 /** Of a million entries on a small board. */
+/** A receiver may take its time. */
+const SENDING_MILLISECONDS = 45_000;
 const VERIFY_MILLISECONDS = 180_000;
 
 let csrfToken = null;
@@ -184,6 +186,19 @@ export async function tokens() { return await request("GET", "/tokens"); }
 export async function makeToken(body) { return await change("POST", "/tokens", { body }); }
 
 export async function revokeToken(id) { return await change("DELETE", `/tokens/${encodeURIComponent(id)}`); }
+
+/** Who is told of charges, and how that stands: `{ webhooks, events, readable }`. */
+export async function webhooks() { return await request("GET", "/webhooks"); }
+
+/** Makes a webhook: `{ id, secret }`. Nobody can ask for the secret again. */
+export async function makeWebhook(body) { return await change("POST", "/webhooks", { body }); }
+
+export async function pauseWebhook(id, paused) { return await change("PUT", `/webhooks/${encodeURIComponent(id)}`, { body: { paused } }); }
+
+export async function removeWebhook(id) { return await change("DELETE", `/webhooks/${encodeURIComponent(id)}`); }
+
+/** Sends a message that says nothing: `{ arrived, reason }`. */
+export async function testWebhook(id) { return await change("POST", `/webhooks/${encodeURIComponent(id)}/test`, { timeout: SENDING_MILLISECONDS }); }
 
 /** What the customer answered to a question that a program has put on the screen: its place among the answers. */
 export async function answerMessage(id, answer) { return await change("PUT", `/screen/${encodeURIComponent(id)}`, { body: { answer } }); }

@@ -48,6 +48,17 @@ extension JSON {
         return .object(body)
     }
 
+    /// A change of a charge, as programs are told it in every way.
+    static func change(_ change: ChargeChange) -> JSON {
+        .object([
+            "id": .string(change.id.rawValue), "code": .string(change.code.rawValue),
+            "state": .string(change.state.rawValue), "reference": .optional(change.reference),
+            "totalMinor": .integer(change.total.minorUnits), "currency": .string(change.total.currency.code),
+            "unresolved": .bool(change.isUnresolved), "late": .bool(change.isLate),
+            "promised": .bool(change.isPromised), "at": .time(change.at),
+        ])
+    }
+
     static func notice(_ notice: PaymentNotice) -> JSON {
         .object([
             "id": .string(notice.id.rawValue), "kind": .string(notice.kind.rawValue),

@@ -74,6 +74,8 @@ extension Console {
         case .revokeToken(let id):
             try requireEmptyForm(pass)
             return try await revokeToken(id, pass)
+        case .webhooks, .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook:
+            return try await webhookAnswer(pass)
         case .customers: return await customersResponse()
         case .saveCustomers: return try await saveCustomers(pass)
         case .receipt(let id, let format): return try await receipt(id, format, pass)

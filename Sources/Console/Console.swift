@@ -19,6 +19,7 @@ public struct Console: Sendable {
     let receipts: ReceiptDesk
     let counter: CounterDesk
     let tokens: TokenDesk
+    let webhooks: WebhookDesk
     let setUp: SetUpDesk
     let staff: StaffDesk
     private let journal: any Keeping
@@ -77,6 +78,8 @@ public struct Console: Sendable {
         public var log = LogRing()
         /// Begins to erase everything and has the program end; nil where that cannot be done from the page.
         public var erase: (@Sendable () throws(JournalError) -> Void)?
+        /// Carries webhooks' messages; nil where none can be sent.
+        public var webhooks: (any WebhookCarrier)?
 
         public init(
             address: String,
@@ -200,6 +203,15 @@ public struct Console: Sendable {
             hashRounds: hashRounds
         )
         tokens = TokenDesk(journal: journal, clock: clock)
+        webhooks = WebhookDesk(
+            journal: journal,
+            books: books,
+            desk: desk,
+            carrier: configuration.webhooks,
+            version: configuration.version,
+            clock: clock,
+            logger: logger
+        )
         logo = LogoDesk(journal: journal, desk: desk, clock: clock, logger: logger)
         setUp = SetUpDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         staff = StaffDesk(
@@ -229,7 +241,8 @@ public struct Console: Sendable {
             clock: clock,
             machine: configuration.machine,
             certificate: certificate,
-            addresses: own.all
+            addresses: own.all,
+            webhooks: webhooks
         )
         (log, erase) = (configuration.log, configuration.erase)
         startedAt = clock.wallTime()
@@ -259,6 +272,7 @@ public struct Console: Sendable {
         try await receipts.load()
         try await counter.load()
         try await tokens.load()
+        try await webhooks.load()
         try await setUp.load()
         try await logo.load()
         if await !tokens.isReadable {
@@ -290,6 +304,7 @@ public struct Console: Sendable {
             if own.changes { group.addTask { await followNetwork() } }
             group.addTask { await receipts.printWhenPaid() }
             group.addTask { await messages.run() }
+            group.addTask { await webhooks.run() }
             try await group.waitForAll()
         }
     }

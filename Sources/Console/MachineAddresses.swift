@@ -1,7 +1,7 @@
 import Glibc
 
 /// The numbers under which others in the network reach this machine, as the system knows them now.
-enum MachineAddresses {
+public enum MachineAddresses {
     /// One address of an interface.
     struct Found: Sendable, Equatable {
         let interface: String
@@ -12,6 +12,9 @@ enum MachineAddresses {
 
     /// The best first; empty while there is no network. Costs some system calls.
     static func now() -> [String] { ranked(read()) }
+
+    /// Every address of this machine, those that nobody else can use too. Costs some system calls.
+    public static func all() -> [String] { read().map { String($0.text.prefix { $0 != "%" }) } }
 
     /// Those that a phone in the shop could use: no loopback, no link's own address, no bridge to a container.
     static func ranked(_ found: [Found]) -> [String] {

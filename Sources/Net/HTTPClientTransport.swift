@@ -11,6 +11,19 @@ public struct AllowedHosts: Sendable, Equatable {
     private let isAllowed: [String]?
     /// Plain HTTP to this machine itself, for the sandbox. Never on an appliance.
     let allowsLoopbackHTTP: Bool
+    /// Whoever asks has looked at each address already.
+    private var isChecked = false
+
+    private init(isAllowed: [String]?, allowsLoopbackHTTP: Bool) {
+        (self.isAllowed, self.allowsLoopbackHTTP) = (isAllowed, allowsLoopbackHTTP)
+    }
+
+    /// For who looks at each address before it is asked.
+    static var checkedBefore: AllowedHosts {
+        var hosts = AllowedHosts(isAllowed: nil, allowsLoopbackHTTP: false)
+        hosts.isChecked = true
+        return hosts
+    }
 
     /// Any host over verified TLS: the merchant chooses the gateway.
     public static func anyOverTLS(allowsLoopbackHTTP: Bool = false) -> AllowedHosts {
@@ -24,6 +37,7 @@ public struct AllowedHosts: Sendable, Equatable {
 
     /// Why an address may not be asked; nil where it may.
     func objection(to url: String) -> String? {
+        if isChecked { return nil }
         let lower = url.lowercased()
         let isSecure = lower.hasPrefix("https://")
         guard isSecure || lower.hasPrefix("http://") else { return "only HTTPS addresses can be asked" }
@@ -55,12 +69,18 @@ public struct HTTPClientTransport: HTTPTransport {
         }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.redirectConfiguration = .disallow
-        configuration.dnsOverride = addresses
         configuration.timeout.connect = .seconds(5)
         // By default it goes on connecting until the deadline, and a refused connection looks like silence.
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.dnsOverride = addresses
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         self.hosts = hosts
+    }
+
+    /// To one host, at an address in numbers that was looked at: the name is not asked for again. The certificate has to be
+    /// the name's.
+    init(reaching host: String, at address: String) throws {
+        try self.init(hosts: .checkedBefore, addresses: host == address ? [:] : [host: address])
     }
 
     /// Ends all exchanges. Call once, when nothing is sent any more.

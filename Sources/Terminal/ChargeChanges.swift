@@ -2,7 +2,7 @@ public import Payments
 
 /// One change of a charge, in as many words as it takes to know whether to ask for the whole.
 public struct ChargeChange: Sendable, Equatable {
-    /// Counted from the terminal's start, from 1.
+    /// Of the desk's own stream, from 1 at each start; of what is told from the journal, the entry's number.
     public let number: Int
     public let id: ChargeID
     public let code: ChargeCode
@@ -13,6 +13,14 @@ public struct ChargeChange: Sendable, Equatable {
     public let isLate: Bool
     public let isPromised: Bool
     public let at: WallTime
+
+    /// - Parameter charge: As it is after the change.
+    public init(number: Int, charge: Charge, at time: WallTime) {
+        (self.number, at) = (number, time)
+        (id, code, state) = (charge.id, charge.terms.code, charge.state)
+        (reference, total) = (charge.terms.reference, charge.total)
+        (isUnresolved, isLate, isPromised) = (charge.isUnresolved, charge.isLate, charge.isPromised)
+    }
 }
 
 /// The last changes of this run, and who waits for the next. A value of the desk's.
@@ -29,18 +37,7 @@ struct ChargeChanges {
 
     mutating func add(_ charge: Charge, at time: WallTime) {
         last += 1
-        let change = ChargeChange(
-            number: last,
-            id: charge.id,
-            code: charge.terms.code,
-            state: charge.state,
-            reference: charge.terms.reference,
-            total: charge.total,
-            isUnresolved: charge.isUnresolved,
-            isLate: charge.isLate,
-            isPromised: charge.isPromised,
-            at: time
-        )
+        let change = ChargeChange(number: last, charge: charge, at: time)
         ring.append(change)
         if ring.count > Self.capacity { ring.removeFirst() }
         for (name, follower) in followers {

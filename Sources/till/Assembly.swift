@@ -30,6 +30,9 @@ struct Assembly: Sendable {
     private let pace: GatewayPace
     private let links: LinkHosts
     private let gateways: GatewayPolicy
+    /// Which addresses the owner may have told of charges, and the connections to them.
+    private let outsidePolicy: OutsidePolicy
+    let outside: OutsideTransport
 
     init(
         configuration: Configuration,
@@ -50,6 +53,11 @@ struct Assembly: Sendable {
             allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
             hosts: configuration.gatewayHosts
         )
+        outsidePolicy = OutsidePolicy(
+            allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
+            own: MachineAddresses.all
+        )
+        outside = OutsideTransport(policy: outsidePolicy)
     }
 
     /// Everything that runs, with what the journal remembers in force, and where the page is.
@@ -72,6 +80,7 @@ struct Assembly: Sendable {
         }
         pages.machine = .system(state: configuration.state, gateway: gateway, clock: clock)
         pages.log = log
+        pages.webhooks = WebhookPost(policy: outsidePolicy, transport: outside)
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
         let console = try await Console(
             configuration: pages,

@@ -123,7 +123,10 @@ struct Run: AsyncParsableCommand {
                 logger: logger
             )
         )
-        try await group.run()
+        let result: Result<Void, any Error>
+        do { result = .success(try await group.run()) } catch { result = .failure(error) }
+        await assembly.outside.shutdown()
+        try result.get()
     }
 
     private func announcer() throws -> Announcer? {

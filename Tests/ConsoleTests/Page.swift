@@ -159,6 +159,7 @@ func withConsole(
     wallets: [CustomerWallet] = [],
     names: [String] = ["till.local"],
     numbers: @escaping @Sendable () -> [String] = { [] },
+    webhooks: (any WebhookCarrier)? = nil,
     _ body: (Page) async throws -> Void
 ) async throws {
     let folder = try TemporaryFolder()
@@ -180,7 +181,7 @@ func withConsole(
         )
     }
     let connect = try await unreachableWallets(journal, desk, clock, logger)
-    let configuration = Console.Configuration(
+    var configuration = Console.Configuration(
         address: address,
         port: 0,
         names: names,
@@ -189,6 +190,7 @@ func withConsole(
         securityContact: securityContact,
         wallets: wallets
     )
+    configuration.webhooks = webhooks
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
         configuration: configuration,

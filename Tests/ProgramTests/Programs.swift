@@ -32,6 +32,7 @@ struct Announcement: Decodable, Sendable {
     var checking: Int?
     var unresolved: Bool?
     var late: Bool?
+    var charge: String?
 }
 
 /// A process that runs, and what it says.
@@ -109,10 +110,12 @@ final class Running: Sendable {
 }
 
 /// Runs a program for as long as `body` does, then asks it to end; kills it if it does not within five seconds.
+/// - Parameter name: Of one of this package's, or the path of another.
 func withProgram<Value: Sendable>(
     _ name: String,
     _ arguments: [String],
     log: FilePath,
+    environment: Environment = .inherit,
     ended: (TerminationStatus) -> Void = { _ in },
     _ body: @Sendable @escaping (Running) async throws -> Value
 ) async throws -> Value {
@@ -123,8 +126,9 @@ func withProgram<Value: Sendable>(
         permissions: .ownerReadWrite
     )
     let result = try await run(
-        .path(Programs.directory.appending(name)),
+        .path(name.hasPrefix("/") ? FilePath(name) : Programs.directory.appending(name)),
         arguments: Arguments(arguments),
+        environment: environment,
         input: .none,
         output: .sequence,
         error: .fileDescriptor(logDescriptor, closeAfterSpawningProcess: true)

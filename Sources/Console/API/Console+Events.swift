@@ -115,14 +115,7 @@ extension Console {
     }
 
     private static func event(_ change: ChargeChange, _ run: String) -> ServerSentEvent {
-        let data = JSON.object([
-            "id": .string(change.id.rawValue), "code": .string(change.code.rawValue),
-            "state": .string(change.state.rawValue), "reference": .optional(change.reference),
-            "totalMinor": .integer(change.total.minorUnits), "currency": .string(change.total.currency.code),
-            "unresolved": .bool(change.isUnresolved), "late": .bool(change.isLate),
-            "promised": .bool(change.isPromised), "at": .time(change.at),
-        ])
-        return ServerSentEvent(event: "charge", data: data.text, id: "\(run)-\(change.number)")
+        ServerSentEvent(event: "charge", data: JSON.change(change).text, id: "\(run)-\(change.number)")
     }
 }
 

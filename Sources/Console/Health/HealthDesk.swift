@@ -14,6 +14,7 @@ actor HealthDesk {
     private let startedAt: WallTime
     private let certificate: DeviceCertificate
     private let addresses: @Sendable () -> [String]
+    private let webhooks: WebhookDesk
     private var libraries: [String: String]?
     private var fault: (reason: Reason?, at: Duration)?
 
@@ -28,10 +29,12 @@ actor HealthDesk {
         clock: TerminalClock,
         machine: MachineView,
         certificate: DeviceCertificate,
-        addresses: @escaping @Sendable () -> [String]
+        addresses: @escaping @Sendable () -> [String],
+        webhooks: WebhookDesk
     ) {
         (self.journal, self.desk, self.settings, self.taps) = (journal, desk, settings, taps)
         (self.clock, self.machine, self.certificate, self.addresses) = (clock, machine, certificate, addresses)
+        self.webhooks = webhooks
         startedAt = clock.wallTime()
     }
 
@@ -50,6 +53,7 @@ actor HealthDesk {
         facts.gateway = measures.gateway
         facts.connect = measures.connect.light
         facts.tap = await tap(measures.tap)
+        facts.webhooksCheck = await webhooks.health()
         facts.journalFault = await journalFault()
         facts.journalBytes = journal.fileBytes
         facts.machine = machine.facts()

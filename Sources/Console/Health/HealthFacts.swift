@@ -10,6 +10,8 @@ struct HealthFacts: Sendable {
     var gateway = GatewayLight.unknown
     var tap: Tap?
     var connect = ConnectStatus.Light.off
+    /// Nil where there are none.
+    var webhooksCheck: HealthCheck?
     /// Why nothing can be recorded; nil where it can.
     var journalFault: Reason?
     var journalBytes = 0
@@ -44,7 +46,8 @@ struct HealthFacts: Sendable {
     /// Each part, the ways to pay first.
     var checks: [HealthCheck] {
         [
-            gatewayCheck, acquirerCheck, radioCheck, relayCheck, journalCheck, storageCheck, wearCheck, clockCheck,
+            gatewayCheck, acquirerCheck, radioCheck, relayCheck, webhooksCheck, journalCheck, storageCheck, wearCheck,
+            clockCheck,
             temperatureCheck, memoryCheck, certificateCheck,
         ].compactMap(\.self)
     }
