@@ -122,6 +122,14 @@ let package = Package(
 
         // Appliance: composes.
         .target(
+            name: "Backup",
+            dependencies: [
+                "Journal", "Payments", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: swift6
+        ),
+        .target(
             name: "Terminal",
             dependencies: [
                 "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
@@ -132,7 +140,7 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Machine", "Packing", "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal",
+                "Backup", "Machine", "Packing", "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal",
                 "WalletConnect", "WebServer", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -155,7 +163,7 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CClock", "CMalloc", "Acquirer", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
+                "CClock", "CMalloc", "Acquirer", "Backup", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
                 "WebSocket",
                 "Journal", "Keypad", "Machine", "Net", "Supervision", "WebServer", "Screen",
                 "Terminal", "Console",
@@ -216,9 +224,16 @@ let package = Package(
 
         // Tests.
         .testTarget(
+            name: "BackupTests",
+            dependencies: [
+                "Backup", "Journal", "Payments", subprocess, .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: swift6
+        ),
+        .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "TapProtocol",
+                "Backup", "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "TapProtocol",
                 "Terminal", "WalletConnect",
                 "WalletConnectPay",
                 "WebServer",

@@ -19,6 +19,12 @@ extension Journal {
         } catch { return error }
     }
 
+    /// Where it lies.
+    public var folder: String { directory }
+
+    /// What its secrets are sealed with. Prints as "redacted".
+    public var deviceKey: DeviceKey { key }
+
     /// How long its file and the log beside it are.
     public var fileBytes: Int {
         ["/journal.sqlite", "/journal.sqlite-wal"].reduce(0) { $0 + (Storage.size(directory + $1) ?? 0) }

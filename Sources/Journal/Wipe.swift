@@ -36,7 +36,7 @@ public enum Wipe {
         try Storage.sync(directory)
     }
 
-    private static func eraseContents(of folder: String, but kept: String? = nil) throws(JournalError) {
+    static func eraseContents(of folder: String, but kept: String? = nil) throws(JournalError) {
         let names: [String]
         do { names = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
             throw .unavailable(detail: "\(folder) cannot be listed: \(error.localizedDescription)")
@@ -58,7 +58,7 @@ public enum Wipe {
 
     /// Writes zeros over a file before it goes. Flash memory may keep the old bytes elsewhere for a while, where only its maker
     /// reads them: what is secret is sealed, and its key was erased first.
-    private static func erase(_ path: String) throws(JournalError) {
+    static func erase(_ path: String) throws(JournalError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw Storage.failure(of: path) }
         defer { close(descriptor) }

@@ -1,0 +1,186 @@
+import Foundation
+import GRDB
+import Journal
+import Payments
+import Testing
+
+@testable import Backup
+@testable import Journal
+
+/// Taking another terminal's place, with the power cut at each step.
+@Suite(.timeLimit(.minutes(3)))
+struct RestoreTests {
+    /// A terminal with two charges of its own, and a backup of another with five that waits for its next start.
+    private func wanted(open: Int = 0, damaged: Bool = false) async throws -> Folder {
+        let (old, new) = (try Folder(), try Folder())
+        try await old.withJournal { journal in
+            try await Shop.fill(journal, charges: 5)
+            try await Shop.backUp(journal, old)
+        }
+        try await new.withJournal { journal in
+            for number in 0..<2 { _ = try await Shop.charge(journal, number, open: number < open) }
+        }
+        if damaged {
+            try Data("SQLite format 3\u{0} no".utf8).write(to: URL(fileURLWithPath: new.state + "/journal.sqlite"))
+        }
+        _ = try await Shop.prepare(old.file, for: new)
+        try Restore.want(new.state)
+        return new
+    }
+
+    /// Starts until the restore is over, with a power cut before the `cut`-th change of the storage; then without.
+    private func restart(_ folder: Folder, cutBefore cut: Int) async throws -> (
+        outcomes: [Restore.Outcome], cut: String?
+    ) {
+        var left = cut
+        var reached: String?
+        let key = try folder.key()
+        do throws(JournalError) {
+            let outcome = try await Restore.finish(folder.state, key: key) { step throws(JournalError) in
+                left -= 1
+                if left == 0 {
+                    reached = step
+                    throw .unavailable(detail: "cut")
+                }
+            }
+            return ([outcome], nil)
+        } catch {
+            #expect(error == .unavailable(detail: "cut"))
+        }
+        return ([try await Restore.finish(folder.state, key: folder.key())], reached)
+    }
+
+    @Test func aPowerCutAtAnyStepEndsInTheRestoredJournal() async throws {
+        var steps: [String] = []
+        while true {
+            let folder = try await wanted()
+            let (outcomes, cut) = try await restart(folder, cutBefore: steps.count + 1)
+            // Cut after the new one stood, the next start finds nothing left to do but to tidy.
+            let isDone =
+                outcomes == [.restored(keptDamaged: false)] || cut == "erase the old one" && outcomes == [.nothing]
+            #expect(isDone, "cut before: \(cut ?? "nothing"): \(outcomes)")
+            #expect(
+                folder.names == ["device.key", "journal.lock", "journal.sqlite"],
+                "cut before: \(cut ?? "nothing")"
+            )
+            let entries = try await folder.withJournal { journal in
+                #expect(try await journal.verifyProjections() == nil)
+                return try await journal.entryCounts().charges
+            }
+            #expect(entries == 25, "cut before: \(cut ?? "nothing")")
+            guard let cut else { break }
+            steps.append(cut)
+        }
+        #expect(steps.contains("put the old one aside") && steps.contains("put the new one in its place"))
+        #expect(steps.count >= 5)
+    }
+
+    @Test func aPaymentWithoutAnEndKeepsTheTerminalAsItIs() async throws {
+        for cut in 1...3 {
+            let folder = try await wanted(open: 1)
+            let (outcomes, name) = try await restart(folder, cutBefore: cut)
+            #expect(
+                outcomes == [.refused(openCharges: 1)] || outcomes == [.nothing],
+                "cut before: \(name ?? "nothing")"
+            )
+            #expect(folder.names == ["device.key", "journal.lock", "journal.sqlite"])
+            let stillOpen = try await folder.withJournal { try await $0.openCharges().count }
+            #expect(stillOpen == 1)
+        }
+    }
+
+    @Test func aCopyThatDoesNotStandInItsPlaceGivesWayToTheOldOne() async throws {
+        var steps: [String] = []
+        while true {
+            let folder = try await wanted()
+            // A storage that loses what was written between the check and the start.
+            try Data(repeating: 7, count: 8192).write(
+                to: URL(fileURLWithPath: folder.state + "/restore/journal.sqlite")
+            )
+            let (outcomes, cut) = try await restart(folder, cutBefore: steps.count + 1)
+            guard case .putBack? = outcomes.first else {
+                Issue.record("cut before: \(cut ?? "nothing"): \(outcomes)")
+                break
+            }
+            #expect(
+                folder.names == ["device.key", "journal.lock", "journal.sqlite"],
+                "cut before: \(cut ?? "nothing")"
+            )
+            let entries = try await folder.withJournal { try await $0.entryCounts().charges }
+            #expect(entries == 10, "cut before: \(cut ?? "nothing")")
+            guard let cut else { break }
+            steps.append(cut)
+        }
+        #expect(steps.contains("bring the old one back") && steps.contains("remove the new one"))
+    }
+
+    @Test func aJournalThatIsDamagedIsReplacedAndKept() async throws {
+        var steps: [String] = []
+        while true {
+            let folder = try await wanted(damaged: true)
+            let (outcomes, cut) = try await restart(folder, cutBefore: steps.count + 1)
+            let isDone =
+                outcomes == [.restored(keptDamaged: true)] || cut == "erase the old one" && outcomes == [.nothing]
+            #expect(isDone, "cut before: \(cut ?? "nothing"): \(outcomes)")
+            #expect(folder.names.contains("before-restore/journal.sqlite"), "cut before: \(cut ?? "nothing")")
+            let entries = try await folder.withJournal { try await $0.entryCounts().charges }
+            #expect(entries == 25)
+            guard let cut else { break }
+            steps.append(cut)
+        }
+        #expect(steps.contains("keep the damaged one"))
+    }
+
+    @Test func aCopyThatNobodyWantsIsForgottenAtTheNextStart() async throws {
+        let (old, new) = (try Folder(), try Folder())
+        try await old.withJournal { journal in
+            try await Shop.fill(journal)
+            try await Shop.backUp(journal, old)
+        }
+        try await new.withJournal { _ = try await Shop.charge($0, 1) }
+        _ = try await Shop.prepare(old.file, for: new)
+        let outcome = try await Restore.finish(new.state, key: new.key())
+        #expect(outcome == .nothing)
+        #expect(new.names == ["device.key", "journal.lock", "journal.sqlite"])
+        let entries = try await new.withJournal { try await $0.entryCounts().charges }
+        #expect(entries == 5)
+    }
+
+    @Test func anEmptyTerminalTakesABackupToo() async throws {
+        let (old, new) = (try Folder(), try Folder())
+        try await old.withJournal { journal in
+            try await Shop.fill(journal)
+            try await Shop.backUp(journal, old)
+        }
+        _ = try await Shop.prepare(old.file, for: new)
+        try Restore.want(new.state)
+        let key = try new.key()
+        #expect(try await Restore.finish(new.state, key: key) == .restored(keptDamaged: false))
+        // A journal that goes away later is not taken for a fresh start.
+        try FileManager.default.removeItem(atPath: new.state + "/journal.sqlite")
+        #expect(throws: JournalError.self) { _ = try new.open() }
+    }
+
+    @Test func aBackupWhoseEntriesWereChangedIsRefusedThoughItIsSealedWell() async throws {
+        let (old, new) = (try Folder(), try Folder())
+        try await old.withJournal { try await Shop.fill($0) }
+        let queue = try DatabaseQueue(path: old.state + "/journal.sqlite")
+        try await queue.write { db in
+            let guardian = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_schema WHERE name = 'event_no_update'")
+            try db.execute(sql: "DROP TRIGGER event_no_update")
+            try db.execute(sql: "UPDATE event SET wall_ms = wall_ms + 1 WHERE seq = 2")
+            try db.execute(sql: guardian ?? "")
+        }
+        try queue.close()
+        // As somebody would who has the passphrase: what no terminal would copy is put there by hand.
+        let copy = try Restore.begin(new.state)
+        try FileManager.default.removeItem(atPath: copy)
+        try FileManager.default.copyItem(atPath: old.state + "/journal.sqlite", toPath: copy)
+        let ends = JournalCopy.Ends(entries: 15, head: [], auditEntries: 1, auditHead: [])
+        let entry = AuditEntry(at: Shop.time, who: .terminal, from: "", what: "restore", result: "ok", detail: "")
+        let key = try new.key()
+        await #expect(throws: JournalError.self) {
+            _ = try await Restore.prepare(new.state, endingAt: ends, secrets: [:], key: key, entry: entry)
+        }
+    }
+}
