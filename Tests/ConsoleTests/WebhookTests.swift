@@ -57,6 +57,48 @@ private final class Receiver: WebhookCarrier {
     func next() async -> Post? { await until { _ in true }.last }
 }
 
+/// The journal, which says of each document and audit row that it is kept now.
+private final class NotingStorage: Keeping {
+    private let journal: Journal
+    private let noted = AsyncStream.makeStream(of: String.self)
+
+    init(_ journal: Journal) { self.journal = journal }
+
+    /// Waits until something of that name was kept.
+    func until(_ name: String) async { for await kept in noted.stream where kept == name { return } }
+
+    func document(_ name: String) async throws(JournalError) -> StoredDocument? { try await journal.document(name) }
+
+    func secret(_ name: String) async throws(JournalError) -> [UInt8]? { try await journal.secret(name) }
+
+    func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        by actor: Payments.Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange {
+        try await setDocument(name, bytes, expecting: expectation, with: nil, by: actor, at: time)
+    }
+
+    func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        with secret: SecretChange?,
+        by actor: Payments.Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange {
+        defer { noted.continuation.yield(name) }
+        return try await journal.setDocument(name, bytes, expecting: expectation, with: secret, by: actor, at: time)
+    }
+
+    func audit(_ entry: AuditEntry) async throws(JournalError) {
+        defer { noted.continuation.yield(entry.what) }
+        try await journal.audit(entry)
+    }
+}
+
 @Suite(.timeLimit(.minutes(2)))
 struct WebhookTests {
     private static let url = "https://shop.test/till?key=canary-path"
@@ -138,7 +180,7 @@ struct WebhookTests {
 
     @Test func whatDoesNotArriveIsSentAgainLaterUnderItsNameAndNothingOvertakesIt() async throws {
         let receiver = Receiver()
-        try await withConsole(webhooks: receiver) { page in
+        try await withNotingConsole(receiver) { page, storage in
             let shop = try await Program.shop(page)
             let (id, _) = try await make(page, #""created","succeeded""#)
             receiver.answer(.status(500, retryAfter: nil), .silence, .status(302, retryAfter: nil))
@@ -149,7 +191,7 @@ struct WebhookTests {
             // A hook that failed keeps its pause, whatever else happens.
             var tries = [first]
             for pause in [7, 40, 150] {
-                try await untilFailing(page, tries: tries.count)
+                await untilFailing(page, storage, tries: tries.count)
                 page.clock.advance(by: .seconds(pause))
                 await page.console.webhooks.ring(id)
                 tries.append(try #require(await receiver.next()))
@@ -161,21 +203,39 @@ struct WebhookTests {
     }
 
     /// Waits until the desk has written down that so many tries failed.
-    private func untilFailing(_ page: Page, tries: Int) async throws {
-        while await page.console.webhooks.progress.values.first?.failures != tries { await Task.yield() }
+    private func untilFailing(_ page: Page, _ storage: NotingStorage, tries: Int) async {
+        while await page.console.webhooks.progress.values.first?.failures != tries {
+            await storage.until(WebhookDesk.progressDocument)
+        }
+    }
+
+    /// A terminal whose storage says what it has kept.
+    private func withNotingConsole(
+        _ receiver: Receiver,
+        _ body: (Page, NotingStorage) async throws -> Void
+    ) async throws {
+        var made: NotingStorage?
+        let keep = { (journal: Journal) -> any Keeping in
+            let storage = NotingStorage(journal)
+            made = storage
+            return storage
+        }
+        try await withConsole(keepingIn: keep, webhooks: receiver) { page in
+            try await body(page, try #require(made))
+        }
     }
 
     @Test func aReceiverThatIsGoneIsSwitchedOffForAllToSeeAndGoesOnWhereItWas() async throws {
         let receiver = Receiver()
-        try await withConsole(webhooks: receiver) { page in
+        try await withNotingConsole(receiver) { page, storage in
             let shop = try await Program.shop(page)
             let (id, _) = try await make(page, #""created","succeeded""#)
             receiver.answer(.status(410, retryAfter: nil))
             let charge = try await shop.offered()
             #expect(await receiver.next()?.type == "charge.created")
-            try await untilFailing(page, tries: 1)
+            await untilFailing(page, storage, tries: 1)
             try await shop.pay(charge)
-            while try await page.rows().last?.what != "webhook.off" { await Task.yield() }
+            await storage.until("webhook.off")
             let hook = try #require(try await list(page).first)
             #expect(hook["state"] as? String == "off" && hook["behind"] as? Int ?? 0 > 0)
             #expect((hook["reason"] as? [String: Any])?["code"] as? String == "webhook_gone")
@@ -217,7 +277,7 @@ struct WebhookTests {
     /// The next start, from the same journal, without what the last one had in memory.
     @Test func anotherStartGoesOnBehindTheLastMessageThatArrived() async throws {
         let receiver = Receiver()
-        try await withConsole(webhooks: receiver) { page in
+        try await withNotingConsole(receiver) { page, storage in
             let shop = try await Program.shop(page)
             _ = try await make(page, #""created","succeeded""#)
             let charge = try await shop.offered()
@@ -225,7 +285,7 @@ struct WebhookTests {
             receiver.answer(.silence)
             try await shop.pay(charge)
             _ = await receiver.next()
-            try await untilFailing(page, tries: 1)
+            await untilFailing(page, storage, tries: 1)
             let again = Receiver()
             let desk = WebhookDesk(
                 journal: page.journal,

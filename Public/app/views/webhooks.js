@@ -138,7 +138,7 @@ export function webhooksView() {
         input: () => { url.setError(null); refill(trouble); },
       } },
       h("fieldset", { class: "card" }, h("legend", {}, t("webhooks.new")), url.element),
-      h("fieldset", { class: "card" }, h("legend", {}, t("webhooks.events")), events.map((event) => event.element)),
+      h("fieldset", { class: "card webhook-events" }, h("legend", {}, t("webhooks.events")), events.map((event) => event.element)),
       h("div", { class: "settings-end" }, trouble, make.element),
     );
   }
@@ -148,7 +148,7 @@ export function webhooksView() {
       const answer = await api.webhooks();
       if (hasEnded) return;
       if (!answer.readable) return refill(place, notice("bad", t("webhooks.unreadable"), t("webhooks.unreadableHelp")));
-      refill(place, isOwner ? form(answer) : null, fresh, h("h2", {}, t("webhooks.list")), list);
+      refill(place, h("h2", {}, t("webhooks.list")), list, fresh, isOwner ? form(answer) : null);
       show(answer);
       timer = setInterval(refresh, PAUSE_MILLISECONDS);
     } catch (error) {
