@@ -195,6 +195,7 @@ extension Actor {
         case .till(let token): StoredText.bounded("till:" + token)
         case .customer: "customer"
         case .terminal: "terminal"
+        case .keypad: "keypad"
         case .stranger: "stranger"
         }
     }

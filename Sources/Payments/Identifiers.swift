@@ -128,6 +128,8 @@ public enum Actor: Sendable, Hashable, Codable {
     case till(token: String)
     case customer
     case terminal
+    /// Whoever stands at the keypad beside the screen. It asks nobody who they are.
+    case keypad
     /// Somebody who has not shown who they are.
     case stranger
 }

@@ -46,6 +46,7 @@ struct Composer {
         case .unknown(let unknown): elements = self.unknown(unknown, page)
         case .offline(let offline): elements = self.offline(offline, page)
         case .message(let message): (elements, qr) = self.message(message, page, withholding: withholdingQR)
+        case .keypad(let keypad): elements = self.keypad(keypad, page)
         }
         if text.readsRightToLeft {
             elements = elements.map { $0.mirrored(inWidth: surface.size.width) }
@@ -76,6 +77,7 @@ struct Composer {
         case .unknown: .unknown
         case .offline: .offline
         case .message: .message
+        case .keypad(let keypad): palette(of: keypad.kind)
         }
     }
 

@@ -17,6 +17,7 @@ public enum Scene: Sendable, Equatable {
     case unknown(Unknown)
     case offline(Offline)
     case message(Message)
+    case keypad(Keypad)
 
     /// Waiting for the next customer. Carries no link on purpose.
     public struct Idle: Sendable, Equatable {
@@ -323,6 +324,71 @@ public enum Scene: Sendable, Equatable {
 
         public init(title: String, text: String = "", code: String? = nil, options: [String] = []) {
             (self.title, self.text, self.code, self.options) = (title, text, code, options)
+        }
+    }
+
+    /// What staff do on the keypad beside the screen.
+    public struct Keypad: Sendable, Equatable {
+        /// What stands there, and with it what the keys do.
+        public enum Kind: Sendable, Equatable, CaseIterable {
+            /// An amount while it is typed.
+            case typing
+            /// The same, charged with the next Enter.
+            case confirming
+            /// Whether to take a charge back.
+            case cancel
+            /// Whether to go on without an answer about a payment.
+            case release
+            /// Money may be moving.
+            case tooLate
+            case notCharged
+            /// Everything is about to be erased: asks for the code that stands there.
+            case erase
+            /// Payments without a final answer.
+            case cannotErase
+            /// Erasing failed, or nobody knows whether payments are open.
+            case notErased
+            case erasing
+        }
+
+        public var kind: Kind
+        /// Ready to read; of a sum the whole of it.
+        public var amountText: String?
+        /// The amounts of a sum so far: how many, and what is typed of the next one.
+        public var sum: Sum?
+        public var chargeCode: String?
+        /// Of `erase`: what is to be typed, and what was.
+        public var code: String?
+        public var typed: String
+        /// Of `cannotErase`.
+        public var openPayments: Int
+        /// A sentence about why nothing was charged; nil shows the usual one.
+        public var whatHappened: String?
+        public var whatToDo: String?
+
+        /// Amounts that are added up.
+        public struct Sum: Sendable, Equatable {
+            public var count: Int
+            /// What is typed of the newest one, ready to read.
+            public var newestText: String
+
+            public init(count: Int, newestText: String) { (self.count, self.newestText) = (count, newestText) }
+        }
+
+        public init(
+            _ kind: Kind,
+            amountText: String? = nil,
+            sum: Sum? = nil,
+            chargeCode: String? = nil,
+            code: String? = nil,
+            typed: String = "",
+            openPayments: Int = 0,
+            whatHappened: String? = nil,
+            whatToDo: String? = nil
+        ) {
+            (self.kind, self.amountText, self.sum, self.chargeCode) = (kind, amountText, sum, chargeCode)
+            (self.code, self.typed, self.openPayments) = (code, typed, openPayments)
+            (self.whatHappened, self.whatToDo) = (whatHappened, whatToDo)
         }
     }
 

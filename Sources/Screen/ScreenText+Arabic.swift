@@ -143,6 +143,56 @@ extension ScreenText {
         offlineWhatToDo: "يواصل الجهاز المحاولة من تلقاء نفسه.",
         messageIsNoPayment: "رسالة من المتجر. ليست دفعة.",
         messageAnswer: "أخبر الموظفين من فضلك.",
+        keypadTitles: { kind in
+            switch kind {
+            case .typing: "مبلغ جديد"
+            case .confirming: "تحصيل هذا المبلغ؟"
+            case .cancel: "إلغاء هذا التحصيل؟"
+            case .release: "المتابعة دون جواب؟"
+            case .tooLate: "لا يمكن الإلغاء الآن"
+            case .notCharged: "لم يُحصَّل شيء"
+            case .erase: "مسح كل شيء؟"
+            case .cannotErase: "لم يُمسح شيء"
+            case .notErased: "لم يُمسح شيء"
+            case .erasing: "جارٍ المسح"
+            }
+        },
+        keypadDetails: { kind in
+            switch kind {
+            case .typing, .confirming: ""
+            case .cancel: "إن كان العميل أسرع فالدفعة محسوبة."
+            case .release: "تبقى الدفعة مفتوحة، ويواصل الجهاز السؤال عنها."
+            case .tooLate: "الدفعة جارية. انتظر حتى يقول الجهاز كيف انتهت."
+            case .notCharged: "السبب في صفحة الجهاز."
+            case .erase: "تزول الدفعات والإعدادات والمفاتيح والمالك نهائيًا. للمسح اكتب هذا الرمز:"
+            case .cannotErase: "بعد المسح لن يعرف أحد هنا كيف انتهت."
+            case .notErased: "لم تقبله ذاكرة الجهاز. راجع صفحة الجهاز."
+            case .erasing: "لا تطفئ الجهاز. سيعيد التشغيل من تلقاء نفسه."
+            }
+        },
+        keypadKeys: { kind in
+            switch kind {
+            case .typing: "Enter: تحصيل · +: إضافة · −: مسح"
+            case .confirming: "Enter: تحصيل · Num: رجوع"
+            case .cancel: "Enter: إلغاء التحصيل · Num: رجوع"
+            case .release: "Enter: متابعة · Num: رجوع"
+            case .tooLate, .notCharged, .cannotErase, .notErased: "أي مفتاح: رجوع"
+            case .erase: "Enter: مسح · Num: رجوع"
+            case .erasing: ""
+            }
+        },
+        keypadSum: { count in
+            arabicCount(count, one: "مبلغ واحد", two: "مبلغان", few: "\(count) مبالغ", many: "\(count) مبلغًا")
+        },
+        keypadOpenPayments: { count in
+            arabicCount(
+                count,
+                one: "دفعة واحدة بلا جواب نهائي.",
+                two: "دفعتان بلا جواب نهائي.",
+                few: "\(count) دفعات بلا جواب نهائي.",
+                many: "\(count) دفعة بلا جواب نهائي."
+            )
+        },
         codeNotShownTitle: "لا يمكن عرض هذا الرمز",
         codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تمسح هذه الشاشة.",
         openThisLink: "افتح هذا الرابط"

@@ -138,6 +138,49 @@ extension ScreenText {
         offlineWhatToDo: "Le terminal continue d’essayer de lui-même.",
         messageIsNoPayment: "Message du magasin. Ce n’est pas un paiement.",
         messageAnswer: "Veuillez le dire au personnel.",
+        keypadTitles: { kind in
+            switch kind {
+            case .typing: "Nouveau montant"
+            case .confirming: "Encaisser ce montant ?"
+            case .cancel: "Annuler cet encaissement ?"
+            case .release: "Continuer sans réponse ?"
+            case .tooLate: "Annulation impossible maintenant"
+            case .notCharged: "Rien n’a été encaissé"
+            case .erase: "Tout effacer ?"
+            case .cannotErase: "Rien n’est effacé"
+            case .notErased: "Rien n’est effacé"
+            case .erasing: "Effacement"
+            }
+        },
+        keypadDetails: { kind in
+            switch kind {
+            case .typing, .confirming: ""
+            case .cancel: "Si le client a été plus rapide, le paiement compte."
+            case .release: "Le paiement reste ouvert. Le terminal continue de demander ce qu’il devient."
+            case .tooLate: "Le paiement est en cours. Attendez que le terminal dise comment il s’est terminé."
+            case .notCharged: "La page du terminal en donne la raison."
+            case .erase:
+                "Paiements, réglages, clés et propriétaire disparaissent pour toujours. Pour effacer, tapez ce code :"
+            case .cannotErase: "Une fois effacé, personne ici n’apprend comment ils se sont terminés."
+            case .notErased: "La mémoire du terminal a refusé. Regardez la page du terminal."
+            case .erasing: "N’éteignez pas. Le terminal redémarre tout seul."
+            }
+        },
+        keypadKeys: { kind in
+            switch kind {
+            case .typing: "Entrée : encaisser · + : ajouter · − : effacer"
+            case .confirming: "Entrée : encaisser · Num : retour"
+            case .cancel: "Entrée : annuler l’encaissement · Num : retour"
+            case .release: "Entrée : continuer · Num : retour"
+            case .tooLate, .notCharged, .cannotErase, .notErased: "Une touche : retour"
+            case .erase: "Entrée : effacer · Num : retour"
+            case .erasing: ""
+            }
+        },
+        keypadSum: { count in count == 1 ? "1 montant" : "\(count) montants" },
+        keypadOpenPayments: { count in
+            count == 1 ? "1 paiement est sans réponse définitive." : "\(count) paiements sont sans réponse définitive."
+        },
         codeNotShownTitle: "Ce code ne peut pas être affiché",
         codeNotShownWhatToDo: "Adressez-vous au personnel. Ne scannez pas cet écran.",
         openThisLink: "Ouvrez ce lien"

@@ -139,6 +139,49 @@ extension ScreenText {
         offlineWhatToDo: "Das Terminal versucht es von selbst weiter.",
         messageIsNoPayment: "Mitteilung des Geschäfts. Keine Zahlung.",
         messageAnswer: "Bitte sagen Sie es dem Personal.",
+        keypadTitles: { kind in
+            switch kind {
+            case .typing: "Neuer Betrag"
+            case .confirming: "Diesen Betrag kassieren?"
+            case .cancel: "Vorgang abbrechen?"
+            case .release: "Ohne Antwort weitermachen?"
+            case .tooLate: "Jetzt nicht abzubrechen"
+            case .notCharged: "Nichts wurde kassiert"
+            case .erase: "Alles löschen?"
+            case .cannotErase: "Nicht gelöscht"
+            case .notErased: "Nicht gelöscht"
+            case .erasing: "Wird gelöscht"
+            }
+        },
+        keypadDetails: { kind in
+            switch kind {
+            case .typing, .confirming: ""
+            case .cancel: "War der Kunde schneller, gilt die Zahlung."
+            case .release: "Die Zahlung bleibt offen. Das Terminal fragt weiter nach ihr."
+            case .tooLate: "Die Zahlung läuft. Warten Sie, bis das Terminal sagt, wie sie ausging."
+            case .notCharged: "Den Grund zeigt die Seite des Terminals."
+            case .erase:
+                "Zahlungen, Einstellungen, Schlüssel und Inhaber sind dann für immer weg. Zum Löschen diesen Code eingeben:"
+            case .cannotErase: "Nach dem Löschen erfährt hier niemand, wie sie ausgingen."
+            case .notErased: "Der Speicher des Terminals nahm es nicht an. Sehen Sie auf der Seite des Terminals nach."
+            case .erasing: "Nicht ausschalten. Das Terminal startet von selbst neu."
+            }
+        },
+        keypadKeys: { kind in
+            switch kind {
+            case .typing: "Enter: kassieren · +: dazu · −: löschen"
+            case .confirming: "Enter: kassieren · Num: zurück"
+            case .cancel: "Enter: abbrechen · Num: zurück"
+            case .release: "Enter: weiter · Num: zurück"
+            case .tooLate, .notCharged, .cannotErase, .notErased: "Beliebige Taste: zurück"
+            case .erase: "Enter: löschen · Num: zurück"
+            case .erasing: ""
+            }
+        },
+        keypadSum: { count in count == 1 ? "1 Betrag" : "\(count) Beträge" },
+        keypadOpenPayments: { count in
+            count == 1 ? "1 Zahlung ist ohne endgültige Antwort." : "\(count) Zahlungen sind ohne endgültige Antwort."
+        },
         codeNotShownTitle: "Dieser Code kann nicht gezeigt werden",
         codeNotShownWhatToDo: "Bitte fragen Sie das Personal. Scannen Sie diesen Bildschirm nicht.",
         openThisLink: "Öffnen Sie diesen Link"

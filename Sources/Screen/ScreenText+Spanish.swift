@@ -137,6 +137,49 @@ extension ScreenText {
         offlineWhatToDo: "El terminal lo sigue intentando por sí solo.",
         messageIsNoPayment: "Mensaje del comercio. No es un pago.",
         messageAnswer: "Dígaselo al personal, por favor.",
+        keypadTitles: { kind in
+            switch kind {
+            case .typing: "Nuevo importe"
+            case .confirming: "¿Cobrar este importe?"
+            case .cancel: "¿Cancelar este cobro?"
+            case .release: "¿Seguir sin respuesta?"
+            case .tooLate: "Ahora no se puede cancelar"
+            case .notCharged: "No se cobró nada"
+            case .erase: "¿Borrar todo?"
+            case .cannotErase: "No se borró nada"
+            case .notErased: "No se borró nada"
+            case .erasing: "Borrando"
+            }
+        },
+        keypadDetails: { kind in
+            switch kind {
+            case .typing, .confirming: ""
+            case .cancel: "Si el cliente fue más rápido, el pago cuenta."
+            case .release: "El pago queda abierto. El terminal sigue preguntando por él."
+            case .tooLate: "El pago está en curso. Espere a que el terminal diga cómo terminó."
+            case .notCharged: "La página del terminal dice el motivo."
+            case .erase:
+                "Pagos, ajustes, claves y propietario desaparecen para siempre. Para borrar, escriba este código:"
+            case .cannotErase: "Una vez borrado, aquí nadie sabrá cómo terminaron."
+            case .notErased: "La memoria del terminal no lo aceptó. Mire la página del terminal."
+            case .erasing: "No lo apague. El terminal se reinicia solo."
+            }
+        },
+        keypadKeys: { kind in
+            switch kind {
+            case .typing: "Intro: cobrar · +: sumar · −: borrar"
+            case .confirming: "Intro: cobrar · Num: volver"
+            case .cancel: "Intro: cancelar el cobro · Num: volver"
+            case .release: "Intro: seguir · Num: volver"
+            case .tooLate, .notCharged, .cannotErase, .notErased: "Cualquier tecla: volver"
+            case .erase: "Intro: borrar · Num: volver"
+            case .erasing: ""
+            }
+        },
+        keypadSum: { count in count == 1 ? "1 importe" : "\(count) importes" },
+        keypadOpenPayments: { count in
+            count == 1 ? "1 pago no tiene respuesta definitiva." : "\(count) pagos no tienen respuesta definitiva."
+        },
         codeNotShownTitle: "Este código no se puede mostrar",
         codeNotShownWhatToDo: "Pregunte al personal. No escanee esta pantalla.",
         openThisLink: "Abra este enlace"

@@ -90,6 +90,15 @@ public struct ScreenText: Sendable {
     /// Where the customer is asked something.
     public var messageAnswer: String
 
+    /// Of the keypad beside the screen: what stands there, what it means, and what the keys do.
+    public var keypadTitles: Words<Scene.Keypad.Kind>
+    public var keypadDetails: Words<Scene.Keypad.Kind>
+    public var keypadKeys: Words<Scene.Keypad.Kind>
+    /// Says of a sum how many amounts it has. At least 1.
+    public var keypadSum: @Sendable (Int) -> String
+    /// How many payments have no final answer. At least 1.
+    public var keypadOpenPayments: @Sendable (Int) -> String
+
     public var codeNotShownTitle: String
     public var codeNotShownWhatToDo: String
     /// Stands above a link that is printed because the window is too small for its QR code.
@@ -264,6 +273,48 @@ extension ScreenText {
         offlineWhatToDo: "The terminal keeps trying by itself.",
         messageIsNoPayment: "Message from the shop. Not a payment.",
         messageAnswer: "Please tell the staff.",
+        keypadTitles: { kind in
+            switch kind {
+            case .typing: "New charge"
+            case .confirming: "Charge this?"
+            case .cancel: "Cancel this charge?"
+            case .release: "Go on without an answer?"
+            case .tooLate: "Cannot be cancelled now"
+            case .notCharged: "Nothing was charged"
+            case .erase: "Erase everything?"
+            case .cannotErase: "Not erased"
+            case .notErased: "Not erased"
+            case .erasing: "Erasing"
+            }
+        },
+        keypadDetails: { kind in
+            switch kind {
+            case .typing, .confirming: ""
+            case .cancel: "If the customer was faster, the payment counts."
+            case .release: "The payment stays open. The terminal goes on asking about it."
+            case .tooLate: "The payment is under way. Wait until the terminal says how it ended."
+            case .notCharged: "Look at the terminal’s page for the reason."
+            case .erase: "Payments, settings, keys and the owner go for good. To erase, type this code:"
+            case .cannotErase: "Once erased, nobody hears here how they ended."
+            case .notErased: "The terminal’s storage did not take it. Look at the terminal’s page."
+            case .erasing: "Do not switch off. The terminal starts again by itself."
+            }
+        },
+        keypadKeys: { kind in
+            switch kind {
+            case .typing: "Enter: charge · +: add · −: clear"
+            case .confirming: "Enter: charge · Num: back"
+            case .cancel: "Enter: cancel the charge · Num: back"
+            case .release: "Enter: go on · Num: back"
+            case .tooLate, .notCharged, .cannotErase, .notErased: "Any key: back"
+            case .erase: "Enter: erase · Num: back"
+            case .erasing: ""
+            }
+        },
+        keypadSum: { count in count == 1 ? "1 amount" : "\(count) amounts" },
+        keypadOpenPayments: { count in
+            count == 1 ? "1 payment has no final answer." : "\(count) payments have no final answer."
+        },
         codeNotShownTitle: "This code cannot be shown",
         codeNotShownWhatToDo: "Please ask staff. Do not scan this screen.",
         openThisLink: "Open this link"

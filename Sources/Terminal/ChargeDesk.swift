@@ -1,6 +1,7 @@
 public import Logging
 import Packing
 public import Payments
+import Screen
 
 /// The one place that owns the active charges: it journals what happened before anything is done about it.
 ///
@@ -40,6 +41,9 @@ public actor ChargeDesk {
     var setUp: SetUpProgress?
     /// What the shop's till has put on the screen for the time in which nobody pays.
     var message: ScreenMessage?
+    /// What staff do on the keypad beside the screen.
+    var keypad: Scene.Keypad?
+    var keypadRules = CounterKeypad()
     /// For those who follow charges from outside.
     var changes = ChargeChanges()
     /// The merchant's.
@@ -262,6 +266,7 @@ public actor ChargeDesk {
             setUp: setUp,
             message: message,
             logo: logo,
+            keypad: keypad,
             at: clock.wallTime()
         )
     }

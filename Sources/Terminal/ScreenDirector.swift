@@ -131,7 +131,8 @@ public struct ScreenDirector: Sendable {
 
     /// - Parameter now: The clock's monotonic reading, which the shown seconds count from.
     func scene(of snapshot: TerminalSnapshot, at now: Duration, _ turns: FormTurns? = nil) -> Scene {
-        switch snapshot.phase {
+        if let page = snapshot.keypad { return .keypad(page) }
+        return switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
         case .unclaimed(let invitation), .resetting(let invitation):
             .setup(
@@ -328,6 +329,9 @@ extension Scene {
         case .charge(var charge):
             if case .wallet = charge.note { charge.note = .wallet(text.walletDidNotPay) }
             return .charge(charge)
+        case .keypad(var keypad):
+            (keypad.whatHappened, keypad.whatToDo) = (nil, nil)
+            return .keypad(keypad)
         case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message: return self
         }
     }

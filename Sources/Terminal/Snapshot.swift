@@ -1,5 +1,6 @@
 public import Packing
 public import Payments
+public import Screen
 
 /// One charge as the screen, the page and the API show it: a copy, made by the desk.
 public struct ChargeSnapshot: Sendable, Equatable {
@@ -191,6 +192,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var message: ScreenMessage?
     /// The merchant's.
     public var logo: Picture?
+    /// What staff do on the keypad, which has the screen while they do it; nil: nothing.
+    public var keypad: Scene.Keypad?
     public var at: WallTime
 
     public init(
@@ -205,9 +208,11 @@ public struct TerminalSnapshot: Sendable, Equatable {
         setUp: SetUpProgress? = nil,
         message: ScreenMessage? = nil,
         logo: Picture? = nil,
+        keypad: Scene.Keypad? = nil,
         at: WallTime
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
+        self.keypad = keypad
         self.connect = connect
         self.phase = phase
         self.gateway = gateway

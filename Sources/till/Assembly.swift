@@ -3,6 +3,7 @@ import Bluetooth
 import Console
 import Foundation
 import Journal
+import Keypad
 import Logging
 import Net
 import Payments
@@ -115,7 +116,27 @@ struct Assembly: Sendable {
             Part(name: "wallets") { await wallets.station.run() },
             Part(name: "wallets light") { await wallets.show() },
         ]
-        return (parts + tapParts, console.address)
+        return (parts + tapParts + keypadParts(taps), console.address)
+    }
+
+    /// The keypad beside the screen. Started last, for nothing waits for it.
+    private func keypadParts(_ taps: TapDesk) -> [any Service] {
+        guard configuration.listensToKeys else { return [] }
+        let (journal, eraser, keypads) = (journal, eraser, Keypads())
+        let desk = KeypadDesk(
+            desk: desk,
+            clock: clock,
+            logger: logger,
+            audit: { (entry) throws(JournalError) in try await journal.audit(entry) },
+            openPayments: {
+                guard let open = try? await journal.openCharges().count else { return nil }
+                return max(open, await taps.station.status.waiting)
+            },
+            erase: { () throws(JournalError) in try eraser.begin() }
+        )
+        return [
+            Part(name: "keypad") { await desk.run(keypads.events) }, Part(name: "keys") { await keypads.run() },
+        ]
     }
 
     /// Returns where everything is to be erased, which needs the program to end.

@@ -18,6 +18,8 @@ struct Configuration: Sendable, Equatable {
     var screenWidth = 1280
     var screenHeight = 800
     var rotation = 0
+    /// Nil: where the screen is the machine's own.
+    var keypad: Bool?
     var gatewayHosts: [String] = []
     var linkHosts = ["pay.walletconnect.com", "pay.wct.me"]
     var allowsLoopbackHTTP = false
@@ -72,6 +74,11 @@ extension Configuration {
             try screen.number("height", into: &screenHeight, "320 to 7680 pixels", 320...7680)
             try screen.number("rotation", into: &rotation, "0, 90, 180 or 270", 0...270) { $0.isMultiple(of: 90) }
         }
+        try reader.section("keypad") { keypad throws(ConfigurationError) in
+            var isListened = listensToKeys
+            try keypad.flag("enabled", into: &isListened)
+            self.keypad = isListened
+        }
         try reader.section("gateway") { gateway throws(ConfigurationError) in
             try gateway.list("hosts", into: &gatewayHosts, "host names, 20 at most", Self.isHostName)
             try gateway.list("linkHosts", into: &linkHosts, "host names, 20 at most", Self.isHostName)
@@ -97,6 +104,9 @@ extension Configuration {
         }
         try reader.finish()
     }
+
+    /// Whether the machine's keypads and keyboards are the terminal's alone. On a developer's machine they are not.
+    var listensToKeys: Bool { keypad ?? (sink == .framebuffer) }
 
     /// One line of `security.txt`: a URI without anything that could begin another line. Source: RFC 9116, 2.5.3.
     private static func isContact(_ text: String) -> Bool {

@@ -65,7 +65,7 @@ struct Run: AsyncParsableCommand {
 
         // Before anything is made there: a power cut may have come between.
         if Wipe.isBegun(configuration.state) {
-            logger.notice("everything is erased, as the owner asked before the last stop")
+            logger.notice("everything is erased, as was asked before the last stop")
             try Wipe.finish(configuration.state)
         }
         let key = try DeviceKey.loadOrCreate(at: configuration.state + "/device.key")

@@ -19,7 +19,7 @@ final class Eraser: Sendable {
     /// Erases the device's key and closes the record of payments: no charge is taken from here on.
     func begin() throws(JournalError) {
         try Wipe.begin(directory)
-        logger.notice("everything is erased, as the owner asked; the program ends and begins anew")
+        logger.notice("everything is erased, as was asked; the program ends and begins anew")
         try journal.close()
         begun.continuation.yield()
     }

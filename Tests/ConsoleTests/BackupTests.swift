@@ -33,7 +33,8 @@ struct BackupTests {
     private static let receipts = #"{"printer":"192.168.1.50","columns":42,"header":["Street 1"],"cut":true}"#
     private static let taps = #"{"tapThreshold":-50,"tipMode":"ask","tipMaximumPercent":30,"tipPresets":"5, 10"}"#
 
-    private static let counter = #"{"tipMode":"allowed","tipMaximumPercent":20,"tipPresets":"5, 15"}"#
+    private static let counter =
+        #"{"tipMode":"allowed","tipMaximumPercent":20,"tipPresets":"5, 15","keypadMode":"off","keypadErase":false}"#
 
     private static func logo() throws -> String {
         let picture = try #require(Pixels(width: 8, height: 8, pixels: Array(repeating: 0xFF12_3456, count: 64)))

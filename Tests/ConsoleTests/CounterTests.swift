@@ -66,6 +66,25 @@ struct CounterTests {
         #expect(Set(others).count == 4 && !others.contains(Console.digest(amount, "Table 4", nil, nil)))
     }
 
+    @Test func theOwnerSetsTheKeypadAndTipsStayAsTheyAre() async throws {
+        try await withShop { page in
+            func keypad() async throws -> [String: Any] {
+                let said = try Page.said(try await page.ask("GET", "counter"))
+                return try #require(said["keypad"] as? [String: Any])
+            }
+            #expect(try await keypad()["mode"] as? String == "on")
+            #expect(try await page.send("PUT", "counter", #"{"tipMode":"ask"}"#) == 200)
+            #expect(try await page.send("PUT", "counter", #"{"keypadMode":"sometimes"}"#) == 422)
+            #expect(try await page.send("PUT", "counter", #"{"keypadMode":"confirm","keypadErase":false}"#) == 200)
+            #expect(try await keypad()["mode"] as? String == "confirm")
+            #expect(try await keypad()["mayErase"] as? Bool == false)
+            let tips = try Page.said(try await page.ask("GET", "counter"))["tips"] as? [String: Any]
+            #expect(tips?["mode"] as? String == "ask")
+            let stored = try #require(try await page.journal.document("counter"))
+            #expect(String(decoding: stored.bytes, as: UTF8.self).contains(#""mode":"confirm""#))
+        }
+    }
+
     @Test func aNoteIsShownToStaffAndStandsOnNoReceipt() async throws {
         try await withShop { page in
             let charge = try await sell(1250, note: "Lost his umbrella", in: page)

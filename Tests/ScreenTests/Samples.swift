@@ -131,9 +131,29 @@ enum Sample {
         ]
     }
 
+    /// What staff type, with the longest of it.
+    static let keypad: [Scene] =
+        [
+            .keypad(.init(.typing, amountText: "€0.12")),
+            .keypad(
+                .init(
+                    .typing,
+                    amountText: "CHF 999’999’999.99",
+                    sum: .init(count: 200, newestText: "CHF 99’999’999.99")
+                )
+            ),
+            .keypad(.init(.confirming, amountText: "€7.50", sum: .init(count: 2, newestText: "€2.50"))),
+            .keypad(.init(.cancel, amountText: "€12.50", chargeCode: "K7QM")),
+            .keypad(.init(.release, amountText: "€12.50", chargeCode: "K7QM")),
+            .keypad(.init(.tooLate, amountText: "CHF 1,234,567.50", chargeCode: "K7QM")),
+            .keypad(.init(.notCharged)), .keypad(.init(.erase, code: "471102", typed: "47")),
+            .keypad(.init(.cannotErase, openPayments: 1)), .keypad(.init(.cannotErase, openPayments: 3)),
+            .keypad(.init(.cannotErase, openPayments: 111)), .keypad(.init(.notErased)), .keypad(.init(.erasing)),
+        ]
+
     /// Every scene, and every kind of it, with a code first.
     static func scenes(name: String = "Café Morgenrot") -> [Scene] {
-        tapScenes(name: name) + messages(name: name) + [
+        tapScenes(name: name) + messages(name: name) + keypad + [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
             .charge(

@@ -8,6 +8,7 @@ import { state, update } from "../store.js";
 import { t } from "../strings.js";
 
 const MODES = ["none", "allowed", "ask"];
+const KEYPAD_MODES = ["on", "confirm", "off"];
 
 /** The page of tips at the counter. */
 export function counterView() {
@@ -21,16 +22,21 @@ export function counterView() {
     h("h1", { id: "counter-title", tabindex: "-1" }, t("counter.title")), h("p", { class: "lead" }, t("counter.lead")), trouble, place,
   );
 
-  function paint({ tips, version: stored }) {
+  function paint({ tips, keypad, version: stored }) {
     version = stored;
     const mode = choiceField("tipMode", { label: t("counter.mode"), value: tips.mode, groups: [[null, MODES.map((name) => [name, t(`counter.modes.${name}`)])]] });
     const presets = textField("tipPresets", { label: t("counter.presets"), help: t("counter.presetsHelp"), value: tips.presets.join(", "), attributes: { maxlength: 100 } });
     const maximum = textField("tipMaximumPercent", { label: t("counter.maximum"), help: t("counter.rounding"), value: String(tips.maximumPercent), attributes: { inputmode: "numeric", maxlength: 3 } });
-    const fields = { tipMode: mode, tipPresets: presets, tipMaximumPercent: maximum };
+    const keys = choiceField("keypadMode", { label: t("counter.keypad"), help: t("counter.keypadHelp"), value: keypad.mode, groups: [[null, KEYPAD_MODES.map((name) => [name, t(`counter.keypadModes.${name}`)])]] });
+    const erase = choiceField("keypadErase", { label: t("counter.keypadErase"), help: t("counter.keypadEraseHelp"), value: String(keypad.mayErase), groups: [[null, ["true", "false"].map((name) => [name, t(`counter.keypadErases.${name}`)])]] });
+    const tipFields = { tipMode: mode, tipPresets: presets, tipMaximumPercent: maximum };
+    const keyFields = { keypadMode: keys, keypadErase: erase };
+    const fields = { ...tipFields, ...keyFields };
+    const card = (group) => h("div", { class: "card" }, Object.values(group).map((field) => field.element));
     const button = busyButton({ label: t("counter.save"), busyLabel: t("counter.saving"), className: "button primary", type: "submit" });
     const isOwner = state.session?.role === "owner";
     for (const field of Object.values(fields)) field.control.disabled = !isOwner;
-    const form = h("form", { class: "settings-form", novalidate: true }, h("div", { class: "card" }, Object.values(fields).map((field) => field.element)), isOwner ? button.element : null);
+    const form = h("form", { class: "settings-form", novalidate: true }, card(tipFields), card(keyFields), isOwner ? button.element : null);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       button.during(() => save(fields));
@@ -46,6 +52,7 @@ export function counterView() {
       const answer = await api.saveCounter({
         tipMode: fields.tipMode.value, tipPresets: fields.tipPresets.value,
         // What is no number is none of the numbers allowed either, and the terminal says so at the field.
+        keypadMode: fields.keypadMode.value, keypadErase: fields.keypadErase.value === "true",
         tipMaximumPercent: /^\d{1,3}$/.test(percent) ? Number(percent) : 0, version,
       });
       update({ session: { ...state.session, tips: answer.tips } });

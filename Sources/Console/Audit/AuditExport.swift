@@ -77,6 +77,7 @@ extension Payments.Actor {
         case .till(let token): "till:\(token)"
         case .customer: "customer"
         case .terminal: "terminal"
+        case .keypad: "keypad"
         case .stranger: "stranger"
         }
     }

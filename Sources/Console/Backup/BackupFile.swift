@@ -27,7 +27,7 @@ enum BackupPart: String, CaseIterable, Sendable {
             [
                 "printer", "columns", "codePage", "cut", "drawer", "code", "automatic", "terminal", "header", "footer",
             ]
-        case .counter: ["tipMode", "tipMaximumPercent", "tipPresets"]
+        case .counter: ["tipMode", "tipMaximumPercent", "tipPresets", "keypadMode", "keypadErase"]
         case .logo: ["image"]
         }
     }

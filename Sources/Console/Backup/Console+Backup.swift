@@ -50,7 +50,7 @@ extension Console {
             response = try await connectResponse()
         case .customers: response = await customersResponse()
         case .receipts: response = await receiptsResponse()
-        case .counter: return await counter.tips.fields
+        case .counter: return await counter.tips.fields.merging(counter.keypad.fields) { $1 }
         case .logo: return ["image": await logo.address.map(ExactJSON.string) ?? .null]
         }
         let limits = ExactJSON.Limits(bytes: BackupFile.bodyBytes, depth: 16)
@@ -276,6 +276,13 @@ extension Entrance {
 
     func open(_ sealed: SealedSecrets, _ passphrase: String) async throws -> [String: String] {
         try await onHashingQueue { try sealed.open(passphrase: passphrase) }
+    }
+}
+
+extension CounterKeypad {
+    /// As the form of the counter's settings takes them.
+    fileprivate var fields: [String: ExactJSON] {
+        ["keypadMode": .string(mode.rawValue), "keypadErase": .bool(mayErase)]
     }
 }
 

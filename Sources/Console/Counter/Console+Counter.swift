@@ -5,8 +5,12 @@ import WebServer
 /// The owner's settings for the counter.
 extension Console {
     func counterResponse() async -> WebResponse {
-        let (tips, version) = (await counter.tips, await counter.version)
-        return .json(JSON.object(["tips": .tips(tips), "version": .integer(Int64(version))]).text)
+        let (tips, keypad, version) = (await counter.tips, await counter.keypad, await counter.version)
+        let members: [String: JSON] = [
+            "tips": .tips(tips), "version": .integer(Int64(version)),
+            "keypad": .object(["mode": .string(keypad.mode.rawValue), "mayErase": .bool(keypad.mayErase)]),
+        ]
+        return .json(JSON.object(members).text)
     }
 
     func saveCounter(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
@@ -29,6 +33,8 @@ extension Console {
         form.tipMode = fields.optionalText("tipMode", limit: 20)
         form.tipMaximumPercent = fields.integer("tipMaximumPercent")
         form.tipPresets = fields.optionalText("tipPresets", limit: 100)
+        form.keypadMode = fields.optionalText("keypadMode", limit: 20)
+        form.keypadErase = fields.bool("keypadErase")
         let version = fields.integer("version")
         try fields.finish()
         return (form, version)

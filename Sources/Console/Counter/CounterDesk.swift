@@ -12,6 +12,7 @@ actor CounterDesk {
     private let logger: Logger
 
     private(set) var tips = CounterTips()
+    private(set) var keypad = CounterKeypad()
     /// 0 before anything was saved.
     private(set) var version = 0
 
@@ -25,18 +26,27 @@ actor CounterDesk {
     func load() async throws(JournalError) {
         guard let stored = try await journal.document(Self.document) else { return }
         version = stored.version
-        do { tips = try JSONDecoder().decode(CounterTips.self, from: Data(stored.bytes)) } catch {
+        do {
+            let kept = try JSONDecoder().decode(Kept.self, from: Data(stored.bytes))
+            (tips, keypad) = (kept.tips, kept.keypad)
+        } catch {
             tips = CounterTips()
-            logger.error("staff add no tips: the settings cannot be read", metadata: ["error": "\(error)"])
+            // Who switched it off would not want it back because a file is damaged.
+            keypad.mode = .off
+            logger.error(
+                "staff add no tips, and the keypad is off: the settings cannot be read",
+                metadata: ["error": "\(error)"]
+            )
         }
         await desk.use(tips: tips)
+        await desk.use(keypad: keypad)
     }
 
     /// Checks and stores a form, and puts it into force at once.
     /// - Throws: ``Problem``: what was in force before still is.
     func save(_ form: CounterForm, replacing version: Int, by actor: Payments.Actor) async throws(Problem) {
         guard version == self.version else { throw Console.problem(.conflict) }
-        let new = try form.checked(over: tips)
+        let new = Kept(tips: try form.checked(over: tips), keypad: form.keypad(over: keypad))
         let bytes: [UInt8]
         do { bytes = Array(try JSONEncoder().encode(new)) } catch {
             throw Problem(503, JournalError.unavailable(detail: "\(error)").reason)
@@ -53,8 +63,31 @@ actor CounterDesk {
         } catch { throw Problem(503, error.reason) }
         guard case .stored(let stored) = change else { throw Console.problem(.conflict) }
         self.version = stored
-        tips = new
-        await desk.use(tips: new)
+        (tips, keypad) = (new.tips, new.keypad)
+        await desk.use(tips: tips)
+        await desk.use(keypad: keypad)
+    }
+
+    /// As it is stored: the tips as ever, and beside them what came later.
+    private struct Kept: Codable {
+        var tips: CounterTips
+        var keypad: CounterKeypad
+
+        init(tips: CounterTips, keypad: CounterKeypad) { (self.tips, self.keypad) = (tips, keypad) }
+
+        init(from decoder: any Decoder) throws {
+            tips = try CounterTips(from: decoder)
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            keypad = try container.decodeIfPresent(CounterKeypad.self, forKey: .keypad) ?? CounterKeypad()
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try tips.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(keypad, forKey: .keypad)
+        }
+
+        private enum CodingKeys: String, CodingKey { case keypad }
     }
 }
 
@@ -64,6 +97,8 @@ struct CounterForm: Sendable {
     var tipMaximumPercent: Int64?
     /// Percent with commas between.
     var tipPresets: String?
+    var keypadMode: String?
+    var keypadErase: Bool?
 
     func checked(over stored: CounterTips) throws(Problem) -> CounterTips {
         var tips = stored
@@ -96,6 +131,9 @@ struct CounterForm: Sendable {
                 )
             }
         }
+        if let keypadMode, CounterKeypad.Mode(rawValue: keypadMode) == nil {
+            errors["keypadMode"] = Self.wrong("There is no such choice.", "Use off, on or confirm.")
+        }
         if errors.isEmpty, tips.presetsPercent.contains(where: { $0 > tips.maximumPercent }) {
             errors["tipPresets"] = Self.wrong(
                 "A button offers more than the largest tip.",
@@ -113,6 +151,14 @@ struct CounterForm: Sendable {
             throw problem
         }
         return tips
+    }
+
+    /// Of a form that was checked.
+    func keypad(over stored: CounterKeypad) -> CounterKeypad {
+        var keypad = stored
+        if let mode = keypadMode.flatMap(CounterKeypad.Mode.init) { keypad.mode = mode }
+        if let keypadErase { keypad.mayErase = keypadErase }
+        return keypad
     }
 
     private static func wrong(_ message: String, _ action: String) -> Reason {

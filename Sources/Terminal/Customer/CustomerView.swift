@@ -99,7 +99,8 @@ public struct CustomerView: Sendable, Equatable {
             )
         case .unknown: return (.unknown, text.unknownTitle, [text.unknownWarning, text.unknownWhatToDo])
         case .offline: return (.opening, text.offlineTitle, [text.offlineDetail])
-        case .starting, .idle, .setup, .message: return (.opening, text.startingTitle, [text.startingDetail])
+        case .starting, .idle, .setup, .message, .keypad:
+            return (.opening, text.startingTitle, [text.startingDetail])
         }
     }
 

@@ -66,6 +66,7 @@ extension TapDesk {
         case .till(let token): token
         case .customer: "customer"
         case .terminal: "terminal"
+        case .keypad: "keypad"
         case .stranger: "stranger"
         }
     }
