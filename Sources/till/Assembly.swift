@@ -1,4 +1,5 @@
 import Acquirer
+import Avahi
 import Bluetooth
 import Console
 import Foundation
@@ -72,6 +73,8 @@ struct Assembly: Sendable {
         }
         pages.machine = .system(state: configuration.state, gateway: gateway, clock: clock)
         pages.log = log
+        let naming = try await LocalNaming(configuration, journal: journal, clock: clock)
+        pages.localName = naming.view
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
         let console = try await Console(
             configuration: pages,
@@ -106,7 +109,10 @@ struct Assembly: Sendable {
             Part(name: "wallets") { await wallets.station.run() },
             Part(name: "wallets light") { await wallets.show() },
         ]
-        return (parts + tapParts, console.address)
+        let nameParts = [naming.publisher].compactMap(\.self).map { publisher in
+            Part(name: "local name") { await publisher.run(port: console.port) }
+        }
+        return (parts + tapParts + nameParts, console.address)
     }
 
     /// Returns where everything is to be erased, which needs the program to end.

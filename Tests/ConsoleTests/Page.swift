@@ -158,6 +158,7 @@ func withConsole(
     radio: any TapRadio = NoRadio(),
     wallets: [CustomerWallet] = [],
     names: [String] = ["till.local"],
+    localName: LocalNameView = .off,
     numbers: @escaping @Sendable () -> [String] = { [] },
     _ body: (Page) async throws -> Void
 ) async throws {
@@ -180,7 +181,7 @@ func withConsole(
         )
     }
     let connect = try await unreachableWallets(journal, desk, clock, logger)
-    let configuration = Console.Configuration(
+    var configuration = Console.Configuration(
         address: address,
         port: 0,
         names: names,
@@ -189,6 +190,7 @@ func withConsole(
         securityContact: securityContact,
         wallets: wallets
     )
+    configuration.localName = localName
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
         configuration: configuration,

@@ -14,6 +14,7 @@ actor HealthDesk {
     private let startedAt: WallTime
     private let certificate: DeviceCertificate
     private let addresses: @Sendable () -> [String]
+    private let localName: LocalNameView
     private var libraries: [String: String]?
     private var fault: (reason: Reason?, at: Duration)?
 
@@ -28,8 +29,10 @@ actor HealthDesk {
         clock: TerminalClock,
         machine: MachineView,
         certificate: DeviceCertificate,
-        addresses: @escaping @Sendable () -> [String]
+        addresses: @escaping @Sendable () -> [String],
+        localName: LocalNameView
     ) {
+        self.localName = localName
         (self.journal, self.desk, self.settings, self.taps) = (journal, desk, settings, taps)
         (self.clock, self.machine, self.certificate, self.addresses) = (clock, machine, certificate, addresses)
         startedAt = clock.wallTime()
@@ -57,6 +60,7 @@ actor HealthDesk {
         facts.offset = machine.gatewayOffset()
         facts.fingerprint = certificate.fingerprint
         facts.addresses = addresses()
+        facts.localName = localName.standing()
         facts.versions = await versions()
         let process = ProcessMeasures()
         (facts.processBytes, facts.openFiles) = (process.residentBytes, process.openFiles)
