@@ -98,6 +98,7 @@ let package = Package(
         ),
         .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
         .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
+        .target(name: "Avahi", dependencies: ["DBus"], swiftSettings: swift6),
         .target(name: "Bluetooth", dependencies: ["DBus"], swiftSettings: swift6),
         .target(
             name: "WebSocket",
@@ -163,7 +164,7 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CClock", "CMalloc", "Acquirer", "Backup", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
+                "CClock", "CMalloc", "Acquirer", "Avahi", "Backup", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
                 "WebSocket",
                 "Journal", "Keypad", "Machine", "Net", "Supervision", "WebServer", "Screen",
                 "Terminal", "Console",
@@ -243,6 +244,12 @@ let package = Package(
             swiftSettings: swift6
         ),
         .testTarget(name: "DBusTests", dependencies: ["DBus", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "AvahiTests",
+            dependencies: ["Avahi", "DBus", subprocess],
+            exclude: ["network"],
+            swiftSettings: swift6
+        ),
         .testTarget(name: "BluetoothTests", dependencies: ["Bluetooth", "DBus", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "JournalTests",

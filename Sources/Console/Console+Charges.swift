@@ -177,7 +177,7 @@ extension AmountError {
             )
         case .negative:
             Reason(
-                code: "amount_not_positive",
+                code: "amount_negative",
                 message: "An amount cannot be below zero. Nothing was charged.",
                 action: "To give money back, mark the payment as refunded in the history."
             )

@@ -66,6 +66,7 @@ extension JSON {
         .object([
             "from": .time(report.from), "until": .time(report.until), "comparedAt": .time(report.comparedAt),
             "allAgree": .bool(report.allAgree), "complete": .bool(report.isComplete),
+            "gaps": .array(report.gaps.map { .reason($0.reason) }),
             "charges": .integer(Int64(report.charges)), "summary": .reason(report.summary),
             "differences": .array(report.differences.map { difference($0, format) }),
             "more": .integer(Int64(report.more)),
@@ -77,10 +78,11 @@ extension JSON {
 
     private static func difference(_ difference: DayDifference, _ format: AmountFormat) -> JSON {
         let reason = difference.reason(format: format)
-        return .object([
-            "code": .string(reason.code), "message": .string(reason.message), "action": .string(reason.action),
-            "chargeID": .optional(difference.charge?.rawValue), "chargeCode": .optional(difference.code?.rawValue),
-            "paymentID": .optional(difference.paymentID), "reference": .optional(difference.listedReference),
-        ])
+        var parts = parts(of: reason)
+        parts["chargeID"] = .optional(difference.charge?.rawValue)
+        parts["chargeCode"] = .optional(difference.code?.rawValue)
+        parts["paymentID"] = .optional(difference.paymentID)
+        parts["reference"] = .optional(difference.listedReference)
+        return .object(parts)
     }
 }

@@ -118,10 +118,14 @@ extension JSON {
     }
 
     static func timeline(_ entry: TimelineEntry) -> JSON {
-        .object([
-            "at": .time(entry.at), "kind": .string(entry.kind), "who": .string(entry.who),
+        // As a reason too, which the page says in its own language.
+        let code = "event_" + entry.kind.map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }.joined()
+        var parts = parts(of: Reason(code: code, message: entry.text, action: "", values: entry.values))
+        for (name, value) in [
+            "at": JSON.time(entry.at), "kind": .string(entry.kind), "who": .string(entry.who),
             "rail": .optional(entry.rail?.rawValue), "text": .string(entry.text),
-        ])
+        ] { parts[name] = value }
+        return .object(parts)
     }
 
     /// The sums of a day or month, one for each currency.

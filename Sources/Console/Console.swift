@@ -72,6 +72,8 @@ public struct Console: Sendable {
         public var clockIsSet: @Sendable () -> Bool? = { nil }
         /// Where payments are made: no program may put a code on the screen that leads there.
         public var paymentHosts = ["pay.walletconnect.com", "pay.wct.me"]
+        /// The terminal's name in the local network.
+        public var localName = LocalNameView.off
         /// What is known of the machine and the program.
         public var machine = MachineView()
         /// Where the program's last log lines are.
@@ -147,7 +149,15 @@ public struct Console: Sendable {
     ) async throws {
         let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"
         let names = (isEverywhere ? [] : [configuration.address]) + configuration.names
-        let certificate = try DeviceCertificate.loadOrCreate(in: configuration.state, names: names)
+        let localName = configuration.localName
+        let certificate = try DeviceCertificate.loadOrCreate(
+            in: configuration.state,
+            names: names,
+            localNames: localName.hosts
+        )
+        let hostIsAllowed: @Sendable (String) -> Bool = { host in
+            Self.isAllowed(host, names: names, isEverywhere: isEverywhere) || localName.isOurs(host)
+        }
         let files = try StaticFiles(folder: configuration.pages)
         let sessions = Sessions(journal: journal)
         let gate = Gate(sessions: sessions)
@@ -163,7 +173,7 @@ public struct Console: Sendable {
                 tls: TLSIdentity(certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.keyPEM),
                 limits: Self.limits,
                 defaultHeaders: headers,
-                hostIsAllowed: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) }
+                hostIsAllowed: hostIsAllowed
             )
         ) { request in
             holder.console?.handle(request, files) ?? .now(Self.starting)
@@ -177,11 +187,17 @@ public struct Console: Sendable {
                     address: configuration.address,
                     port: configuration.redirectPort,
                     defaultHeaders: headers,
-                    hostIsAllowed: { Self.isAllowed($0, names: names, isEverywhere: isEverywhere) }
+                    hostIsAllowed: hostIsAllowed
                 )
             ) { Self.redirect($0, to: port) }
         self.journal = journal
-        let own = OwnAddress(names: names, port: port, isEverywhere: isEverywhere, numbers: numbers)
+        let own = OwnAddress(
+            names: names,
+            port: port,
+            isEverywhere: isEverywhere,
+            local: { localName.standing().host },
+            numbers: numbers
+        )
         self.own = own
         self.desk = desk
         self.settings = settings
@@ -198,6 +214,7 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger,
             address: own.text,
+            codeAddress: own.code,
             fingerprint: certificate.fingerprint,
             compactFingerprint: certificate.compactFingerprint,
             hashRounds: hashRounds
@@ -219,7 +236,7 @@ public struct Console: Sendable {
             sessions: sessions,
             clock: clock,
             logger: logger,
-            address: own.text,
+            address: own.code,
             compactFingerprint: certificate.compactFingerprint,
             pinRounds: min(hashRounds, StaffPIN.usualRounds)
         )
@@ -242,7 +259,8 @@ public struct Console: Sendable {
             machine: configuration.machine,
             certificate: certificate,
             addresses: own.all,
-            webhooks: webhooks
+            webhooks: webhooks,
+            localName: localName
         )
         (log, erase) = (configuration.log, configuration.erase)
         startedAt = clock.wallTime()
@@ -252,7 +270,7 @@ public struct Console: Sendable {
             supplied: configuration.wallets,
             ownAddress: own.reachable,
             // By its names alone: whoever may write an address here could lead customers to any other machine by its number.
-            isOurs: { Self.isAllowed($0, names: names, isEverywhere: false) },
+            isOurs: { Self.isAllowed($0, names: names, isEverywhere: false) || localName.isOurs($0) },
             clock: clock,
             logger: logger
         )
@@ -284,6 +302,9 @@ public struct Console: Sendable {
     /// Where the page is, for people: `https://name:port`. Where no name was configured it follows the machine's network.
     public var address: String { own.text }
 
+    /// Where the page is served.
+    public var port: UInt16 { server.port }
+
     /// When a document was changed last and by whom, as members of an answer; null where that is not known.
     func changed(_ document: String) async -> [String: JSON] {
         // An answer without it is worth more than none.
@@ -311,11 +332,12 @@ public struct Console: Sendable {
 
     /// Puts the address on screens and into links anew each time the machine's network gives another.
     private func followNetwork() async {
-        var known = own.reachable
+        var known = [own.reachable, own.text]
         while true {
             do { try await clock.sleep(.seconds(10)) } catch { return }  // The terminal stops.
-            guard own.reachable != known else { continue }
-            known = own.reachable
+            let now = [own.reachable, own.text]
+            guard now != known else { continue }
+            known = now
             await entrance.addressChanged()
             await customers.addressChanged()
         }

@@ -21,10 +21,27 @@ struct DeviceCertificate: Sendable {
     private static let lifetime: TimeInterval = 397 * 86_400
     private static let renewBefore: TimeInterval = 30 * 86_400
 
+    /// What every terminal's certificate named before there were names of one's own, and one without any names now.
+    private static let former = "till.local"
+
     /// Reads the certificate of `folder`, or makes a new one where there is none, it ends soon, names have
     /// changed, or the key is not its key.
+    /// - Parameters:
+    ///   - names: Those that were configured: a certificate without one of them, or with one more, is no good.
+    ///   - localNames: Those that the terminal asks for in its network. A new certificate has them. One that was made before they
+    ///     were known stays: its fingerprint has been compared and pinned, and the next one comes within a year.
     /// - Throws: What the file system says; a terminal without a certificate does not serve.
-    static func loadOrCreate(in folder: String, names: [String], at now: Date = Date()) throws -> DeviceCertificate {
+    static func loadOrCreate(
+        in folder: String,
+        names: [String],
+        localNames: [String] = [],
+        at now: Date = Date()
+    ) throws -> DeviceCertificate {
+        let names = names.isEmpty && localNames.isEmpty ? [former] : names
+        let needed = Set(alternatives(names).map { "\($0)" })
+        let allowed = needed.union(
+            alternatives(localNames.isEmpty ? [] : localNames + [former]).map { "\($0)" }
+        )
         let (certificatePath, keyPath) = (folder + "/tls.crt", folder + "/tls.key")
         if let certificatePEM = FileManager.default.contents(atPath: certificatePath)
             .map({ String(decoding: $0, as: UTF8.self) }),
@@ -35,8 +52,8 @@ struct DeviceCertificate: Sendable {
             let key = try? P256.Signing.PrivateKey(pemRepresentation: keyPEM),
             certificate.publicKey == Certificate.PublicKey(key.publicKey),
             certificate.notValidAfter.timeIntervalSince(now) > renewBefore, certificate.notValidBefore <= now,
-            let alternatives = try? certificate.extensions.subjectAlternativeNames,
-            Set(alternatives.map { "\($0)" }) == Set(self.alternatives(names).map { "\($0)" })
+            let found = (try? certificate.extensions.subjectAlternativeNames).map({ Set($0.map { "\($0)" }) }),
+            found.isSuperset(of: needed), found.isSubset(of: allowed)
         {
             return try DeviceCertificate(certificatePEM, keyPEM, certificate)
         }
@@ -56,7 +73,7 @@ struct DeviceCertificate: Sendable {
                 Critical(BasicConstraints.notCertificateAuthority)
                 Critical(KeyUsage(digitalSignature: true))
                 try ExtendedKeyUsage([.serverAuth])
-                SubjectAlternativeNames(self.alternatives(names))
+                SubjectAlternativeNames(alternatives(names + localNames.filter { !names.contains($0) }))
             },
             issuerPrivateKey: Certificate.PrivateKey(key)
         )

@@ -13,6 +13,7 @@ actor Entrance {
     let clock: TerminalClock
     let logger: Logger
     private let address: @Sendable () -> String
+    private let codeAddress: @Sendable () -> String
     private let fingerprint: String
     private let compactFingerprint: String
     /// Whether there is an owner, for the gate, which must not wait. Set where the owner is stored.
@@ -35,7 +36,9 @@ actor Entrance {
     private static let account = "owner"
     static let ownerActor = Payments.Actor.staff(name: account)
 
-    /// - Parameter address: `https://…` without a path, as the screen shows it.
+    /// - Parameters:
+    ///   - address: `https://…` without a path, to read and to type.
+    ///   - codeAddress: The same for the screen's code.
     init(
         journal: any Keeping,
         desk: ChargeDesk,
@@ -43,6 +46,7 @@ actor Entrance {
         clock: TerminalClock,
         logger: Logger,
         address: @autoclosure @escaping @Sendable () -> String,
+        codeAddress: @autoclosure @escaping @Sendable () -> String,
         fingerprint: String,
         compactFingerprint: String = "",
         hashRounds: Int = PasswordHash.usualRounds
@@ -53,6 +57,7 @@ actor Entrance {
         self.clock = clock
         self.logger = logger
         self.address = address
+        self.codeAddress = codeAddress
         self.fingerprint = fingerprint
         self.compactFingerprint = compactFingerprint
         self.hashRounds = hashRounds
@@ -94,12 +99,13 @@ actor Entrance {
     }
 
     private func invitation(_ purpose: ClaimInvitation.Purpose, _ code: String) -> ClaimInvitation {
-        let (name, address) = (purpose == .claim ? "claim" : "reset", address())
+        let (name, address, codeAddress) = (purpose == .claim ? "claim" : "reset", address(), codeAddress())
         // Browsers never send what stands behind the #.
         return ClaimInvitation(
             purpose: purpose,
-            url: "\(address)/#\(name)=\(code)" + (compactFingerprint.isEmpty ? "" : "&cert=\(compactFingerprint)"),
-            address: address,
+            url: "\(codeAddress)/#\(name)=\(code)" + (compactFingerprint.isEmpty ? "" : "&cert=\(compactFingerprint)"),
+            // Whose browser does not find names in the local network types the number.
+            address: address == codeAddress ? address : "\(address) · \(codeAddress)",
             code: code,
             fingerprint: fingerprint
         )

@@ -16,8 +16,29 @@ public enum MachineAddresses {
     /// Every address of this machine, those that nobody else can use too. Costs some system calls.
     public static func all() -> [String] { read().map { String($0.text.prefix { $0 != "%" }) } }
 
+    /// Those under which a server answers that listens on `address`, with the kernel's numbers of their interfaces.
+    /// - Parameter address: `0.0.0.0` stands for each of IPv4, `::` for all of them.
+    public static func answering(on address: String) -> [(interface: UInt32, text: String)] {
+        answering(on: address, read()).compactMap { one in
+            let interface = unsafe if_nametoindex(one.interface)
+            return interface == 0 ? nil : (interface, one.text)
+        }
+    }
+
+    static func answering(on address: String, _ found: [Found]) -> [Found] {
+        order(found).filter { one in
+            switch address {
+            case "0.0.0.0": !one.text.contains(":")
+            case "::": true
+            default: one.text == address
+            }
+        }
+    }
+
     /// Those that a phone in the shop could use: no loopback, no link's own address, no bridge to a container.
-    static func ranked(_ found: [Found]) -> [String] {
+    static func ranked(_ found: [Found]) -> [String] { order(found).map(\.text) }
+
+    private static func order(_ found: [Found]) -> [Found] {
         let inner = ["lo", "docker", "br-", "veth", "virbr", "cni", "podman"]
         return found.filter { one in
             !inner.contains(where: one.interface.hasPrefix)
@@ -26,7 +47,7 @@ public enum MachineAddresses {
         .enumerated()
         // Phones and cameras read short numbers better, and every shop's network has them.
         .sorted { rank($0.element, $0.offset) < rank($1.element, $1.offset) }
-        .map(\.element.text)
+        .map(\.element)
     }
 
     private static func rank(_ one: Found, _ offset: Int) -> (Int, Int) {
@@ -64,34 +85,48 @@ public enum MachineAddresses {
     }
 }
 
-/// Where the page is, for people: by the name that was configured, else by the number that the machine has just now.
+/// Where the page is: by the name that was configured, else by the number that the machine has just now or by the name that
+/// the network finds it under.
 struct OwnAddress: Sendable {
     private let name: String?
     private let port: UInt16
+    private let local: @Sendable () -> String?
     private let numbers: @Sendable () -> [String]
 
     /// - Parameters:
     ///   - names: Those the terminal answers under.
     ///   - isEverywhere: Whether it answers under each of the machine's numbers too.
-    init(names: [String], port: UInt16, isEverywhere: Bool, numbers: @escaping @Sendable () -> [String]) {
+    ///   - local: The name it is found by in the local network, while it is.
+    init(
+        names: [String],
+        port: UInt16,
+        isEverywhere: Bool,
+        local: @escaping @Sendable () -> String? = { nil },
+        numbers: @escaping @Sendable () -> [String]
+    ) {
         name = names.first { $0 != "localhost" } ?? (isEverywhere ? nil : "localhost")
-        (self.port, self.numbers) = (port, numbers)
+        (self.port, self.local, self.numbers) = (port, local, numbers)
     }
 
     /// Whether it may be another later: a network comes, or gives another number.
     var changes: Bool { name == nil }
 
-    /// `https://…` without a path; nil while nobody else could reach the terminal.
-    var reachable: String? { (name ?? numbers().first).map(text) }
+    /// For codes and links, `https://…` without a path: not every phone finds names in `.local`, each finds a number. Nil while
+    /// nobody else could reach the terminal.
+    var reachable: String? { (name ?? numbers().first ?? local()).map(text) }
 
     /// All of them, the best first: by name and by number.
     var all: @Sendable () -> [String] {
-        let (name, numbers) = (name, numbers)
-        return { [text] in ([name].compactMap(\.self) + numbers()).map(text) }
+        let (name, local, numbers) = (name, local, numbers)
+        return { [text] in ([name, local()].compactMap(\.self) + numbers()).map(text) }
     }
 
-    /// The same; while nobody else could reach the terminal, as it is reached from itself.
-    var text: String { reachable ?? text("localhost") }
+    /// For people, who type and remember a name sooner than a number; while nobody else could reach the terminal, as it is
+    /// reached from itself.
+    var text: String { text(name ?? local() ?? numbers().first ?? "localhost") }
+
+    /// For codes: the same where there is no other.
+    var code: String { reachable ?? text("localhost") }
 
     @Sendable private func text(_ host: String) -> String {
         "https://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host):\(port)"

@@ -57,6 +57,11 @@ public struct DeviceKey: Sendable, CustomStringConvertible, CustomReflectable {
         }
     }
 
+    /// Bytes that stay the same for this device and tell nothing of the key.
+    func identity(for purpose: String) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array("till identity \(purpose)".utf8), using: key))
+    }
+
     func open(_ sealed: Data, name: String) throws(JournalError) -> [UInt8] {
         do {
             let box = try AES.GCM.SealedBox(combined: sealed)
@@ -67,4 +72,11 @@ public struct DeviceKey: Sendable, CustomStringConvertible, CustomReflectable {
             )
         }
     }
+}
+
+extension Journal {
+    /// 32 bytes that stay the same for this device and are no other's. They may be shown to anybody; with the device key, which
+    /// goes when everything is erased, they change.
+    /// - Parameter purpose: Other purposes have other bytes.
+    public func deviceIdentity(for purpose: String) -> [UInt8] { key.identity(for: purpose) }
 }

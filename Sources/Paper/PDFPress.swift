@@ -22,6 +22,7 @@ public actor PDFPress {
     ///   - made: When, as `2026-11-22T13:33:05Z`.
     public func pdf(of slip: Slip, title: String, made: String) throws(Failure) -> [UInt8] {
         let sheet = Sheet(readsRightToLeft: slip.readsRightToLeft)
+        sheet.set(slip.picture)
         let height = sheet.set(slip)
         let output = Output()
         // The stream is closed before this scope ends, so that `output` outlives every call.
@@ -70,6 +71,7 @@ public actor PDFPress {
     private let readsRightToLeft: Bool
     private var placed: [(line: SetLine, x: Double, y: Double)] = []
     private var rules: [Double] = []
+    private var logo: Logo?
     private var y = margin
 
     init(readsRightToLeft: Bool) {
@@ -88,6 +90,16 @@ public actor PDFPress {
         // The lines hold references of their own to the context, so the order does not matter.
         unsafe g_object_unref(UnsafeMutableRawPointer(context))
         unsafe g_object_unref(fontMap)
+    }
+
+    /// Places the picture, 40 mm wide and 20 mm high at most, and no larger than four of its pixels to three points.
+    func set(_ picture: SlipPicture?) {
+        guard let picture else { return }
+        let (width, height) = (Double(picture.width), Double(picture.height))
+        let scale = min(40 / 25.4 * 72 / width, 20 / 25.4 * 72 / height, 0.75)
+        guard let image = Logo(picture, scale: scale) else { return }
+        logo = image
+        y += height * scale + 6
     }
 
     /// Places every part and returns the height they take.
@@ -116,6 +128,7 @@ public actor PDFPress {
             unsafe cairo_line_to(cairo, Self.width - Self.margin, rule)
             unsafe cairo_stroke(cairo)
         }
+        if let logo { unsafe logo.draw(on: cairo, centre: Self.width / 2, top: Self.margin) }
         for part in placed {
             unsafe cairo_move_to(cairo, part.x, part.y)
             unsafe pango_cairo_show_layout(cairo, part.line.layout)
@@ -154,6 +167,51 @@ public actor PDFPress {
     private func put(_ line: SetLine, x: Double) {
         placed.append((line, x, y))
         y += line.extent.height + 1
+    }
+}
+
+/// A picture as cairo holds it. Owns its surface, of which the document takes a copy.
+@safe private final class Logo {
+    private let surface: OpaquePointer
+    private let width: Double
+    private let scale: Double
+
+    /// - Returns: Nil where there is no memory for it; the document then goes without.
+    init?(_ picture: SlipPicture, scale: Double) {
+        let made = unsafe cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(picture.width), Int32(picture.height))
+        guard let made = unsafe made, unsafe cairo_surface_status(made) == CAIRO_STATUS_SUCCESS,
+            let bytes = unsafe cairo_image_surface_get_data(made)
+        else {
+            if let made = unsafe made { unsafe cairo_surface_destroy(made) }
+            return nil
+        }
+        let stride = unsafe Int(cairo_image_surface_get_stride(made))
+        unsafe cairo_surface_flush(made)
+        for row in 0..<picture.height {
+            // cairo's rows begin where a pixel may: each is at least as long as its pixels.
+            let line = unsafe UnsafeMutableRawPointer(bytes + row * stride)
+            for column in 0..<picture.width {
+                unsafe line.storeBytes(
+                    of: picture.pixels[row * picture.width + column],
+                    toByteOffset: column * 4,
+                    as: UInt32.self
+                )
+            }
+        }
+        unsafe cairo_surface_mark_dirty(made)
+        unsafe surface = made
+        (width, self.scale) = (Double(picture.width), scale)
+    }
+
+    deinit { unsafe cairo_surface_destroy(surface) }
+
+    func draw(on cairo: OpaquePointer, centre: Double, top: Double) {
+        unsafe cairo_save(cairo)
+        unsafe cairo_translate(cairo, centre - width * scale / 2, top)
+        unsafe cairo_scale(cairo, scale, scale)
+        unsafe cairo_set_source_surface(cairo, surface, 0, 0)
+        unsafe cairo_paint(cairo)
+        unsafe cairo_restore(cairo)
     }
 }
 

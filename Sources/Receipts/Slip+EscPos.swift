@@ -4,13 +4,16 @@ extension Slip {
     /// Whatever a text holds, no byte of it is a command: each character becomes one printable byte of the code page, or the
     /// nearest that is.
     /// Source: Epson ESC/POS command reference: `ESC @`, `ESC R`, `ESC t`, `ESC a`, `ESC E`, `GS !`, `GS ( k`, `GS V`,
-    /// `ESC p`, `FS .`.
+    /// `GS v 0`, `ESC p`, `FS .`.
     public func escPos(_ options: PrinterOptions) -> [UInt8] {
         let page = options.codePage
         var bytes: [UInt8] = [Self.escape, 0x40]  // As after switching on.
         bytes += [0x1C, 0x2E]  // Printers made for Chinese take two bytes of text for one letter otherwise.
         bytes += [Self.escape, 0x52, 0]  // The letters of ASCII where other countries have their own.
         bytes += [Self.escape, 0x74, page.number]
+        if options.showsLogo, let picture, let dots = Dots(picture, in: options) {
+            bytes += [Self.escape, 0x61, 1] + dots.commands + [0x0A, Self.escape, 0x61, 0]
+        }
         for line in spelled(in: page).rollLines(width: options.columns.rawValue) {
             if line.isCode {
                 if options.showsCode { bytes += Self.code(line.text) }
@@ -63,5 +66,13 @@ extension Slip {
         }
         return [escape, 0x61, 1] + command(65, [50, 0]) + command(67, [6]) + command(69, [49])
             + command(80, [48] + data) + command(81, [48]) + [0x0A, escape, 0x61, 0]
+    }
+}
+
+extension Dots {
+    /// Two thirds of the paper's width and 24 mm high at most, at eight dots to a millimetre.
+    init?(_ picture: SlipPicture, in options: PrinterOptions) {
+        // Each of the columns that the printer is set to is 12 dots wide, of whichever paper.
+        self.init(picture, width: options.columns.rawValue * 12 * 2 / 3 / 8 * 8, height: 192)
     }
 }

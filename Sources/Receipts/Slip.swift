@@ -16,6 +16,8 @@ public struct Slip: Sendable, Equatable {
     }
 
     public var blocks: [Block]
+    /// Above everything, where the renderer prints pictures.
+    public var picture: SlipPicture?
     /// Where renderers can, names then stand right and values left.
     public var readsRightToLeft = false
 
@@ -30,8 +32,13 @@ extension Receipt {
     /// The receipt's parts.
     /// - Parameters:
     ///   - withCode: Whether the charge's ID stands at the end as a QR code, for staff to find it again.
+    ///   - picture: The merchant's logo.
     ///   - printer: What prints it; nil for pages. Printers that write from left to right only get English.
-    public func slip(withCode: Bool = false, for printer: PrinterOptions? = nil) -> Slip {
+    public func slip(
+        withCode: Bool = false,
+        for printer: PrinterOptions? = nil,
+        picture: SlipPicture? = nil
+    ) -> Slip {
         let own = ReceiptWords.inLanguage(language)
         let words = printer != nil && own.readsRightToLeft ? .english : own
         var blocks: [Slip.Block] = []
@@ -63,13 +70,20 @@ extension Receipt {
         if withCode { blocks.append(.code(chargeID)) }
         var slip = Slip(blocks)
         slip.readsRightToLeft = words.readsRightToLeft
+        slip.picture = picture
         return slip
     }
 }
 
 extension Slip {
     /// A slip that shows whether a printer is set up right, and that nobody takes for a receipt.
-    public static func test(_ options: PrinterOptions, merchantName: String, now: LocalTime) -> Slip {
+    /// - Parameter picture: The merchant's logo.
+    public static func test(
+        _ options: PrinterOptions,
+        merchantName: String,
+        now: LocalTime,
+        picture: SlipPicture? = nil
+    ) -> Slip {
         let ruler = String((1...options.columns.rawValue).map { Character(String($0 % 10)) })
         var blocks: [Block] = [
             .title(Receipt.clean(merchantName, limit: Receipt.longestLine)), .rule, .stamp("TEST"),
@@ -79,6 +93,8 @@ extension Slip {
             .pair("Printed", now.text, isStrong: false),
         ]
         if options.showsCode { blocks.append(.code("TEST")) }
-        return Slip(blocks)
+        var slip = Slip(blocks)
+        slip.picture = picture
+        return slip
     }
 }

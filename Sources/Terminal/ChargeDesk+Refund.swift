@@ -35,7 +35,7 @@ public enum RefundRefusal: Error, Sendable, Equatable {
             )
         case .notPositive:
             Reason(
-                code: "amount_not_positive",
+                code: "refund_not_positive",
                 message: "The amount must be more than zero. Nothing was written down.",
                 action: "Enter the amount again."
             )

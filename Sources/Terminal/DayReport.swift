@@ -82,7 +82,8 @@ extension DayReport {
         return Reason(
             code: result.code,
             message: result.message,
-            action: result.action + " A later comparison could not be finished; what this one found still stands."
+            action: result.action + " A later comparison could not be finished; what this one found still stands.",
+            values: result.values.merging(["case": (result.values["case"] ?? "") + "_since"]) { _, new in new }
         )
     }
 
@@ -95,7 +96,8 @@ extension DayReport {
                     ? "The day is compared by itself once it is over. What is listed below was found so far."
                     : mayImprove
                         ? "It is tried again by itself. What is listed below was found so far."
-                        : "What is listed below was found so far. Look at the gateway for the rest."
+                        : "What is listed below was found so far. Look at the gateway for the rest.",
+                values: ["case": gaps.contains(.dayNotOver) ? "today" : mayImprove ? "again" : "rest"]
             )
         }
         guard differences.isEmpty, more == 0 else {
@@ -105,7 +107,8 @@ extension DayReport {
                 message: count == 1
                     ? "The gateway and this terminal do not agree on one point."
                     : "The gateway and this terminal do not agree on \(count) points.",
-                action: "Look at each one below before you close the books of this day."
+                action: "Look at each one below before you close the books of this day.",
+                values: ["case": count == 1 ? "one" : "many", "count": "\(count)"]
             )
         }
         if !booked.isEmpty {
@@ -115,7 +118,8 @@ extension DayReport {
                     ? "The gateway had one payment that the terminal did not know of yet. It is booked now; all the rest agrees."
                     : "The gateway had \(booked.count) payments that the terminal did not know of yet. They are booked now; "
                         + "all the rest agrees.",
-                action: "Look at them in the history: if a customer paid another way too, give one payment back."
+                action: "Look at them in the history: if a customer paid another way too, give one payment back.",
+                values: ["case": booked.count == 1 ? "one" : "many", "count": "\(booked.count)"]
             )
         }
         let count = charges == 1 ? "the one charge" : "all \(charges) charges"
@@ -124,12 +128,30 @@ extension DayReport {
             message: charges == 0
                 ? "There were no charges, and the gateway lists none for this terminal."
                 : "The gateway and this terminal agree on \(count) of this day.",
-            action: "Nothing is to be done."
+            action: "Nothing is to be done.",
+            values: ["case": charges == 0 ? "none" : charges == 1 ? "one" : "many", "count": "\(charges)"]
         )
     }
 }
 
 extension DayReport.Gap {
+    /// In words, under a stable code.
+    public var reason: Reason {
+        let (code, values): (String, [String: String]) =
+            switch self {
+            case .notSetUp: ("gap_not_set_up", [:])
+            case .listBroken(let why): ("gap_list_broken", ["detail": Reason.clean(why)])
+            case .unreadable(let count): ("gap_unreadable", ["count": "\(count)"])
+            case .elsewhere(let count): ("gap_elsewhere", ["count": "\(count)"])
+            case .tooMany: ("gap_too_many", [:])
+            case .notAsked(let count): ("gap_not_asked", ["count": "\(count)"])
+            case .noAnswer(let count): ("gap_no_answer", ["count": "\(count)"])
+            case .stillOpen(let count): ("gap_still_open", ["count": "\(count)"])
+            case .dayNotOver: ("gap_day_not_over", [:])
+            }
+        return Reason(code: code, message: words, action: "", values: values)
+    }
+
     fileprivate var words: String {
         switch self {
         case .notSetUp: "the terminal is not set up for a gateway"
@@ -155,8 +177,13 @@ extension DayDifference {
     public func reason(format: AmountFormat) -> Reason {
         let charge = [code.map { "code \($0)" }, amount.map(format.text)].compactMap { $0 }.joined(separator: ", ")
         let word = listedStatus ?? "unknown"
+        var values = ["word": word]
+        values["code"] = code?.rawValue
+        values["amount"] = amount.map(format.text)
+        // What is in smallest units only is said in English.
+        if listedMoney != nil || listedToken != nil { values["listed"] = listedText(format) }
         func reason(_ message: String, _ action: String) -> Reason {
-            Reason(code: "day_" + Self.snake(kind.rawValue), message: message, action: action)
+            Reason(code: "day_" + Self.snake(kind.rawValue), message: message, action: action, values: values)
         }
         switch kind {
         case .paidAtGateway:

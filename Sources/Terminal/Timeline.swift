@@ -10,6 +10,9 @@ public struct TimelineEntry: Sendable, Equatable {
     public let who: String
     public let rail: Rail?
     public let text: String
+    /// What stands in the text and is no word, by name, for those who say it in another language. `case` tells apart what
+    /// is said under one kind.
+    public let values: [String: String]
 }
 
 extension HistoryDesk {
@@ -28,7 +31,8 @@ extension HistoryDesk {
                     kind: "opened",
                     who: charge.terms.openedBy.name,
                     rail: nil,
-                    text: "The charge was opened for \(format.text(charge.terms.amount))."
+                    text: "The charge was opened for \(format.text(charge.terms.amount)).",
+                    values: ["amount": format.text(charge.terms.amount)]
                 )
             }
             return TimelineTeller(charge: charge, format: format).entry(event, at: stored.time)
@@ -43,14 +47,17 @@ private struct TimelineTeller {
 
     func entry(_ event: Charge.Event, at time: WallTime) -> TimelineEntry {
         let (attempt, kind, who, text) = words(event)
+        var values = values(of: event)
         let rail = attempt.flatMap { charge.attempt($0)?.rail }
         let authority = rail?.authority ?? .gateway
+        if text.namesAuthority { values["case"] = (values["case"].map { "\($0)_" } ?? "") + authority.rawValue }
         return TimelineEntry(
             at: time,
             kind: kind,
             who: who ?? authority.rawValue,
             rail: rail,
-            text: text.replacingAuthority(with: authority)
+            text: text.replacingAuthority(with: authority),
+            values: values
         )
     }
 
@@ -103,6 +110,38 @@ private struct TimelineTeller {
         }
     }
 
+    /// What ``words(_:)`` says beside words.
+    private func values(of event: Charge.Event) -> [String: String] {
+        switch event {
+        case .attemptStarted(_, let rail): ["case": rail.rawValue]
+        case .notSent(_, let reason), .silent(_, let reason): ["detail": Reason.clean(reason)]
+        case .refused(_, let refusal): ["detail": Reason.clean(refusal.code)]
+        case .reported(_, let report): Self.values(of: report)
+        case .claimWanted(_, let tip): tip > 0 ? ["case": "tip", "tip": money(tip)] : ["case": "plain"]
+        case .refundAsked(_, let refund):
+            ["amount": money(refund.minorUnits), "reason": Reason.clean(refund.reason)]
+        case .refunded(_, .marked): ["case": "marked"]
+        case .refunded(_, .markedBefore): ["case": "before"]
+        case .refunded(_, .keptHere): ["case": "kept"]
+        case .refundDenied(_, let code): ["detail": Reason.clean(code)]
+        default: [:]
+        }
+    }
+
+    private static func values(of report: Report) -> [String: String] {
+        switch report {
+        case .requiresAction: ["case": "waiting"]
+        case .processing: ["case": "processing"]
+        case .succeeded: ["case": "paid"]
+        case .failed(let code):
+            code.map { ["case": "declined_code", "detail": Reason.clean($0)] } ?? ["case": "declined"]
+        case .expired: ["case": "expired"]
+        case .cancelled: ["case": "cancelled"]
+        case .unrecognised(let word): ["case": "unrecognised", "detail": Reason.clean(word)]
+        case .contradictory(let what): ["case": "contradictory", "detail": Reason.clean(what)]
+        }
+    }
+
     private func withTip(_ minorUnits: Int64) -> String {
         guard minorUnits > 0 else { return "" }
         return ", with a tip of \(money(minorUnits))"
@@ -136,9 +175,11 @@ private struct TimelineTeller {
 }
 
 extension String {
+    fileprivate var namesAuthority: Bool { hasPrefix("The @") || hasPrefix("The terminal asked the @") }
+
     /// The first `@` stands for the authority; nothing from outside comes before it.
     fileprivate func replacingAuthority(with authority: Authority) -> String {
-        guard hasPrefix("The @") || hasPrefix("The terminal asked the @"), let place = firstIndex(of: "@") else {
+        guard namesAuthority, let place = firstIndex(of: "@") else {
             return self
         }
         return self[..<place] + authority.rawValue + self[index(after: place)...]

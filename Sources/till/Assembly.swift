@@ -1,4 +1,5 @@
 import Acquirer
+import Avahi
 import Bluetooth
 import Console
 import Foundation
@@ -82,6 +83,8 @@ struct Assembly: Sendable {
         pages.machine = .system(state: configuration.state, gateway: gateway, clock: clock)
         pages.log = log
         pages.webhooks = WebhookPost(policy: outsidePolicy, transport: outside)
+        let naming = try await LocalNaming(configuration, journal: journal, clock: clock)
+        pages.localName = naming.view
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
         let console = try await Console(
             configuration: pages,
@@ -116,7 +119,10 @@ struct Assembly: Sendable {
             Part(name: "wallets") { await wallets.station.run() },
             Part(name: "wallets light") { await wallets.show() },
         ]
-        return (parts + tapParts + keypadParts(taps), console.address)
+        let nameParts = [naming.publisher].compactMap(\.self).map { publisher in
+            Part(name: "local name") { await publisher.run(port: console.port) }
+        }
+        return (parts + tapParts + nameParts + keypadParts(taps), console.address)
     }
 
     /// The keypad beside the screen. Started last, for nothing waits for it.

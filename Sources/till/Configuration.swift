@@ -9,7 +9,8 @@ struct Configuration: Sendable, Equatable {
     var webAddress = "0.0.0.0"
     var webPort: UInt16 = 8443
     var redirectPort: UInt16 = 0
-    var webNames = ["till.local"]
+    var webNames: [String] = []
+    var hasLocalName = true
     var securityContact = ""
     var pages = "/usr/share/till/public"
     var wallets = "/usr/share/till/wallets.json"
@@ -59,6 +60,7 @@ extension Configuration {
             try web.number("port", into: &webPort, "a port from 0 to 65535", 0...65535)
             try web.number("redirectPort", into: &redirectPort, "a port from 0 to 65535", 0...65535)
             try web.list("names", into: &webNames, "host names or addresses, 20 at most", Self.isHostName)
+            try web.flag("localName", into: &hasLocalName)
             let contact = "empty, or an address that begins with mailto:, https:// or tel:"
             try web.text("securityContact", into: &securityContact, contact, Self.isContact)
             try web.text("pages", into: &pages, "an absolute path") { $0.hasPrefix("/") }

@@ -598,7 +598,8 @@ AMOUNT_MINOR = [
 
 AMOUNT = [
     *no_text(40), ("nothing", "", "422 amount_missing"), ("spaces", "  ", "422 amount_missing"),
-    *[(value, value, "422 amount_not_positive") for value in ["0", "0.00", "-5", "−5", "–5"]],
+    *[(value, value, "422 amount_not_positive") for value in ["0", "0.00"]],
+    *[(value, value, "422 amount_negative") for value in ["-5", "−5", "–5"]],
     *[
         (value, value, "422 amount_not_a_number")
         for value in [

@@ -158,6 +158,9 @@ def test_every_page_is_whole_in_its_language(abroad, context, eyes, tag):
         for part in page.locator("main details:not([open]) > summary").all():
             if part.is_visible():
                 part.click()
+        if place == "health":
+            said = page.locator(".health-check p").all_inner_texts()
+            assert len(said) > 10 and not any(re.search(r"\b(The|This|Start|Check)\b", text) for text in said), said
         eyes.look(page, f"words-{tag}-{place}", LOOKED_AT[tag])
     page.close()
 
@@ -242,6 +245,10 @@ def test_history_and_a_charge_are_whole_with_real_charges(abroad, context, page,
             other.goto(f"/#/history/{charge['id']}")
             expect(other.locator(".detail-head")).to_be_visible()
             is_spoken(other, tag)
+            told = other.locator(".timeline li > p:first-child").all_inner_texts()
+            assert len(told) > 3 and not any(re.search(r"\bThe\b", text) for text in told), told
+            if tag == "de":
+                assert told[0].startswith("Der Vorgang wurde über") and told[2] == "Das Terminal bat das Gateway um die Zahlung."
             eyes.look(other, f"words-{tag}-detail-{charge['state']}", sizes)
         other.goto("/#/totals")
         expect(other.locator(".figure").first).to_be_visible()
@@ -279,6 +286,9 @@ def test_words_that_come_together_do_not_hide_each_other(context):
     for above, below in zip(boxes, boxes[1:]):
         assert above["y"] + above["height"] <= below["y"]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
+    head, way = page.locator("h1").bounding_box(), page.locator(".nav").bounding_box()
+    assert head["y"] + head["height"] <= boxes[0]["y"], "the page's head can be read"
+    assert boxes[-1]["y"] + boxes[-1]["height"] <= way["y"], "and so can the way around"
     page.close()
 
 

@@ -83,6 +83,7 @@ struct AuditLogTests {
             }
             let broken = try Page.said(try await page.ask("POST", "audit/verify"))
             #expect(broken["intact"] as? Bool == false && broken["brokenAt"] as? Int == 3)
+            #expect(broken["fault"] as? String == "changed")
             #expect(broken["entries"] as? Int == 2 && broken["reason"] as? String == "its content was changed")
             let shown = try await entries("", of: page)
             #expect(shown.filter { $0["intact"] as? Bool == false }.count == 1)

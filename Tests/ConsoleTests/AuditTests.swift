@@ -198,6 +198,7 @@ struct AuditTests {
             clock: clock.terminalClock,
             logger: logger,
             address: "https://till.local",
+            codeAddress: "https://till.local",
             fingerprint: "",
             hashRounds: 1 << 10
         )

@@ -97,6 +97,13 @@ struct HistoryTests {
             )
             #expect(timeline.first?["who"] as? String == "staff:owner")
             #expect(timeline.last?["text"] as? String == "The gateway says: paid.")
+            // And for whoever says it in another language.
+            let codes = ["event_opened", "event_attempt_started", "event_sending", "event_offered", "event_reported"]
+            #expect(timeline.map { $0["code"] as? String } == codes)
+            #expect(timeline.map { $0["message"] as? String } == timeline.map { $0["text"] as? String })
+            let values = timeline.map { $0["values"] as? [String: String] ?? [:] }
+            #expect(values[0].keys.sorted() == ["amount"] && values[1] == ["case": "scan"])
+            #expect(values[2] == ["case": "gateway"] && values[4] == ["case": "paid_gateway"])
             #expect((said["evidence"] as? [String: Any])?["transactionID"] as? String == "0x5e")
         }
     }

@@ -158,6 +158,7 @@ func withConsole(
     radio: any TapRadio = NoRadio(),
     wallets: [CustomerWallet] = [],
     names: [String] = ["till.local"],
+    localName: LocalNameView = .off,
     numbers: @escaping @Sendable () -> [String] = { [] },
     webhooks: (any WebhookCarrier)? = nil,
     _ body: (Page) async throws -> Void
@@ -191,6 +192,7 @@ func withConsole(
         wallets: wallets
     )
     configuration.webhooks = webhooks
+    configuration.localName = localName
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
         configuration: configuration,

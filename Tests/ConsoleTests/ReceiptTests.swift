@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import Packing
 import Payments
 import Subprocess
 import Synchronization
@@ -88,6 +89,76 @@ struct ReceiptTests {
             let fonts = try await said("pdffonts", [file]).split(separator: "\n").dropFirst(2)
             // Embedded, only the letters that are needed, and with their meanings.
             #expect(!fonts.isEmpty && fonts.allSatisfy { $0.contains(" yes yes yes ") }, "\(fonts)")
+        }
+    }
+
+    /// As Poppler draws the document: one point, one pixel.
+    @Test func theLogoStandsInTheDocumentInItsColours() async throws {
+        try await withConsole { page in
+            let shop = try await CustomerShop(page)
+            let id = try await paidCharge(shop)
+            let (red, blue): (UInt32, UInt32) = (0xFFC0_1010, 0xFF10_10C0)
+            let twoColours = try logo(100, 50) { $0 % 100 < 50 ? red : blue }
+            func document() async throws -> Raster {
+                let answer = try await page.ask("GET", "charges/\(id)/receipt?format=pdf")
+                guard case .bytes(let bytes) = answer.body else { throw CancellationError() }
+                let folder = try TemporaryFolder()
+                try Data(bytes).write(to: URL(fileURLWithPath: folder.path + "/receipt.pdf"))
+                _ = try await said("pdftoppm", ["-r", "72", folder.path + "/receipt.pdf", folder.path + "/page"])
+                return try Raster(Data(contentsOf: URL(fileURLWithPath: folder.path + "/page-1.ppm")))
+            }
+            let without = try await document()
+            await page.desk.setLogo(twoColours)
+            let with = try await document()
+            // 75 points wide and 37.5 high, in the middle of 227, below a margin of 11.
+            #expect(with.colour(90, 30) == 0xC01010 && with.colour(136, 30) == 0x1010C0)
+            #expect(with.colour(77, 13) == 0xC01010 && with.colour(149, 47) == 0x1010C0)
+            #expect(with.colour(72, 30) == 0xFFFFFF && with.colour(154, 30) == 0xFFFFFF)
+            #expect(with.height - without.height == 43 || with.height - without.height == 44, "the text stands below")
+        }
+    }
+
+    @Test func theLogoIsPrintedWhereThePrinterTakesPictures() async throws {
+        try await withConsole { page in
+            let shop = try await CustomerShop(page)
+            let id = try await paidCharge(shop)
+            await page.desk.setLogo(try logo(32, 16) { _ in 0xFF00_0000 })
+            func bytes() async throws -> [UInt8] {
+                let answer = try await page.ask("GET", "charges/\(id)/receipt?format=escpos")
+                guard case .bytes(let bytes) = answer.body else { return [] }
+                return bytes
+            }
+            let picture: [UInt8] = [0x1D, 0x76, 0x30, 0, 4, 0, 16, 0] + [UInt8](repeating: 0xFF, count: 64)
+            let with = Data(try await bytes())
+            #expect(with.range(of: Data(picture)) != nil)
+            let saved = try await page.ask("PUT", "receipts", #"{"logo":false,"version":0}"#)
+            #expect(try Page.said(saved)["logo"] as? Bool == false)
+            let without = Data(try await bytes())
+            #expect(without.range(of: Data(picture.prefix(3))) == nil)
+        }
+    }
+
+    private func logo(_ width: Int, _ height: Int, _ pixel: (Int) -> UInt32) throws -> Packing.Picture {
+        let picture = Packing.Picture(width: width, height: height, pixels: (0..<width * height).map(pixel))
+        return try #require(picture)
+    }
+
+    /// A picture in Netpbm's form `P6`. Source: ppm(5).
+    private struct Raster {
+        let width: Int
+        let height: Int
+        private let bytes: Data
+
+        init(_ file: Data) throws {
+            let parts = file.prefix(60).split(maxSplits: 4, whereSeparator: { [0x0A, 0x20].contains($0) })
+            let numbers = parts.dropFirst().prefix(3).compactMap { Int(String(decoding: $0, as: UTF8.self)) }
+            try #require(numbers.count == 3 && numbers[2] == 255)
+            (width, height) = (numbers[0], numbers[1])
+            bytes = Data(file.suffix(width * height * 3))
+        }
+
+        func colour(_ x: Int, _ y: Int) -> UInt32 {
+            (0..<3).reduce(0) { $0 << 8 | UInt32(bytes[bytes.startIndex + (y * width + x) * 3 + $1]) }
         }
     }
 

@@ -207,6 +207,7 @@ struct ForgottenPasswordTests {
             clock: clock,
             logger: logger,
             address: "https://till.local",
+            codeAddress: "https://till.local",
             fingerprint: "",
             hashRounds: 1 << 10
         )

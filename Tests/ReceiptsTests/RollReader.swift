@@ -15,6 +15,9 @@ struct RollReader {
 
     private(set) var lines: [Line] = []
     private(set) var codes: [String] = []
+    /// Rows of pictures, one below the other, true where a dot is black.
+    private(set) var rows: [[Bool]] = []
+    private(set) var isPictureCentred = false
     private(set) var cuts = 0
     private(set) var kicks = 0
     private(set) var feeds = 0
@@ -78,6 +81,7 @@ struct RollReader {
             let (way, feed) = (try Self.next(&rest), try Self.next(&rest))
             guard way == 66, feed == 0 else { throw Fault.unknown([0x1D, command, way, feed]) }
             cuts += 1
+        case 0x76: try picture(&rest)
         case 0x28:
             guard try Self.next(&rest) == 0x6B else { throw Fault.unknown([0x1D, command]) }
             let count = Int(try Self.next(&rest)) + Int(try Self.next(&rest)) * 256
@@ -86,6 +90,21 @@ struct RollReader {
             rest = rest.dropFirst(count)
             try symbol(parameters)
         default: throw Fault.unknown([0x1D, command])
+        }
+    }
+
+    private mutating func picture(_ rest: inout ArraySlice<UInt8>) throws {
+        let head = try (0..<6).map { _ in try Self.next(&rest) }
+        let (stride, height) = (Int(head[2]) + Int(head[3]) * 256, Int(head[4]) + Int(head[5]) * 256)
+        guard head[0] == 0x30, head[1] == 0, (1...72).contains(stride), (1...2303).contains(height) else {
+            throw Fault.unknown([0x1D, 0x76] + head)
+        }
+        guard rest.count >= stride * height else { throw Fault.cutShort }
+        isPictureCentred = isCentred
+        for _ in 0..<height {
+            let row = rest.prefix(stride)
+            rest = rest.dropFirst(stride)
+            rows.append(row.flatMap { byte in (0..<8).map { byte >> (7 - $0) & 1 == 1 } })
         }
     }
 

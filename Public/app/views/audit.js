@@ -96,7 +96,7 @@ function verification() {
         outcome,
         answer.intact
           ? notice("good", t("audit.intact", { count: answer.entries }), t("audit.head", { head: answer.head }))
-          : notice("bad", t("audit.broken", { entry: answer.brokenAt }), t("audit.brokenHelp", { reason: answer.reason, count: answer.entries })),
+          : notice("bad", t("audit.broken", { entry: answer.brokenAt }), t("audit.brokenHelp", { reason: faultText(answer), count: answer.entries })),
       );
     } catch (error) {
       if (error.status !== 401) refill(outcome, notice("bad", error.message, error.action));
@@ -135,4 +135,10 @@ function actor(who) {
 function words(group, name) {
   const key = `audit.${group}.${name.replaceAll(/[. ]/g, "_")}`;
   return hasWords(key) ? t(key) : name;
+}
+
+/** What is wrong with the entry, in words. */
+function faultText({ fault, reason }) {
+  const key = `audit.faults.${fault}`;
+  return hasWords(key) ? t(key) : reason;
 }

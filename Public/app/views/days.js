@@ -114,6 +114,7 @@ export function daysView() {
     const kind = report.allAgree ? "good" : "bad";
     refill(
       result, notice(kind, report.summary.message, report.summary.action),
+      gaps(report),
       h("p", { class: "quiet small" }, t("days.comparedAt", { time: momentText(report.comparedAt) })),
       list("days.differences", report.differences, report.more, "days.more"),
       report.booked.length ? booked(report.booked) : null,
@@ -137,6 +138,12 @@ export function daysView() {
       clearTimeout(timer);
     },
   };
+}
+
+/** What keeps a comparison from being complete, where its sentence does not say it already. */
+function gaps({ gaps: found = [], summary }) {
+  if (found.length === 0 || summary.message.includes(found[0].message)) return null;
+  return h("ul", { class: "differences" }, found.map(({ message }) => h("li", {}, message)));
 }
 
 function picture(name) {

@@ -256,8 +256,8 @@ function contents(charge) {
 }
 
 /** One entry of the timeline. */
-function happened({ at, who, text }) {
-  return h("li", {}, h("p", {}, text), h("p", { class: "quiet small" }, `${momentText(at)} · ${personText(who)}`));
+function happened({ at, who, text, message }) {
+  return h("li", {}, h("p", {}, message ?? text), h("p", { class: "quiet small" }, `${momentText(at)} · ${personText(who)}`));
 }
 
 /** Who says that it was paid. */

@@ -1,15 +1,15 @@
 // The page of whoever is signed in and is not the owner: who they are, their PIN, where they are signed in, the way out.
 
 import * as api from "../api.js";
-import { clockText } from "../charge-words.js";
-import { h, refill } from "../dom.js";
-import { busyButton, notice, secretField, showFieldErrors, toast, waitOut } from "../form.js";
+import { h } from "../dom.js";
+import { busyButton, secretField } from "../form.js";
 import { icon } from "../icons.js";
 import { may } from "../may.js";
 import { amountText } from "../money.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
 import { initials } from "../who.js";
+import { ownSecretForm } from "./own-secret.js";
 import { sessionList } from "./security.js";
 
 /** `onChanged` gets the session with its new token after the PIN was changed. */
@@ -51,35 +51,11 @@ function pinForm(onChanged) {
   const current = secretField("currentPIN", { label: t("me.currentPIN"), help: t("me.currentPINHelp"), autocomplete: "off", attributes: digits });
   const next = secretField("newPIN", { label: t("me.newPIN"), help: t("staff.pinHelp"), autocomplete: "off", attributes: digits });
   const button = busyButton({ label: t("me.changePIN"), busyLabel: t("security.changing") });
-  const trouble = h("div", { class: "trouble", role: "alert" });
-  const fields = [current, next];
-
-  async function submit() {
-    refill(trouble);
-    next.setError(/^\d{4,8}$/.test(next.value) ? null : t("staff.pinForm"));
-    if (next.control.hasAttribute("aria-invalid")) {
-      next.control.focus();
-      return;
-    }
-    try {
-      const session = await api.changePIN(current.value, next.value);
-      for (const field of fields) field.value = "";
-      toast(t("me.changedPIN"));
-      current.control.focus();
-      await onChanged(session);
-    } catch (error) {
-      if (error.status === 401) return;
-      if (error instanceof api.Refused && showFieldErrors(fields, error) > 0) return;
-      refill(trouble, notice("bad", error.message, error.action));
-      if (error.retryAfterSeconds) waitOut(error.retryAfterSeconds, button.element, trouble, clockText);
-    }
-  }
-
-  return h(
-    "form", { class: "settings-form", novalidate: true, on: {
-      submit: (event) => { event.preventDefault(); if (!button.element.disabled) button.during(submit); },
-      input: (event) => fields.find((field) => field.control === event.target)?.setError(null),
-    } },
-    h("fieldset", { class: "card" }, h("legend", {}, t("me.pin")), trouble, h("div", { class: "pair" }, current.element, next.element), button.element),
-  );
+  return ownSecretForm({
+    fields: [current, next], button, onChanged,
+    check: () => next.setError(/^\d{4,8}$/.test(next.value) ? null : t("staff.pinForm")),
+    change: () => api.changePIN(current.value, next.value),
+    done: () => t("me.changedPIN"),
+    parts: (trouble) => h("fieldset", { class: "card" }, h("legend", {}, t("me.pin")), trouble, h("div", { class: "pair" }, current.element, next.element), button.element),
+  });
 }

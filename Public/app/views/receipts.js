@@ -28,6 +28,7 @@ function makeFields(saved) {
     cut: check("cut"),
     drawer: check("drawer"),
     code: check("code"),
+    logo: check("logo"),
     terminal: textField("terminal", { ...words("terminal"), value: saved.terminal }),
     header: linesField("header", { ...words("header"), lines: saved.header }),
     footer: linesField("footer", { ...words("footer"), lines: saved.footer }),
@@ -69,7 +70,7 @@ function build(place, saved, onSaved) {
     try {
       await api.saveReceipts({
         printer: fields.printer.value.trim(), columns: Number(fields.columns.value), codePage: fields.codePage.value,
-        automatic: fields.automatic.checked, cut: fields.cut.checked, drawer: fields.drawer.checked, code: fields.code.checked,
+        automatic: fields.automatic.checked, cut: fields.cut.checked, drawer: fields.drawer.checked, code: fields.code.checked, logo: fields.logo.checked,
         terminal: fields.terminal.value.trim(), header: fields.header.lines, footer: fields.footer.lines, version: saved.version,
       });
       await onSaved();
@@ -96,7 +97,7 @@ function build(place, saved, onSaved) {
     h(
       "fieldset", { class: "card" }, h("legend", {}, t("receipts.printing")), fields.printer.element,
       h("div", { class: "pair" }, fields.columns.element, fields.codePage.element),
-      fields.automatic.element, fields.cut.element, fields.drawer.element, fields.code.element,
+      fields.automatic.element, fields.cut.element, fields.drawer.element, fields.code.element, fields.logo.element,
       last, testTrouble, test.element,
     ),
     h("fieldset", { class: "card" }, h("legend", {}, t("receipts.content")), fields.terminal.element, fields.header.element, fields.footer.element),

@@ -1,12 +1,13 @@
 // The owner's password, and the browsers that are signed in.
 
 import * as api from "../api.js";
-import { clockText, momentText } from "../charge-words.js";
+import { momentText } from "../charge-words.js";
 import { announce, h, refill } from "../dom.js";
-import { busyButton, checkField, notice, secretField, showFieldErrors, toast, waitOut } from "../form.js";
+import { busyButton, checkField, notice, secretField } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
 import { deviceText } from "../who.js";
+import { ownSecretForm } from "./own-secret.js";
 
 /** `onChanged` gets the session with its new token after the password was changed. */
 export function securityView({ onChanged }) {
@@ -32,48 +33,22 @@ function passwordForm(onChanged) {
   });
   const others = checkField("signOutOthers", { label: t("security.signOutOthers"), help: t("security.signOutOthersHelp"), checked: true });
   const button = busyButton({ label: t("security.change"), busyLabel: t("security.changing") });
-  const trouble = h("div", { class: "trouble", role: "alert" });
-  const fields = [current, next];
   current.element.append(h("a", { class: "text-link", href: "#/reset" }, t("login.forgot")));
-
-  async function submit() {
-    refill(trouble);
-    current.setError(current.value ? null : t("password.missing"));
-    next.setError([...next.value].length >= 8 ? null : t("password.tooShortError"));
-    const wrong = fields.find((field) => field.control.hasAttribute("aria-invalid"));
-    if (wrong) {
-      wrong.control.focus();
-      return;
-    }
-    try {
-      const session = await api.changePassword(current.value, next.value, others.checked);
-      for (const field of fields) {
-        field.value = "";
-        field.control.dispatchEvent(new Event("input"));
-      }
-      toast(t(others.checked ? "security.changedAlone" : "security.changed"));
-      current.control.focus();
-      await onChanged(session);
-    } catch (error) {
-      if (error.status === 401) return;
-      if (error instanceof api.Refused && showFieldErrors(fields, error) > 0) return;
-      refill(trouble, notice("bad", error.message, error.action));
-      if (error.retryAfterSeconds) waitOut(error.retryAfterSeconds, button.element, trouble, clockText);
-    }
-  }
-
-  return h(
-    "form", { class: "settings-form", novalidate: true, on: {
-      submit: (event) => { event.preventDefault(); if (!button.element.disabled) button.during(submit); },
-      input: (event) => fields.find((field) => field.control === event.target)?.setError(null),
-    } },
-    h(
+  return ownSecretForm({
+    fields: [current, next], button, onChanged,
+    check: () => {
+      current.setError(current.value ? null : t("password.missing"));
+      next.setError([...next.value].length >= 8 ? null : t("password.tooShortError"));
+    },
+    change: () => api.changePassword(current.value, next.value, others.checked),
+    done: () => t(others.checked ? "security.changedAlone" : "security.changed"),
+    parts: (trouble) => h(
       "fieldset", { class: "card" }, h("legend", {}, t("security.password")), trouble,
       // Password keepers file the password under this name.
       h("input", { type: "text", name: "username", value: "owner", autocomplete: "username", hidden: true }),
       current.element, next.element, others.element, button.element,
     ),
-  );
+  });
 }
 
 /** Who is signed in where; `title` says whose they are. */

@@ -9,6 +9,7 @@ import { amountText, CURRENCIES, decimal, exponentOf, LOCALES, minorDigits } fro
 import { state } from "../store.js";
 import { LANGUAGES, language, t } from "../strings.js";
 import { changedLine } from "../who.js";
+import { addressPart } from "./address-part.js";
 import { logoField } from "./logo.js";
 
 const DRAFT = "till.settings-draft";
@@ -118,6 +119,7 @@ export function settingsView({ onSaved, onSignOut }) {
     ) : null,
     place,
     isReadOnly ? null : h("div", { class: "card" }, logoField().element),
+    addressPart().element,
     isReadOnly ? null : h(
       "a", { class: "card way-on", href: "#/staff" },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("staff.title")), h("span", { class: "quiet small" }, t("staff.linkHelp"))),

@@ -41,7 +41,7 @@ extension Console {
             return .json(
                 JSON.object([
                     "intact": .bool(true), "entries": .integer(Int64(count)), "head": .string(head.hexadecimal),
-                    "brokenAt": .null, "reason": .null,
+                    "brokenAt": .null, "reason": .null, "fault": .null,
                 ]).text
             )
         case .broken(let sequence, let what):
@@ -50,8 +50,21 @@ extension Console {
                 JSON.object([
                     "intact": .bool(false), "entries": .integer(max(0, sequence - 1)), "head": .null,
                     "brokenAt": .integer(sequence), "reason": .string(what),
+                    "fault": .string(Self.fault(what)),
                 ]).text
             )
+        }
+    }
+
+    /// A stable word for what the check of the chain says of an entry; the page has a sentence for each.
+    private static func fault(_ what: String) -> String {
+        switch what {
+        case "an entry is missing": "missing"
+        case "a field of it holds what no entry holds": "unreadable"
+        case "an entry too many": "surplus"
+        case "its content was changed": "changed"
+        case "it does not follow from the entry before it": "unchained"
+        default: "other"
         }
     }
 }

@@ -25,7 +25,8 @@ enum BackupPart: String, CaseIterable, Sendable {
         case .customers: ["enabled", "onScreen", "address", "suppliedWallets", "wallets"]
         case .receipts:
             [
-                "printer", "columns", "codePage", "cut", "drawer", "code", "automatic", "terminal", "header", "footer",
+                "printer", "columns", "codePage", "cut", "drawer", "code", "logo", "automatic", "terminal", "header",
+                "footer",
             ]
         case .counter: ["tipMode", "tipMaximumPercent", "tipPresets", "keypadMode", "keypadErase"]
         case .logo: ["image"]

@@ -19,19 +19,31 @@ struct HealthCheck: Sendable, Equatable {
     /// Stable, such as `storage`.
     let part: String
     let weight: Weight
-    let message: String
-    let action: String
+    /// What is so and what to do, under a stable code and with its values, for those who say it in another language.
+    let reason: Reason
 
-    init(_ part: String, _ weight: Weight, _ message: String, _ action: String = "") {
-        (self.part, self.weight, self.message, self.action) = (part, weight, message, action)
+    var message: String { reason.message }
+    var action: String { reason.action }
+
+    init(
+        _ part: String,
+        _ weight: Weight,
+        _ code: String,
+        _ message: String,
+        _ action: String = "",
+        _ values: [String: String] = [:]
+    ) {
+        self.init(part, weight, Reason(code: code, message: message, action: action, values: values))
     }
 
-    init(_ part: String, _ weight: Weight, _ reason: Reason) { self.init(part, weight, reason.message, reason.action) }
+    init(_ part: String, _ weight: Weight, _ reason: Reason) {
+        (self.part, self.weight, self.reason) = (part, weight, reason)
+    }
 
     var json: JSON {
-        .object([
-            "part": .string(part), "weight": .string(weight.rawValue), "message": .string(message),
-            "action": .string(action),
-        ])
+        var parts = JSON.parts(of: reason)
+        parts["part"] = .string(part)
+        parts["weight"] = .string(weight.rawValue)
+        return .object(parts)
     }
 }

@@ -15,6 +15,7 @@ actor HealthDesk {
     private let certificate: DeviceCertificate
     private let addresses: @Sendable () -> [String]
     private let webhooks: WebhookDesk
+    private let localName: LocalNameView
     private var libraries: [String: String]?
     private var fault: (reason: Reason?, at: Duration)?
 
@@ -30,8 +31,10 @@ actor HealthDesk {
         machine: MachineView,
         certificate: DeviceCertificate,
         addresses: @escaping @Sendable () -> [String],
-        webhooks: WebhookDesk
+        webhooks: WebhookDesk,
+        localName: LocalNameView
     ) {
+        self.localName = localName
         (self.journal, self.desk, self.settings, self.taps) = (journal, desk, settings, taps)
         (self.clock, self.machine, self.certificate, self.addresses) = (clock, machine, certificate, addresses)
         self.webhooks = webhooks
@@ -61,6 +64,7 @@ actor HealthDesk {
         facts.offset = machine.gatewayOffset()
         facts.fingerprint = certificate.fingerprint
         facts.addresses = addresses()
+        facts.localName = localName.standing()
         facts.versions = await versions()
         let process = ProcessMeasures()
         (facts.processBytes, facts.openFiles) = (process.residentBytes, process.openFiles)

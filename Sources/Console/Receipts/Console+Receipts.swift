@@ -42,7 +42,8 @@ extension Console {
                 ).response
         case .pdf: response = try await receipts.document(receipt)
         case .escpos:
-            let bytes = receipt.slip(withCode: options.showsCode, for: options).escPos(options)
+            let picture = await receipts.picture()
+            let bytes = receipt.slip(withCode: options.showsCode, for: options, picture: picture).escPos(options)
             response = .file(bytes, contentType: "application/vnd.escpos")
             response.headers["Content-Disposition"] = "attachment; filename=\"receipt-\(snapshot.id).bin\""
         }
@@ -90,6 +91,7 @@ extension Console {
                     "printer": .string(set.printer ?? ""), "columns": .integer(Int64(set.options.columns.rawValue)),
                     "codePage": .string(set.options.codePage.rawValue), "cut": .bool(set.options.cuts),
                     "drawer": .bool(set.options.opensDrawer), "code": .bool(set.options.showsCode),
+                    "logo": .bool(set.options.showsLogo),
                     "automatic": .bool(set.printsWhenPaid), "terminal": .string(set.terminal ?? ""),
                     "header": .array(set.header.map(JSON.string)), "footer": .array(set.footer.map(JSON.string)),
                     "last": last.map(Self.job) ?? .null, "version": .integer(Int64(version)),
@@ -126,6 +128,7 @@ extension Console {
         form.cuts = fields.bool("cut")
         form.opensDrawer = fields.bool("drawer")
         form.showsCode = fields.bool("code")
+        form.showsLogo = fields.bool("logo")
         form.printsWhenPaid = fields.bool("automatic")
         form.terminal = fields.optionalText("terminal", limit: 40)
         form.header = fields.texts("header", limit: Receipt.mostLines, each: Receipt.longestLine)

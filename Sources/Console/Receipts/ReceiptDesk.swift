@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import Logging
+import Packing
 import Paper
 import Payments
 import Receipts
@@ -118,12 +119,21 @@ actor ReceiptDesk {
         )
     }
 
+    /// The merchant's logo on paper; nil for none.
+    func picture() async -> SlipPicture? {
+        await desk.snapshot.logo.flatMap { SlipPicture(width: $0.width, height: $0.height, pixels: $0.pixels) }
+    }
+
     /// The receipt as a PDF document.
     func document(_ receipt: Receipt) async throws(Problem) -> WebResponse {
         let seconds = receipt.issuedAt.moment.secondsSince1970
         let made = Date(timeIntervalSince1970: Double(seconds)).formatted(Date.ISO8601FormatStyle())
         do throws(PDFPress.Failure) {
-            let bytes = try await press.pdf(of: receipt.slip(), title: receipt.documentTitle, made: made)
+            let bytes = try await press.pdf(
+                of: receipt.slip(picture: await picture()),
+                title: receipt.documentTitle,
+                made: made
+            )
             return .file(
                 bytes,
                 contentType: "application/pdf",
@@ -161,7 +171,12 @@ actor ReceiptDesk {
         let now = clock.wallTime()
         let ahead = await shop(.english).secondsAheadOfUTC(now)
         let options = settings.options
-        let slip = Slip.test(options, merchantName: name, now: LocalTime(now, secondsAheadOfUTC: ahead))
+        let slip = Slip.test(
+            options,
+            merchantName: name,
+            now: LocalTime(now, secondsAheadOfUTC: ahead),
+            picture: await picture()
+        )
         return try await hand(slip.escPos(options))
     }
 
@@ -173,7 +188,8 @@ actor ReceiptDesk {
         do throws(Problem) {
             if !isCopy { try await keepMemory() }
             let options = settings.options
-            let slip = await receipt(of: snapshot, isCopy: isCopy).slip(withCode: options.showsCode, for: options)
+            let slip = await receipt(of: snapshot, isCopy: isCopy)
+                .slip(withCode: options.showsCode, for: options, picture: await picture())
             return try await hand(slip.escPos(options))
         } catch {
             if !isCopy, error.reason.code != Self.unknownCode {

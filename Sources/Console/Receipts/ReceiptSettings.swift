@@ -40,6 +40,7 @@ struct ReceiptForm: Sendable {
     var cuts: Bool?
     var opensDrawer: Bool?
     var showsCode: Bool?
+    var showsLogo: Bool?
     var printsWhenPaid: Bool?
     /// Empty for none.
     var terminal: String?
@@ -71,6 +72,7 @@ struct ReceiptForm: Sendable {
         if let cuts { settings.options.cuts = cuts }
         if let opensDrawer { settings.options.opensDrawer = opensDrawer }
         if let showsCode { settings.options.showsCode = showsCode }
+        if let showsLogo { settings.options.showsLogo = showsLogo }
         if let printsWhenPaid { settings.printsWhenPaid = printsWhenPaid }
         if let terminal { settings.terminal = terminal.isEmpty ? nil : terminal }
         if let header { settings.header = Self.lines(header) }

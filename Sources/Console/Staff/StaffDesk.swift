@@ -335,7 +335,7 @@ actor StaffDesk {
             throw .field(
                 "name",
                 Reason(
-                    code: "name_taken",
+                    code: "person_name_taken",
                     message: "Somebody here has this name already.",
                     action: "Add a letter or a surname, so that lists say who it was."
                 )

@@ -39,7 +39,12 @@ extension Console {
         guard word.trimmingCharacters(in: .whitespaces).lowercased() == wanted.lowercased() else {
             throw .field(
                 "word",
-                Reason(code: "word_wrong", message: "This is not what was to be typed.", action: "Type: \(wanted)")
+                Reason(
+                    code: "word_wrong",
+                    message: "This is not what was to be typed.",
+                    action: "Type: \(wanted)",
+                    values: ["wanted": wanted]
+                )
             )
         }
         try await requirePassword(password, because: "Erasing everything needs the password again.", of: pass)
@@ -49,10 +54,14 @@ extension Console {
             await entrance.audit("wipe", "refused", "\(open) payments are open", by: pass.who, from: peer)
             throw Problem(
                 409,
-                "payments_open",
-                "Payments without a final answer: \(open). Once erased, nobody hears at this terminal how they ended, "
-                    + "and money that still comes is in no book here.",
-                "Wait until they have ended, or say that you want to erase all the same."
+                Reason(
+                    code: "payments_open",
+                    message:
+                        "Payments without a final answer: \(open). Once erased, nobody hears at this terminal how they "
+                        + "ended, and money that still comes is in no book here.",
+                    action: "Wait until they have ended, or say that you want to erase all the same.",
+                    values: ["open": "\(open)"]
+                )
             )
         }
         do throws(JournalError) { try erase() } catch {

@@ -196,21 +196,29 @@ extension WebhookDesk {
 
     /// What health says of them; nil where there are none.
     func health() -> HealthCheck? {
+        let action = "Look at the webhooks."
         guard isReadable else {
-            return HealthCheck("webhooks", .note, "The webhooks cannot be read. None is sent.", "Update the terminal.")
+            return HealthCheck(
+                "webhooks",
+                .note,
+                "health_webhooks_unreadable",
+                "The webhooks cannot be read. None is sent.",
+                "Update the terminal."
+            )
         }
         guard !hooks.isEmpty else { return nil }
         let all = hooks.compactMap { progress[$0.id] }
         let (off, failing) = (all.count { $0.off != nil }, all.count { $0.off == nil && $0.failed != nil })
         if off > 0 {
-            return HealthCheck("webhooks", .note, "Webhooks that were switched off: \(off).", "Look at the webhooks.")
+            let words = "Webhooks that were switched off: \(off)."
+            return HealthCheck("webhooks", .note, "health_webhooks_off", words, action, ["count": "\(off)"])
         }
         if failing > 0 {
             let words = "Webhooks whose messages do not arrive: \(failing). They are sent again."
-            return HealthCheck("webhooks", .note, words, "Look at the webhooks.")
+            return HealthCheck("webhooks", .note, "health_webhooks_failing", words, action, ["count": "\(failing)"])
         }
         return hooks.allSatisfy(\.isPaused)
-            ? HealthCheck("webhooks", .off, "All webhooks are paused.")
-            : HealthCheck("webhooks", .good, "Webhooks arrive.")
+            ? HealthCheck("webhooks", .off, "health_webhooks_paused", "All webhooks are paused.")
+            : HealthCheck("webhooks", .good, "health_webhooks_good", "Webhooks arrive.")
     }
 }

@@ -1,0 +1,1 @@
+../WebServer/SanitizedMutex.swift
