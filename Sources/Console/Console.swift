@@ -31,6 +31,7 @@ public struct Console: Sendable {
     /// The program's last log lines.
     let log: LogRing
     let erase: (@Sendable () throws(JournalError) -> Void)?
+    let restore: RestoreDesk
     let logo: LogoDesk
     /// When this run began.
     let startedAt: WallTime
@@ -76,6 +77,9 @@ public struct Console: Sendable {
         public var log = LogRing()
         /// Begins to erase everything and has the program end; nil where that cannot be done from the page.
         public var erase: (@Sendable () throws(JournalError) -> Void)?
+        /// Says that a backup which was checked shall be the journal, and has the program end; nil where that cannot be done
+        /// from the page.
+        public var restore: (@Sendable () throws(JournalError) -> Void)?
 
         public init(
             address: String,
@@ -232,6 +236,7 @@ public struct Console: Sendable {
         )
         (log, erase) = (configuration.log, configuration.erase)
         startedAt = clock.wallTime()
+        restore = RestoreDesk(journal: books, clock: clock, begin: configuration.restore)
         customers = CustomerDesk(
             journal: journal,
             desk: desk,
@@ -260,6 +265,7 @@ public struct Console: Sendable {
         try await tokens.load()
         try await setUp.load()
         try await logo.load()
+        await restore.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
         }
@@ -313,6 +319,7 @@ public struct Console: Sendable {
         limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
         limits.bodyBytesByPath["/api/v1/backup/import"] = BackupFile.bodyBytes
         limits.bodyBytesByPath["/api/v1/logo"] = LogoDesk.bodyBytes
+        limits.bodyBytesByPath["/api/v1/restore"] = RestoreDesk.bodyBytes
         return limits
     }
 

@@ -73,6 +73,7 @@ struct Assembly: Sendable {
         pages.machine = .system(state: configuration.state, gateway: gateway, clock: clock)
         pages.log = log
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
+        pages.restore = { [eraser] () throws(JournalError) in try eraser.beginRestore() }
         let console = try await Console(
             configuration: pages,
             desk: desk,
