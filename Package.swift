@@ -100,6 +100,8 @@ let package = Package(
         .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
         .target(name: "Avahi", dependencies: ["DBus"], swiftSettings: swift6),
         .target(name: "Bluetooth", dependencies: ["DBus"], swiftSettings: swift6),
+        // The update service, RAUC.
+        .target(name: "Updates", dependencies: ["DBus"], swiftSettings: swift6),
         .target(
             name: "WebSocket",
             dependencies: [
@@ -243,6 +245,7 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
+        .testTarget(name: "UpdatesTests", dependencies: ["DBus", "Updates", subprocess], swiftSettings: swift6),
         .testTarget(name: "DBusTests", dependencies: ["DBus", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "AvahiTests",

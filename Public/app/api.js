@@ -9,6 +9,8 @@ const TIMEOUT_MILLISECONDS = 20_000;
 /** A receiver may take its time. */
 const SENDING_MILLISECONDS = 45_000;
 const VERIFY_MILLISECONDS = 180_000;
+/** Of a long record on a slow network. */
+const FILE_MILLISECONDS = 600_000;
 
 let csrfToken = null;
 let onSignedOut = () => {};
@@ -37,7 +39,7 @@ export class NoAnswer extends Error {
 /** Names the one who is told when the session has ended. */
 export function whenSignedOut(callback) { onSignedOut = callback; }
 
-async function request(method, path, { body, headers = {}, isEntrance = false, isText = false, timeout = TIMEOUT_MILLISECONDS } = {}) {
+async function request(method, path, { body, headers = {}, isEntrance = false, isText = false, isFile = false, timeout = TIMEOUT_MILLISECONDS } = {}) {
   let response;
   let text;
   try {
@@ -55,6 +57,7 @@ async function request(method, path, { body, headers = {}, isEntrance = false, i
       redirect: "error",
       signal: AbortSignal.timeout(timeout),
     });
+    if (isFile && response.ok) return await response.blob();
     text = await response.text();
   } catch {
     throw new NoAnswer();
@@ -346,6 +349,21 @@ export async function exportBackup(body) { return await change("POST", "/backup/
 
 /** What such a file would change here: `{ changes, problems, … }`; with `apply`, changes it. */
 export async function importBackup(body) { return await change("POST", "/backup/import", { body }); }
+
+/** The terminal's whole memory as a sealed file, a Blob. */
+export async function takeBackup(body) { return await change("POST", "/backup/everything", { body, isFile: true, timeout: FILE_MILLISECONDS }); }
+
+/** Begins to send a backup: `{ pieceBytes, receivedBytes }`. */
+export async function beginRestore(body) { return await change("POST", "/restore", { body }); }
+
+/** Sends a piece of it as base64. */
+export async function addToRestore(body) { return await change("PUT", "/restore", { body }); }
+
+/** Has it opened and checked whole: `{ found, entriesHere, … }`. */
+export async function checkRestore(body) { return await change("POST", "/restore/check", { body, timeout: FILE_MILLISECONDS }); }
+
+/** Has it become the terminal's memory; the terminal starts again. */
+export async function applyRestore(body) { return await change("POST", "/restore/apply", { body }); }
 
 /** What has to be typed before everything is erased, and how many payments are open: `{ word, openPayments }`. */
 export async function wipeFacts() { return await request("GET", "/wipe"); }

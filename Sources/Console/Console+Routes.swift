@@ -114,6 +114,9 @@ extension Console {
         case .wipe: return try await wipeResponse()
         case .exportBackup: return try await exportBackup(pass)
         case .importBackup: return try await importBackup(pass)
+        case .takeBackup: return try await takeBackup(pass)
+        case .restore, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore:
+            return try await restoreAnswer(pass)
         case .wipeEverything: return try await wipe(pass)
         case .supportBundle: return try await supportBundle(pass)
         case .events: return try await events(pass)

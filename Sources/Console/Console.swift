@@ -33,6 +33,7 @@ public struct Console: Sendable {
     /// The program's last log lines.
     let log: LogRing
     let erase: (@Sendable () throws(JournalError) -> Void)?
+    let restore: RestoreDesk
     let logo: LogoDesk
     /// When this run began.
     let startedAt: WallTime
@@ -82,6 +83,9 @@ public struct Console: Sendable {
         public var erase: (@Sendable () throws(JournalError) -> Void)?
         /// Carries webhooks' messages; nil where none can be sent.
         public var webhooks: (any WebhookCarrier)?
+        /// Says that a backup which was checked shall be the journal, and has the program end; nil where that cannot be done
+        /// from the page.
+        public var restore: (@Sendable () throws(JournalError) -> Void)?
 
         public init(
             address: String,
@@ -264,6 +268,7 @@ public struct Console: Sendable {
         )
         (log, erase) = (configuration.log, configuration.erase)
         startedAt = clock.wallTime()
+        restore = RestoreDesk(journal: books, clock: clock, begin: configuration.restore)
         customers = CustomerDesk(
             journal: journal,
             desk: desk,
@@ -293,6 +298,7 @@ public struct Console: Sendable {
         try await webhooks.load()
         try await setUp.load()
         try await logo.load()
+        await restore.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
         }
@@ -351,6 +357,7 @@ public struct Console: Sendable {
         limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
         limits.bodyBytesByPath["/api/v1/backup/import"] = BackupFile.bodyBytes
         limits.bodyBytesByPath["/api/v1/logo"] = LogoDesk.bodyBytes
+        limits.bodyBytesByPath["/api/v1/restore"] = RestoreDesk.bodyBytes
         return limits
     }
 

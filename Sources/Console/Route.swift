@@ -34,6 +34,7 @@ enum Route: Sendable, Equatable {
     case audit(AuditQuery), exportAudit(ExportFormat), verifyAudit
     case health, logs(LogQuery), supportBundle
     case wipe, wipeEverything, exportBackup, importBackup
+    case takeBackup, restore, beginRestore, addToRestore, dropRestore, checkRestore, applyRestore
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -103,6 +104,14 @@ enum Route: Sendable, Equatable {
         case ("support-bundle", 1): self = try Self.only(method, ["GET": .supportBundle])
         case ("wipe", 1): self = try Self.only(method, ["GET": .wipe, "POST": .wipeEverything])
         case ("backup", 2) where parts[1] == "export": self = try Self.only(method, ["POST": .exportBackup])
+        case ("backup", 2) where parts[1] == "everything": self = try Self.only(method, ["POST": .takeBackup])
+        case ("restore", 1):
+            self = try Self.only(
+                method,
+                ["GET": .restore, "POST": .beginRestore, "PUT": .addToRestore, "DELETE": .dropRestore]
+            )
+        case ("restore", 2) where parts[1] == "check": self = try Self.only(method, ["POST": .checkRestore])
+        case ("restore", 2) where parts[1] == "apply": self = try Self.only(method, ["POST": .applyRestore])
         case ("backup", 2) where parts[1] == "import": self = try Self.only(method, ["POST": .importBackup])
         case ("logs", 1): self = try Self.only(method, ["GET": .logs(LogQuery(query))])
         case ("events", 1): self = try Self.only(method, ["GET": .events])
@@ -165,6 +174,7 @@ enum Route: Sendable, Equatable {
         case .audit, .exportAudit, .verifyAudit, .logs, .supportBundle, .wipe, .wipeEverything, .exportBackup,
             .importBackup:
             [.owner]
+        case .takeBackup, .restore, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: [.owner]
         case .health: [.owner, .manager]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
@@ -193,7 +203,7 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
             .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
-            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks:
+            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .restore:
             false
         case .signInWithPIN, .signInWithCode, .changePIN: true
         case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
@@ -201,6 +211,7 @@ enum Route: Sendable, Equatable {
         case .counter, .people, .shifts, .currentShift, .shift, .shiftReport: false
         case .saveCounter, .refund, .refundAgain, .openShift, .closeShift: true
         case .verifyAudit, .wipeEverything, .exportBackup, .importBackup: true
+        case .takeBackup, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
         case .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook: true

@@ -69,7 +69,9 @@ struct Run: AsyncParsableCommand {
             try Wipe.finish(configuration.state)
         }
         let key = try DeviceKey.loadOrCreate(at: configuration.state + "/device.key")
+        let restored = try await Restore.finish(configuration.state, key: key)
         let journal = try Journal.open(directory: configuration.state, deviceKey: key)
+        try await journal.note(restored, logger)
         let transport = try HTTPClientTransport(hosts: configuration.allowedHosts)
         let result: Result<Void, any Error>
         do {
@@ -81,6 +83,10 @@ struct Run: AsyncParsableCommand {
         if Wipe.isBegun(configuration.state) {
             try Wipe.finish(configuration.state)
             logger.notice("everything is erased; the next start waits for an owner")
+            throw ExitCode(Exit.temporary)
+        }
+        if Restore.isWanted(configuration.state) {
+            logger.notice("the next start takes up the backup")
             throw ExitCode(Exit.temporary)
         }
         if case .success = result { logger.notice("stopped; open payments are asked about at the next start") }
@@ -138,6 +144,27 @@ struct Run: AsyncParsableCommand {
             throw ExitCode(Exit.inputOutput)
         }
         return Announcer(descriptor: descriptor)
+    }
+}
+
+extension Journal {
+    /// Says in the log, and where something was refused in the audit log too, what became of a backup that was wanted. One
+    /// that was restored brings its own entry.
+    fileprivate func note(_ outcome: Restore.Outcome, _ logger: Logger) async throws(JournalError) {
+        let detail: String
+        switch outcome {
+        case .nothing: return
+        case .restored(let keptDamaged):
+            logger.notice("a backup is the record of payments now")
+            if keptDamaged { logger.warning("what was here and could not be read is kept in \(Restore.damagedFolder)") }
+            return
+        case .refused(let open): detail = "\(open) payments here have no final answer"
+        case .putBack(let error): detail = "it did not stand: \(error)"
+        }
+        logger.error("the backup was not restored; everything is as it was", metadata: ["why": "\(detail)"])
+        try await audit(
+            AuditEntry(at: .now, who: .terminal, from: "", what: "restore", result: "refused", detail: detail)
+        )
     }
 }
 

@@ -9,7 +9,7 @@ struct Till: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             Run.self, CheckConfiguration.self, VerifyJournal.self, Link.self, Doctor.self, SupportBundleCommand.self,
-            WipeCommand.self, SelfTest.self,
+            BackupCommand.self, RestoreCommand.self, WipeCommand.self, SelfTest.self,
         ]
     )
 }

@@ -5,7 +5,8 @@ import Logging
 import Payments
 import Terminal
 
-/// Lets a running terminal be erased: begins it, and says when the program has to end for the rest.
+/// Lets a running terminal be erased, or a backup take its place: begins it, and says when the program has to end for the
+/// rest.
 final class Eraser: Sendable {
     private let directory: String
     private let journal: Journal
@@ -20,6 +21,14 @@ final class Eraser: Sendable {
     func begin() throws(JournalError) {
         try Wipe.begin(directory)
         logger.notice("everything is erased, as was asked; the program ends and begins anew")
+        try journal.close()
+        begun.continuation.yield()
+    }
+
+    /// Says that a backup which was checked shall be the journal, and closes the one that is: no charge is taken from here on.
+    func beginRestore() throws(JournalError) {
+        try Restore.want(directory)
+        logger.notice("a backup takes this terminal’s place, as the owner asked; the program ends and begins anew")
         try journal.close()
         begun.continuation.yield()
     }

@@ -161,26 +161,41 @@ struct RestoreTests {
         #expect(throws: JournalError.self) { _ = try new.open() }
     }
 
+    /// As somebody would who has the passphrase. What a start does not look at, the beginning of a long record, is looked at.
     @Test func aBackupWhoseEntriesWereChangedIsRefusedThoughItIsSealedWell() async throws {
         let (old, new) = (try Folder(), try Folder())
-        try await old.withJournal { try await Shop.fill($0) }
-        let queue = try DatabaseQueue(path: old.state + "/journal.sqlite")
+        let file = old.path + "/copy.sqlite"
+        let copy = try await old.withJournal { journal in
+            try await withThrowingDiscardingTaskGroup { group in
+                for number in 0..<5100 {
+                    let entry = AuditEntry(
+                        at: Shop.time,
+                        who: .terminal,
+                        from: "",
+                        what: "login",
+                        result: "ok",
+                        detail: "\(number)"
+                    )
+                    group.addTask { try await journal.audit(entry) }
+                }
+            }
+            return try await journal.copy(to: file)
+        }
+        let queue = try DatabaseQueue(path: file)
         try await queue.write { db in
-            let guardian = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_schema WHERE name = 'event_no_update'")
-            try db.execute(sql: "DROP TRIGGER event_no_update")
-            try db.execute(sql: "UPDATE event SET wall_ms = wall_ms + 1 WHERE seq = 2")
+            let guardian = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_schema WHERE name = 'audit_no_update'")
+            try db.execute(sql: "DROP TRIGGER audit_no_update")
+            try db.execute(sql: "UPDATE audit SET body = CAST(body || ' ' AS BLOB) WHERE seq = 2")
             try db.execute(sql: guardian ?? "")
         }
         try queue.close()
-        // As somebody would who has the passphrase: what no terminal would copy is put there by hand.
-        let copy = try Restore.begin(new.state)
-        try FileManager.default.removeItem(atPath: copy)
-        try FileManager.default.copyItem(atPath: old.state + "/journal.sqlite", toPath: copy)
-        let ends = JournalCopy.Ends(entries: 15, head: [], auditEntries: 1, auditHead: [])
+        let draft = try Restore.begin(new.state)
+        try FileManager.default.removeItem(atPath: draft)
+        try FileManager.default.copyItem(atPath: file, toPath: draft)
         let entry = AuditEntry(at: Shop.time, who: .terminal, from: "", what: "restore", result: "ok", detail: "")
         let key = try new.key()
-        await #expect(throws: JournalError.self) {
-            _ = try await Restore.prepare(new.state, endingAt: ends, secrets: [:], key: key, entry: entry)
+        await #expect(throws: JournalError.corrupt(detail: "entry 2 of the copy: its content was changed")) {
+            _ = try await Restore.prepare(new.state, endingAt: copy.ends, secrets: [:], key: key, entry: entry)
         }
     }
 }

@@ -49,6 +49,9 @@ struct RolesTests {
         ("GET", "audit", "o----"), ("GET", "audit.csv", "o----"), ("POST", "audit/verify", "o----"),
         ("GET", "wipe", "o----"), ("POST", "wipe", "o----"),
         ("POST", "backup/export", "o----"), ("POST", "backup/import", "o----"),
+        ("POST", "backup/everything", "o----"), ("GET", "restore", "o----"), ("POST", "restore", "o----"),
+        ("PUT", "restore", "o----"), ("DELETE", "restore", "o----"), ("POST", "restore/check", "o----"),
+        ("POST", "restore/apply", "o----"),
         ("GET", "totals?by=day", "om---"), ("GET", "export.csv", "om---"), ("GET", "export.json", "om---"),
         ("GET", "days", "om---"), ("GET", "days/2026-11-20", "om---"), ("POST", "days/2026-11-20/compare", "om---"),
     ]

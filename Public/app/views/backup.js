@@ -6,6 +6,7 @@ import { h, refill } from "../dom.js";
 import { busyButton, checkField, notice, secretField, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
 import { hasWords, t } from "../strings.js";
+import { restorePart, takePart } from "./whole-backup.js";
 
 /** The page; `onErased` hears that the terminal begins anew. */
 export function backupView({ onErased }) {
@@ -14,19 +15,20 @@ export function backupView({ onErased }) {
     h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("settings.title")),
     h("h1", { id: "backup-title", tabindex: "-1" }, t("backup.title")),
     h("p", { class: "lead" }, t("backup.lead")),
+    takePart({ card, say, clear }), restorePart({ card, say, clear, onRestored: onErased }),
     exportPart(), importPart(), wipePart(onErased),
   );
   return { element, update() {}, end() {} };
 }
 
 /** A form in a card. `submit` is called with what to fill trouble into. */
-function card(name, fields, button, submit, extra = []) {
+function card(name, fields, button, submit, extra = [], words = "backup") {
   const trouble = h("div", { class: "trouble", role: "alert" });
   return h(
     "form", { class: "settings-form", novalidate: true, on: {
       submit: (event) => { event.preventDefault(); button.during(() => submit(trouble)); },
     } },
-    h("fieldset", { class: "card" }, h("legend", {}, t(`backup.${name}`)), h("p", {}, t(`backup.${name}Lead`)), fields, trouble, extra, button.element),
+    h("fieldset", { class: "card" }, h("legend", {}, t(`${words}.${name}`)), h("p", {}, t(`${words}.${name}Lead`)), fields, trouble, extra, button.element),
   );
 }
 

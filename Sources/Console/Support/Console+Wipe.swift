@@ -10,7 +10,7 @@ extension Console {
     private var wipeWord: String { get async { await settings.current?.settings.merchantName ?? "ERASE" } }
 
     /// Payments that no authority has ended, and those that were taken offline and are not booked.
-    private func unfinished() async throws(Problem) -> Int {
+    func unfinished() async throws(Problem) -> Int {
         do throws(JournalError) {
             let open = try await books.openCharges().count
             guard let taps else { return open }

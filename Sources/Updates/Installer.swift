@@ -1,0 +1,138 @@
+public import DBus
+
+/// The service that writes updates into the root slot that is not running: RAUC, over the system bus.
+///
+/// It checks a bundle's signature and whether it fits this machine; nothing here decides about that.
+/// Source: RAUC 1.8, "D-Bus API", `de.pengutronix.rauc.Installer`.
+public struct Installer: Sendable {
+    static let name = "de.pengutronix.rauc"
+    static let interface = "de.pengutronix.rauc.Installer"
+    /// A bundle's signature is checked before the answer comes, which reads all of a plain one.
+    private static let checking = Duration.seconds(300)
+
+    private let bus: BusConnection
+
+    public init(bus: BusConnection) { self.bus = bus }
+
+    /// What a bundle says of itself; its signature was checked.
+    public struct Bundle: Sendable, Equatable {
+        /// Which machines it is for.
+        public let compatible: String
+        public let version: String
+    }
+
+    /// Checks a bundle without installing it.
+    /// - Parameter path: Absolute, readable by the service.
+    /// - Throws: ``UpdateError``: the signature is wrong, half a bundle, or no bundle.
+    public func inspect(_ path: String) async throws(UpdateError) -> Bundle {
+        let answer = try await call("Info", [.string(path)], timeout: Self.checking)
+        guard answer.count == 2, let compatible = answer[0].text, let version = answer[1].text else {
+            throw .unclear(detail: "Info answered something else")
+        }
+        return Bundle(compatible: Self.clean(compatible), version: Self.clean(version))
+    }
+
+    /// Installs a bundle into the slot that is not running. Returns once it is written and will be started next.
+    ///
+    /// Where the caller is cancelled the service goes on: it has no way to stop.
+    /// - Parameter progress: Told of each step, in order.
+    /// - Throws: ``UpdateError``: what runs now goes on running, and is what the next start takes.
+    public func install(
+        _ path: String,
+        progress: @escaping @Sendable (UpdateProgress) async -> Void
+    ) async throws(UpdateError) {
+        let rules = [
+            SignalRule(sender: Self.name, interface: Self.interface, member: "Completed", path: .root),
+            SignalRule(
+                sender: Self.name,
+                interface: "org.freedesktop.DBus.Properties",
+                member: "PropertiesChanged",
+                path: .root
+            ),
+            BusConnection.ownerRule(of: Self.name),
+        ]
+        let signals: SignalStream
+        // First: the service may be done before the answer to the call is read.
+        do throws(BusError) { signals = try await bus.signals(rules) } catch { throw UpdateError(error) }
+        try await call("InstallBundle", [.string(path), .properties([:])], timeout: .seconds(30))
+        do {
+            for try await signal in signals {
+                switch signal.member {
+                case "Completed":
+                    guard signal.arguments.first?.integer == 0 else { throw await failure() }
+                    return
+                case "PropertiesChanged":
+                    guard signal.arguments.first?.text == Self.interface, signal.arguments.count > 1,
+                        let value = signal.arguments[1].properties?["Progress"],
+                        let step = UpdateProgress(value.opened)
+                    else { continue }
+                    await progress(step)
+                default:
+                    // Another owner, or none: whoever installed is gone.
+                    throw UpdateError.unclear(detail: "the update service ended while it installed")
+                }
+            }
+            throw UpdateError.unclear(detail: "the bus said nothing more")
+        } catch let error as UpdateError {
+            throw error
+        } catch let error as BusError {
+            throw UpdateError(error)
+        } catch { throw .unclear(detail: "\(error)") }
+    }
+
+    /// Why the last installation failed, in the service's own words.
+    private func failure() async -> UpdateError {
+        let answer = try? await bus.call(
+            BusCall(
+                to: Self.name,
+                at: .root,
+                "org.freedesktop.DBus.Properties",
+                "Get",
+                [.string(Self.interface), .string("LastError")]
+            )
+        )
+        let text = answer?.first?.opened.text ?? ""
+        return .refused(detail: text.isEmpty ? "it said nothing more" : Self.clean(text))
+    }
+
+    /// Both root slots, and which one runs.
+    public func slots() async throws(UpdateError) -> [UpdateSlot] {
+        guard case .array(_, let rows)? = try await call("GetSlotStatus", []).first else {
+            throw .unclear(detail: "GetSlotStatus answered something else")
+        }
+        return rows.prefix(16).compactMap(UpdateSlot.init)
+    }
+
+    /// Says that what runs now works: it is started again next time, too. For the self-check after an update.
+    /// - Returns: The slot's name.
+    @discardableResult
+    public func markGood() async throws(UpdateError) -> String {
+        let answer = try await call("Mark", [.string("good"), .string("booted")])
+        return Self.clean(answer.first?.text ?? "")
+    }
+
+    @discardableResult
+    private func call(
+        _ member: String,
+        _ arguments: [BusValue],
+        timeout: Duration = .seconds(25)
+    ) async throws(UpdateError) -> [BusValue] {
+        do throws(BusError) {
+            return try await bus.call(
+                BusCall(to: Self.name, at: .root, Self.interface, member, arguments),
+                timeout: timeout
+            )
+        } catch { throw UpdateError(error) }
+    }
+
+    /// Words from outside: one line, no control characters, 200 characters at most.
+    static func clean(_ text: String) -> String {
+        let printable = text.unicodeScalars.prefix(400).map { scalar -> Character in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: " "
+            default: Character(scalar)
+            }
+        }
+        return String(String(printable).split(separator: " ").joined(separator: " ").prefix(200))
+    }
+}

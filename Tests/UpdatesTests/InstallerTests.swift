@@ -1,0 +1,93 @@
+import DBus
+import Synchronization
+import Testing
+
+@testable import Updates
+
+/// Asking the update service, on a bus with one that stands in for it.
+@Suite(.timeLimit(.minutes(1)))
+struct InstallerTests {
+    private func withInstaller(_ body: (Installer, FakeInstaller) async throws -> Void) async throws {
+        try await withPrivateBus { address in
+            let fake = try await FakeInstaller(address)
+            let bus = try await BusConnection.open(address: address)
+            try await body(Installer(bus: bus), fake)
+            bus.close()
+            fake.bus.close()
+        }
+    }
+
+    private final class Steps: Sendable {
+        let all = Mutex<[UpdateProgress]>([])
+    }
+
+    @Test func anUpdateIsFollowedFromItsBeginningToItsEnd() async throws {
+        try await withInstaller { installer, fake in
+            let steps = Steps()
+            try await installer.install("/data/update.raucb") { step in steps.all.withLock { $0.append(step) } }
+            #expect(
+                steps.all.withLock { $0 } == [
+                    UpdateProgress(percent: 0, step: "Installing"),
+                    UpdateProgress(percent: 40, step: "Checking bundle"),
+                    UpdateProgress(percent: 100, step: "Installing done."),
+                ]
+            )
+            #expect(fake.calls.withLock { $0 } == ["install /data/update.raucb"])
+        }
+    }
+
+    @Test func aRefusedBundleIsSaidInTheServicesOwnWords() async throws {
+        try await withInstaller { installer, _ in
+            await #expect(throws: UpdateError.refused(detail: "Bundle version 1 is too old")) {
+                try await installer.install("/data/bad.raucb") { _ in }
+            }
+            await #expect(throws: UpdateError.busy) { try await installer.install("/data/busy.raucb") { _ in } }
+        }
+    }
+
+    @Test(arguments: ["leaves", "dies"])
+    func aServiceThatEndsWhileItInstallsLeavesTheOutcomeOpen(bundle: String) async throws {
+        try await withInstaller { installer, _ in
+            do throws(UpdateError) {
+                try await installer.install("/data/\(bundle).raucb") { _ in }
+                Issue.record("it never said that it is done")
+            } catch {
+                if case .unclear = error {} else { Issue.record("\(error)") }
+            }
+        }
+    }
+
+    @Test func aBundleIsLookedAtBeforeItIsInstalled() async throws {
+        try await withInstaller { installer, fake in
+            let bundle = try await installer.inspect("/data/update.raucb")
+            #expect(bundle == Installer.Bundle(compatible: "till-x86-64", version: "1.2.3"))
+            do throws(UpdateError) {
+                _ = try await installer.inspect("/data/unsigned.raucb")
+                Issue.record("it has no signature")
+            } catch {
+                #expect(error == .refused(detail: "signature verification failed: [31mno"), "no control characters")
+            }
+            #expect(fake.calls.withLock { $0 }.isEmpty, "nothing was installed")
+        }
+    }
+
+    @Test func theSlotsSayWhatRunsAndWhatIsGood() async throws {
+        try await withInstaller { installer, fake in
+            let slots = try await installer.slots()
+            #expect(slots.map(\.name) == ["rootfs.0", "rootfs.1", "data.0"])
+            #expect(slots.map(\.isRunning) == [true, false, false])
+            #expect(slots.map(\.isGood) == [true, false, nil])
+            #expect(slots.map(\.version) == ["1.2.2", "", ""])
+            #expect(try await installer.markGood() == "rootfs.0")
+            #expect(fake.calls.withLock { $0 } == ["mark good booted"])
+        }
+    }
+
+    @Test func aMachineWithoutTheServiceSaysSo() async throws {
+        try await withPrivateBus { address in
+            let installer = Installer(bus: try await BusConnection.open(address: address))
+            await #expect(throws: UpdateError.noService) { _ = try await installer.slots() }
+            await #expect(throws: UpdateError.noService) { try await installer.install("/data/u.raucb") { _ in } }
+        }
+    }
+}
