@@ -57,11 +57,22 @@ public struct HTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
     private let hosts: AllowedHosts
 
-    /// - Parameters:
-    ///   - authorities: PEM certificates to trust beside the system's, for a gateway of one's own.
-    ///   - addresses: Where hosts of these names are, instead of asking the network: for a machine that asks itself.
+    /// For a machine that asks itself: its page under its own name, at an address of its own, whose certificate nobody
+    /// has signed. Whoever answers there is believed, so nothing secret may be sent.
+    public init(itself name: String, at address: String) {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.certificateVerification = .none
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
+        configuration.redirectConfiguration = .disallow
+        configuration.dnsOverride = [name: address]
+        configuration.connectionPool.retryConnectionEstablishment = false
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        hosts = .only([name])
+    }
+
+    /// - Parameter authorities: PEM certificates to trust beside the system's, for a gateway of one's own.
     /// - Throws: What the TLS library says about `authorities`.
-    public init(hosts: AllowedHosts, authorities: [String] = [], addresses: [String: String] = [:]) throws {
+    public init(hosts: AllowedHosts, authorities: [String] = []) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.additionalTrustRoots = try authorities.map {

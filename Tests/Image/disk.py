@@ -23,6 +23,22 @@ def boot_settings(path):
     return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
 
+def settings_now(disk, folder):
+    """The boot loader's settings on the disk of a machine that runs. Only looks."""
+    part = pathlib.Path(folder, "boot.fat")
+    try:
+        subprocess.run(
+            ["qemu-img", "dd", "-U", "-f", "qcow2", "-O", "raw", "bs=1M", "skip=2", "count=34", f"if={disk}", f"of={part}"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        block = subprocess.run(["mtype", "-i", str(part), "::grub/grubenv"], check=True, capture_output=True).stdout
+        return dict(line.split("=", 1) for line in block.decode(errors="replace").splitlines() if "=" in line)
+    except subprocess.CalledProcessError:
+        return {}
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def data_partition(path):
     """Where the data partition begins, in bytes; None where it was never made."""
     table = json.loads(subprocess.run(["sfdisk", "-J", str(path)], check=True, capture_output=True).stdout)
