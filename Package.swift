@@ -216,7 +216,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "TapProtocol",
+                "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "StrictJSON",
+                "TapProtocol",
                 "Terminal", "WalletConnect",
                 "WalletConnectPay",
                 "WebServer",
