@@ -236,7 +236,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Backup", "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "TapProtocol",
+                "Backup", "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "StrictJSON",
+                "TapProtocol",
                 "Terminal", "WalletConnect",
                 "WalletConnectPay",
                 "WebServer",

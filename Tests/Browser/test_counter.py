@@ -4,12 +4,13 @@ Needs a fresh shop: `scripts/with-shop python Tests/Browser/test_counter.py`; TI
 """
 
 import re
+import subprocess
 import sys
 
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import PHONE, small_targets
+from shopfloor import DESKTOP, PAID_TWICE, PHONE, small_targets
 from steps import (
     cancel_charge, charges, current_charge, new_charge, open_charge, open_or_keep_keypad, panel, save_well, set_up,
     type_amount, within_reach,
@@ -173,6 +174,22 @@ def test_staff_add_tips_only_once_the_owner_says_so(page, shop, eyes):
     expect(page.locator(".figure").nth(1)).to_contain_text("€1.50")
 
 
+def test_the_charge_stays_within_reach_of_the_thumb_whatever_else_is_open(page, eyes):
+    fresh(page)
+    page.keyboard.type("12.50+3.+1,10")
+    page.get_by_role("button", name="5 %").click()
+    charge = page.get_by_role("button", name="Charge €17.43")
+    assert within_reach(page, charge)
+    eyes.look(page, "counter-sum-and-tip", sizes=("phone",))
+    page.keyboard.press("Delete")
+    page.keyboard.type("1250")
+    page.get_by_role("button", name="5 %").click()
+    page.get_by_text("Add a note").click()
+    assert within_reach(page, page.get_by_role("button", name="Charge €13.13"))
+    assert small_targets(page) == []
+    page.get_by_text("Add a note").click()
+
+
 def test_a_tip_that_must_be_answered_is_answered_before_the_charge(page):
     page.goto("/#/counter")
     page.get_by_label("Tips on the keypad").select_option("ask")
@@ -322,6 +339,56 @@ def test_a_shift_is_counted_closed_and_taken_along(page, shop, eyes):
     expect(page.locator(".shift-row")).to_have_count(2)
     page.locator(".shift-row").last.click()
     expect(report).to_contain_text("Shift 1")
+
+
+def test_a_printed_shift_is_its_report_and_nothing_else(page, tmp_path):
+    """Read by Poppler's `pdftotext`, as any viewer would."""
+    page.goto("/#/shifts")
+    page.locator(".shift-row").last.click()
+    report = page.locator(".shift-report")
+    expect(report).to_contain_text("Shift 1")
+    page.evaluate("window.print = () => { window.printed = true; }")
+    report.get_by_role("button", name="Print").click()
+    assert page.evaluate("window.printed") is True
+    page.emulate_media(media="print", color_scheme="dark")
+    page.set_viewport_size(DESKTOP)
+    try:
+        for part in (".topbar", ".nav", ".strip-place", ".shift-mine", ".shift-list", ".shift-buttons", ".back-link"):
+            assert not any(element.is_visible() for element in page.locator(part).all()), part
+        assert report.evaluate("(element) => getComputedStyle(document.body).colorScheme") == "light", "dark paper costs ink"
+        file = tmp_path / "shift.pdf"
+        file.write_bytes(page.pdf(prefer_css_page_size=True))
+    finally:
+        page.emulate_media(media="screen", color_scheme="light")
+        page.set_viewport_size(PHONE)
+    words = subprocess.run(["pdftotext", "-layout", file, "-"], check=True, capture_output=True, text=True).stdout
+    for fact in ("Shift 1", "Owner", "As it was closed", "Of it tips", "€1.50", "Given back", "€20.00"):
+        assert fact in words, f"{fact} in {words}"
+    for button in ("Download", "Print", "History", "Begin my shift"):
+        assert button not in words, button
+    assert words.count("\f") == 1, "one sheet"
+
+
+def test_a_second_payment_goes_back_by_a_button_of_its_own(page):
+    asked = []
+
+    def take(route):
+        asked.append(route.request.post_data_json)
+        route.fulfill(json=PAID_TWICE)
+
+    page.route(f"**/api/v1/charges/{PAID_TWICE['id']}", lambda route: route.fulfill(json=PAID_TWICE))
+    page.route(f"**/api/v1/charges/{PAID_TWICE['id']}/refund", take)
+    page.goto(f"/#/history/{PAID_TWICE['id']}")
+    second = page.get_by_role("button", name="Refund the second payment, €12.50")
+    expect(second).to_be_visible()
+    expect(page.get_by_role("button", name="Write down a refund of €12.50")).to_be_visible()
+    second.click()
+    page.get_by_role("dialog").get_by_label("Reason").fill("Paid twice")
+    with page.expect_request("**/refund"):
+        page.get_by_role("button", name="Write it down").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert asked == [{"attempt": 2, "amountMinor": 1250, "reason": "Paid twice"}]
+    page.unroute_all()
 
 
 def test_the_history_is_narrowed_to_who_charged(page):

@@ -139,6 +139,22 @@ def test_a_cashier_signs_a_phone_in_with_a_code_and_charges(page, phone, shop, e
         assert code not in (shop.state / "terminal.log").read_text()
 
 
+def test_a_cashier_sees_only_their_own_shifts(page, phone):
+    page.goto("/#/shifts")
+    page.get_by_role("button", name="Begin my shift").click()
+    expect(page.locator(".shift-row")).to_have_count(2)
+    expect(page.locator(".shift-who")).to_have_text(["Owner", "Ada"])
+    phone.goto("/#/shifts")
+    expect(phone.locator(".shift-who")).to_have_text(["Ada"])
+    expect(phone.locator(".shift-mine")).to_contain_text("€12.50")
+    of_owner = page.locator(".shift-row").first.get_attribute("data-shift")
+    for path in (f"shifts/{of_owner}", f"shifts/{of_owner}/report.csv"):
+        # By its address neither, and without a word of it.
+        answer = phone.request.get(f"/api/v1/{path}")
+        assert answer.status == 404 and answer.json()["code"] == "shift_not_found", path
+    page.goto("/#/staff")
+
+
 def test_the_code_is_used_up(browser, shop, watch, page):
     row(page, "Bob").get_by_role("button", name="Sign-in code").click()
     code = page.locator(".sign-in-code").inner_text()

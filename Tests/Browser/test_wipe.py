@@ -89,6 +89,8 @@ def test_an_open_payment_holds_it_back_and_the_page_says_so(page, shop, eyes):
     expect(erase(page).locator(".notice-bad")).to_be_visible()
     expect(erase(page).locator("[name=evenWithOpenPayments]")).to_be_visible()
     assert current_charge(page)["state"] == "requiresAction"
+    tried = page.evaluate("() => fetch('/api/v1/audit?what=wipe').then((answer) => answer.json())")["entries"]
+    assert [(entry["result"], entry["who"]) for entry in tried] == [("refused", "staff:owner")]
     assert small_targets(page) == []
     eyes.look(page, "wipe-open-payment")
 
@@ -105,6 +107,7 @@ def test_erased_it_begins_anew_and_the_page_finds_it_by_itself(page, context, sh
     press(page)
     expect(page.locator("main.entrance h1")).to_be_visible()
     expect(page.get_by_text("Zoë")).to_have_count(0)
+    assert "__Host-till" not in {cookie["name"] for cookie in context.cookies()}
     eyes.look(page, "wipe-erased")
     # The program has ended by then: nothing is left, until it is started again.
     for _ in range(200):

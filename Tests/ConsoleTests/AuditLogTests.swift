@@ -53,6 +53,10 @@ struct AuditLogTests {
             for wrong in ["limit=0", "before=x", "colour=red", "from=2026-13-01", "from=2026-11-02&to=2026-11-01"] {
                 #expect(try await page.send("GET", "audit?\(wrong)", "") == 422, "\(wrong)")
             }
+            for (days, count) in [("to=2000-01-01", 0), ("from=2100-01-01", 0), ("from=2000-01-01&to=2100-01-01", 4)] {
+                #expect(try await entries("?\(days)&who=stranger", of: page).count == min(count, 1), "\(days)")
+                #expect(try await entries("?\(days)&result=ok", of: page).count == max(count - 1, 0), "\(days)")
+            }
         }
     }
 
@@ -87,6 +91,25 @@ struct AuditLogTests {
             #expect(broken["entries"] as? Int == 2 && broken["reason"] as? String == "its content was changed")
             let shown = try await entries("", of: page)
             #expect(shown.filter { $0["intact"] as? Bool == false }.count == 1)
+            let checks = try await entries("?what=audit.verify", of: page)
+            #expect(checks.map { $0["result"] as? String } == ["failed", "ok"])
+            #expect(checks.first?["detail"] as? String == "entry 3: its content was changed")
+        }
+    }
+
+    /// A part holds 500 entries.
+    @Test func aLogOfSeveralPartsIsWholeInTheFileAndSaysWhoTookIt() async throws {
+        try await withOwner { page in
+            for number in 0..<600 {
+                await page.console.entrance.audit("test", "ok", "\(number)", by: .staff(name: "owner"), from: Page.peer)
+            }
+            let json = try JSONSerialization.jsonObject(with: Data(try await file("audit.json", of: page).utf8))
+            let entries = try #require((json as? [String: Any])?["entries"] as? [[String: Any]])
+            #expect(entries.map { $0["seq"] as? Int } == Array(1...605), "with the entry of this very file")
+            let lines = try await file("audit.csv", of: page).split(separator: "\r\n")
+            #expect(lines.count == 1 + 606 && lines.filter { $0.hasPrefix("seq,") }.count == 1)
+            let taken = try await page.rows().filter { $0.what == "audit.export" }
+            #expect(taken.map(\.detail) == ["json", "csv"] && taken.allSatisfy { $0.who == .staff(name: "owner") })
         }
     }
 

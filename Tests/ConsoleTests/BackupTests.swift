@@ -2,6 +2,7 @@ import Foundation
 import Journal
 import Packing
 import Payments
+import StrictJSON
 import Testing
 import WebServer
 
@@ -135,6 +136,40 @@ struct BackupTests {
             #expect(try codes(weak) == ["passphrase password_too_short"])
             #expect(try await page.another().send("POST", "backup/export", "{}") == 401)
             #expect(Route.exportBackup.roles == [.owner] && Route.importBackup.roles == [.owner])
+            #expect(try await page.ask("POST", "backup/export", "{\(Self.sealed)}").status == 200)
+            let rows = try await page.rows().filter { $0.what == "backup.export" }
+            #expect(rows.map(\.detail) == ["without keys", "keys are sealed"])
+        }
+    }
+
+    @Test func whatCannotBeStoredInTheMiddleIsSaidAndNothingAfterItIsStored() async throws {
+        try await withOwner { page in
+            let file = try await file(Self.sealed, of: page)
+            let box = Box()
+            try await withConsole(keepingIn: { box.wrap($0) }, withTap: true) { second in
+                let code = try await second.claimCode()
+                _ = try await second.send("POST", "claim", #"{"code":"\#(code)","password":"\#(Self.password)"}"#)
+                try box.storage.fail("receipts")
+                let body =
+                    #"{"file":\#(file),"passphrase":"\#(Self.passphrase)","apply":true,"password":"\#(Self.password)"}"#
+                let said = try Page.said(try await second.ask("POST", "backup/import", body))
+                #expect(said["complete"] as? Bool == false && said["stored"] as? [String] == ["settings", "taps"])
+                #expect(said["notStored"] as? [String] == ["receipts", "counter", "logo"])
+                #expect((said["trouble"] as? [String: Any])?["message"] != nil)
+                #expect(try Page.said(try await second.ask("GET", "logo"))["image"] is NSNull)
+                let row = try await second.rows().last
+                #expect(row?.what == "backup.import" && row?.result == "failed")
+                #expect(row?.detail == "settings, taps; not receipts")
+            }
+        }
+    }
+
+    @Test func walletsThatCameWithTheTerminalAreNotTakenAlong() async throws {
+        try await withOwner { page in
+            let text = try await file(of: page)
+            let parts = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+            let customers = try #require((parts?["parts"] as? [String: Any])?["customers"] as? [String: Any])
+            #expect(customers["suppliedWallets"] as? Bool == true && customers["wallets"] == nil)
         }
     }
 
@@ -194,9 +229,48 @@ struct BackupTests {
         }
     }
 
+    /// As it stands in a file, with some of its fields changed.
+    private func read(_ sealed: SealedSecrets, _ changes: [String: JSON] = [:]) throws -> SealedSecrets? {
+        guard case .object(let fields) = sealed.json else { return nil }
+        let text = JSON.object(fields.merging(changes) { $1 }).text
+        return SealedSecrets(try ExactJSON(parsing: Array(text.utf8), limits: .init(bytes: 200_000, depth: 8)))
+    }
+
     @Test func aSealedPartThatWasChangedDoesNotOpen() throws {
+        let sealed = try SealedSecrets(["gatewayKey": "x"], passphrase: "Zo\u{EB}", rounds: 1 << 10)
+        #expect(try read(sealed) == sealed)
+        // However its letters were typed.
+        #expect(try sealed.open(passphrase: "Zoe\u{308}") == ["gatewayKey": "x"])
+        #expect(throws: (any Error).self) { try sealed.open(passphrase: "zo\u{EB}") }
+        guard case .object(let fields) = sealed.json, case .string(let text)? = fields["sealed"],
+            let bytes = Data(base64Encoded: text)
+        else { throw Problem.notFound }
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            let other = try #require(try read(sealed, ["sealed": .string(changed.base64EncodedString())]))
+            #expect(throws: (any Error).self, "byte \(index)") { try other.open(passphrase: "Zo\u{EB}") }
+        }
+        let shorter = try #require(try read(sealed, ["sealed": .string(bytes.dropLast().base64EncodedString())]))
+        #expect(throws: (any Error).self) { try shorter.open(passphrase: "Zo\u{EB}") }
+        let salted = try #require(
+            try read(sealed, ["salt": .string(Data(repeating: 0, count: 16).base64EncodedString())])
+        )
+        #expect(throws: (any Error).self) { try salted.open(passphrase: "Zo\u{EB}") }
+    }
+
+    @Test func aSealedPartThatAsksForTooMuchIsNotTried() throws {
         let sealed = try SealedSecrets(["gatewayKey": "x"], passphrase: "right", rounds: 1 << 10)
-        #expect(try sealed.open(passphrase: "right") == ["gatewayKey": "x"])
-        #expect(throws: (any Error).self) { try sealed.open(passphrase: "wrong") }
+        for rounds in [0, -1, 512, 1500, 1 << 18, 1 << 40] {
+            #expect(try read(sealed, ["n": .integer(Int64(rounds))]) == nil, "\(rounds)")
+        }
+        for (field, value) in [("r", 9), ("p", 2)] { #expect(try read(sealed, [field: .integer(Int64(value))]) == nil) }
+        for length in [0, 27, 65_537] {
+            let text = Data(repeating: 7, count: length).base64EncodedString()
+            #expect(try read(sealed, ["sealed": .string(text)]) == nil, "\(length)")
+        }
+        for (field, value) in [("kdf", "none"), ("cipher", "AES-128-GCM"), ("salt", "AAAA"), ("sealed", "?")] {
+            #expect(try read(sealed, [field: .string(value)]) == nil, "\(field)")
+        }
     }
 }

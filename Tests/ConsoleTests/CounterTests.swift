@@ -19,7 +19,12 @@ struct CounterTests {
         }
     }
 
-    private func sell(_ minorUnits: Int64, note: String? = nil, in page: Page) async throws -> Charge {
+    private func sell(
+        _ minorUnits: Int64,
+        note: String? = nil,
+        isPaid: Bool = true,
+        in page: Page
+    ) async throws -> Charge {
         var generator = SystemRandomNumberGenerator()
         let time = page.clock.terminalClock.wallTime()
         let terms = ChargeTerms(
@@ -46,11 +51,16 @@ struct CounterTests {
                 attempt: 1,
                 report: .succeeded(Evidence(paymentID: "pay_1", transactionID: nil, paid: nil))
             ),
-        ] {
+        ].prefix(isPaid ? 4 : 3) {
             _ = charge.handle(event)
             try await page.journal.append(event, to: charge, at: time)
         }
         return charge
+    }
+
+    private func text(_ response: WebResponse) -> String {
+        guard case .bytes(let bytes) = response.body else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Before notes and tips there were three fields: what was asked for then and is repeated now is the same.
@@ -158,6 +168,81 @@ struct CounterTests {
             #expect(try await page.ask("GET", "shifts?from=2026-01-02&to=2026-01-01").status == 422)
             let people = try Page.said(try await page.ask("GET", "people"))
             #expect(people["people"] as? [String] == ["staff:owner"])
+        }
+    }
+
+    @Test func aCashierSeesAndClosesOnlyTheirOwnShifts() async throws {
+        try await withConsole { page in
+            try await StaffShop.open(page)
+            let ada = try await StaffShop.signIn(page, as: try await StaffShop.add(page, "Ada"))
+            let bob = try await StaffShop.signIn(
+                page,
+                as: try await StaffShop.add(page, "Bob", pin: "5093"),
+                pin: "5093"
+            )
+            let mia = try await StaffShop.signIn(
+                page,
+                as: try await StaffShop.add(page, "Mia", "manager", pin: "7391"),
+                pin: "7391"
+            )
+            for browser in [ada, bob] { #expect(try await browser.send("POST", "shifts", "{}") == 200) }
+            func people(_ browser: Page, _ query: String = "") async throws -> [String] {
+                let shifts = try await browser.ask("GET", "shifts\(query)").said["shifts"] as? [[String: Any]] ?? []
+                return shifts.compactMap { $0["person"] as? String }
+            }
+            #expect(try await people(ada) == ["staff:Ada"])
+            #expect(try await people(ada, "?by=staff:Bob") == ["staff:Ada"], "whoever is asked for")
+            #expect(try await people(mia) == ["staff:Bob", "staff:Ada"])
+            for path in ["shifts/2", "shifts/2/report.csv", "shifts/2/report.txt"] {
+                let answer = try await ada.ask("GET", path)
+                #expect(answer.status == 404 && answer.said["code"] as? String == "shift_not_found", "\(path)")
+                for browser in [bob, mia] { #expect(try await browser.send("GET", path, "") == 200, "\(path)") }
+            }
+            #expect(try await ada.send("POST", "shifts/2/close", "{}") == 404)
+            let current = try await bob.ask("GET", "shifts/current").said["shift"] as? [String: Any]
+            #expect(current?["number"] as? Int == 2, "it is open still")
+            for _ in 0..<2 {
+                let closed = try await mia.ask("POST", "shifts/2/close").said["shift"] as? [String: Any]
+                #expect(closed?["closedBy"] as? String == "staff:Mia")
+            }
+            let rows = try await page.rows().filter { $0.what.hasPrefix("shift.") }
+            #expect(rows.map(\.what) == ["shift.open", "shift.open", "shift.close"], "closed once")
+            #expect(rows.map(\.who) == [.staff(name: "Ada"), .staff(name: "Bob"), .staff(name: "Mia")])
+            #expect(rows.last?.detail == "2 staff:Bob")
+        }
+    }
+
+    @Test func aReportSaysWhatAShiftCameToWhenItWasClosedAndWhatWasNotKnownThen() async throws {
+        try await withShop { page in
+            let charge = try await sell(1250, in: page)
+            _ = try await sell(800, isPaid: false, in: page)
+            let before = text(try await page.ask("GET", "shifts/1/report.txt"))
+            #expect(before.contains("still open") && before.contains("1 NOT KNOWN YET"))
+            #expect(try await page.send("POST", "shifts/1/close", "{}") == 200)
+            #expect(
+                try await page.send(
+                    "POST",
+                    "charges/\(charge.id)/refund",
+                    #"{"amountMinor":250,"reason":"one was broken"}"#
+                ) == 200
+            )
+            let paper = text(try await page.ask("GET", "shifts/1/report.txt")).split(separator: "\n").map(String.init)
+            func line(_ name: String) -> String? { paper.first { $0.hasPrefix(name) } }
+            #expect(line("Paid")?.hasSuffix("€12.50") == true && line("Of it tips")?.hasSuffix("€0.50") == true)
+            #expect(line("Given back")?.hasSuffix("€0.00") == true, "nothing had gone back by then")
+            #expect(line("1 NOT KNOWN YET") != nil && paper.allSatisfy { $0.count <= 54 })
+            let rows = text(try await page.ask("GET", "shifts/1/report.csv")).split(separator: "\r\n")
+                .map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+            let names = try #require(rows.first)
+            func values(_ name: String, asOf time: String) throws -> [String] {
+                let (column, moment) = (
+                    try #require(names.firstIndex(of: name)), try #require(names.firstIndex(of: "as_of"))
+                )
+                let state = try #require(names.firstIndex(of: "state"))
+                return rows.filter { $0[moment] == time && $0[state] == "succeeded" }.map { $0[column] }
+            }
+            #expect(try values("total", asOf: "closing") == ["12.50"] && values("total", asOf: "now") == ["12.50"])
+            #expect(try values("refunded", asOf: "closing") == ["0.00"] && values("refunded", asOf: "now") == ["2.50"])
         }
     }
 

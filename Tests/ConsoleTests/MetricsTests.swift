@@ -98,6 +98,13 @@ struct MetricsTests {
                 return
             }
             #expect(await again.list.first?.usedAt == page.clock.wallTime.millisecondsSince1970)
+            // To the hour: whoever asks every few seconds does not fill the journal.
+            let version = try await page.journal.document("tokens")?.version ?? 0
+            for (minutes, more) in [(59, 0), (2, 1)] {
+                page.clock.advance(by: .seconds(60 * minutes))
+                _ = await again.check(text, for: .metrics, from: "10.0.0.1")
+                #expect(try await page.journal.document("tokens")?.version == version + more)
+            }
         }
     }
 

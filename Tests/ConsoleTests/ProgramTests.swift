@@ -212,6 +212,25 @@ struct ProgramTests {
         }
     }
 
+    @Test func allTokensTogetherLeaveRoomForThePage() async throws {
+        try await withConsole { page in
+            _ = try await CustomerShop(page)
+            let desk = page.console.tokens
+            var begun: [Int] = []
+            for number in 0..<4 {
+                let (token, _) = try await desk.make("Till \(number)", [.charges], by: .staff(name: "owner"))
+                for _ in 0...TokenUse.events.mostOfOne {
+                    if let use = await desk.begin(.events, token)?.use { begun.append(use) }
+                }
+            }
+            #expect(begun.count == TokenUse.events.most)
+            let last = try #require(await desk.list.last)
+            #expect(await desk.begin(.events, last) == nil)
+            await desk.end(begun[0])
+            #expect(await desk.begin(.events, last) != nil)
+        }
+    }
+
     @Test func aWaitEndsWhenTheTerminalStops() async throws {
         try await withConsole { page in
             let shop = try await Program.shop(page)

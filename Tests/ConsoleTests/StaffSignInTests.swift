@@ -55,6 +55,8 @@ struct StaffSignInTests {
             let sessions = try await counter.ask("GET", "sessions").said["sessions"] as? [[String: Any]] ?? []
             #expect(sessions.count == 1 && sessions[0]["name"] as? String == "Bob")
             #expect(sessions[0]["browser"] as? String == "Chrome" && sessions[0]["system"] as? String == "Android")
+            let refused = try await page.rows().filter { $0.what == "login.pin" && $0.result == "refused" }
+            #expect(refused.map(\.detail) == ["\(ada): pin_wrong", "\(ada): pin_wrong"])
         }
     }
 
@@ -168,6 +170,66 @@ struct StaffSignInTests {
         }
     }
 
+    @Test func aCodeAtACounterSignsOutWhoWasThereAndLeavesItACounter() async throws {
+        try await withConsole { page in
+            try await StaffShop.open(page)
+            let ada = try await StaffShop.add(page, "Ada")
+            let bob = try await StaffShop.add(page, "Bob", pin: "5093")
+            let counter = try await StaffShop.signIn(page, as: bob, pin: "5093")
+            let (before, cookie) = (try #require(counter.token), counter.browser)
+            let code = try #require(try await page.ask("POST", "staff/\(ada)/code").said["code"] as? String)
+            let answer = try await counter.ask("POST", "login/code", #"{"code":"\#(code)"}"#)
+            #expect(answer.status == 200 && answer.headers.values("Set-Cookie").count == 1)
+            #expect(page.console.sessions.session(of: before, at: page.clock.wallTime) == nil, "Bob is out")
+            let said = try await counter.ask("GET", "session").said
+            #expect(said["name"] as? String == "Ada" && said["browser"] as? String == "counter")
+            #expect(counter.browser == cookie)
+            #expect(try await StaffShop.pin(counter, bob, "5093") == 200, "everybody's PIN still works there")
+        }
+    }
+
+    @Test func thereAreFewCountersAndFewPhonesOfOnePersonAndWhoMayForgetThemIsSaid() async throws {
+        try await withConsole { page in
+            try await StaffShop.open(page)
+            let mia = try await StaffShop.add(page, "Mia", "manager", pin: "7391")
+            let ada = try await StaffShop.add(page, "Ada")
+            func phone(of id: String) async throws -> Page {
+                let code = try #require(try await page.ask("POST", "staff/\(id)/code").said["code"] as? String)
+                let phone = page.another()
+                #expect(try await phone.send("POST", "login/code", #"{"code":"\#(code)"}"#) == 200)
+                return phone
+            }
+            let first = try await phone(of: ada)
+            for _ in 0..<KnownBrowser.mostOfOnePerson { _ = try await phone(of: ada) }
+            #expect(try await StaffShop.pin(first, ada) == 403, "the oldest phone has made room")
+            let manager = try await phone(of: mia)
+            let browsers = try await StaffShop.list(page)["browsers"] as? [[String: Any]] ?? []
+            #expect(browsers.count { $0["person"] as? String == ada } == KnownBrowser.mostOfOnePerson)
+            let other = try await StaffShop.add(page, "Max", "manager", pin: "8204")
+            _ = try await phone(of: other)
+            let list = try await StaffShop.list(page)["browsers"] as? [[String: Any]] ?? []
+            func browser(of id: String) throws -> String {
+                try #require(list.first { $0["person"] as? String == id }?["id"] as? String)
+            }
+            #expect(try await manager.send("DELETE", "browsers/\(browser(of: other))", "{}") == 404, "no manager's")
+            #expect(try await manager.send("DELETE", "browsers/\(browser(of: ada))", "{}") == 200)
+            #expect(try await page.send("DELETE", "staff/\(other)", "{}") == 200)
+            let left = try await StaffShop.list(page)["browsers"] as? [[String: Any]] ?? []
+            #expect(left.allSatisfy { $0["person"] as? String != other }, "their phones went with them")
+            // Each counter is a browser of its own: the cookie is not sent along.
+            for _ in 0..<KnownBrowser.mostCounters {
+                page.browser = nil
+                #expect(try await page.send("POST", "browsers", "{}") == 201)
+            }
+            let last = page.browser
+            page.browser = nil
+            let refused = try await page.ask("POST", "browsers")
+            #expect(refused.status == 409 && refused.said["code"] as? String == "too_many_counters")
+            page.browser = last
+            #expect(try await page.send("POST", "browsers", "{}") == 201, "one that is a counter makes no more of them")
+        }
+    }
+
     @Test func bothCookiesAreForThisPageAndNoScript() async throws {
         try await withConsole { page in
             try await StaffShop.open(page)
@@ -202,6 +264,7 @@ struct StaffSignInTests {
             #expect(try await use(third) == 403)
             #expect(try await page.send("POST", "staff/\(ada)/code", "{}") == 409)
             #expect(try await page.send("PUT", "staff/\(ada)", #"{"enabled":true}"#) == 200)
+            #expect(try await use(third) == 403, "it does not come back with its person")
             #expect(try await use(try await make()) == 200)
         }
     }
@@ -237,6 +300,11 @@ struct StaffSignInTests {
             page.clock.advance(by: .seconds(301))
             #expect(try await counter.send("GET", "charges/current", "") == 401)
             #expect(try await page.send("GET", "settings", "") == 200, "the owner's own browser was let be")
+            let code = try #require(try await page.ask("POST", "staff/\(ada)/code").said["code"] as? String)
+            let phone = page.another()
+            #expect(try await phone.send("POST", "login/code", #"{"code":"\#(code)"}"#) == 200)
+            page.clock.advance(by: .seconds(301))
+            #expect(try await phone.send("GET", "charges/current", "") == 204, "and so is a person's own phone")
         }
     }
 

@@ -207,6 +207,23 @@ struct StaffTests {
         }
     }
 
+    @Test func aNewPINEndsSessionsOverARestartEvenWhereTheirEndCannotBeStored() async throws {
+        let box = Box()
+        try await withConsole(keepingIn: { box.wrap($0) }) { page in
+            try await StaffShop.open(page)
+            let id = try await StaffShop.add(page, "Ada")
+            let ada = try await StaffShop.signIn(page, as: id)
+            page.clock.advance(by: .seconds(1))
+            try box.storage.fail("sessions")
+            #expect(try await page.send("PUT", "staff/\(id)", #"{"pin":"5093"}"#) == 200)
+            let sessions = Sessions(journal: page.journal)
+            try await sessions.load()
+            #expect(sessions.session(of: ada.token, at: page.clock.wallTime) != nil, "it was stored before")
+            try await Self.staff(page, sessions).load()
+            #expect(sessions.session(of: ada.token, at: page.clock.wallTime) == nil)
+        }
+    }
+
     @Test func whatAnotherVersionWroteKeepsEverybodyButTheOwnerOut() async throws {
         try await withConsole { page in
             try await StaffShop.open(page)

@@ -64,11 +64,15 @@ struct ShiftTests {
         let later = try #require(try await journal.shift(number))
         #expect(later.shift.closing?.report == report)
         #expect(later.takings.map(\.refundedMinorUnits) == [40] && later.takings.map(\.refunds) == [1])
-        // Closing again changes nothing; the next charge begins another shift.
+        // Closing again changes nothing, whatever it comes to by now; the next charge begins another shift.
         #expect(try await journal.closeShift(number, by: .staff(name: "Ada"), at: .example)?.shift == later.shift)
         try await journal.play([], terms(by: "Ada"))
         #expect(try await journal.currentShift(of: .staff(name: "Ada"))?.shift.id == number + 1)
         #expect(try await journal.closeShift(99, by: .terminal, at: .example) == nil)
+        // A clock that was set back does not close it before it began.
+        let early = WallTime.example.advanced(by: .seconds(-3600))
+        let next = try #require(try await journal.closeShift(number + 1, by: .staff(name: "Ada"), at: early))
+        #expect(next.shift.closing?.at == next.shift.openedAt)
         await #expect(throws: (any Error).self) {
             try await journal.pool.write { try $0.execute(sql: "UPDATE shift SET person = 'staff:Eve'") }
         }
