@@ -134,13 +134,11 @@ private struct TapRow {
     }
 
     func insert(_ db: Database) throws {
-        try db.execute(
-            sql: "INSERT INTO tap (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        try db.cachedStatement(sql: "INSERT INTO tap (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)").execute(
             arguments: [
                 entry.payment, entry.charge.rawValue, entry.attempt, entry.kind, Data(entry.body),
                 entry.at.millisecondsSince1970, digest,
-            ]
-        )
+            ])
     }
 
     private var digest: Data {

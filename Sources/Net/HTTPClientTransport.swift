@@ -73,6 +73,16 @@ public struct HTTPClientTransport: HTTPTransport {
     /// - Parameter authorities: PEM certificates to trust beside the system's, for a gateway of one's own.
     /// - Throws: What the TLS library says about `authorities`.
     public init(hosts: AllowedHosts, authorities: [String] = []) throws {
+        try self.init(hosts: hosts, authorities: authorities, addresses: [:])
+    }
+
+    /// To one host, at an address in numbers that was looked at: the name is not asked for again. The certificate has to be
+    /// the name's.
+    init(reaching host: String, at address: String) throws {
+        try self.init(hosts: .checkedBefore, authorities: [], addresses: host == address ? [:] : [host: address])
+    }
+
+    private init(hosts: AllowedHosts, authorities: [String], addresses: [String: String]) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.additionalTrustRoots = try authorities.map {
@@ -86,12 +96,6 @@ public struct HTTPClientTransport: HTTPTransport {
         configuration.dnsOverride = addresses
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         self.hosts = hosts
-    }
-
-    /// To one host, at an address in numbers that was looked at: the name is not asked for again. The certificate has to be
-    /// the name's.
-    init(reaching host: String, at address: String) throws {
-        try self.init(hosts: .checkedBefore, addresses: host == address ? [:] : [host: address])
     }
 
     /// Ends all exchanges. Call once, when nothing is sent any more.

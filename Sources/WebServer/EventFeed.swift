@@ -37,7 +37,8 @@ final class EventFeed: Sendable {
     /// Starts to follow `events`. Ends when they end, the client leaves or falls behind, or the server stops.
     func start(_ events: AsyncStream<ServerSentEvent>) {
         ledger.taskStarted()
-        let task = Task {
+        // Requests go first: whoever listens may be hundreds.
+        let task = Task(priority: .utility) {
             for await event in events {
                 // Cancelled, not left: the next turn then tells whoever makes the events that nobody takes them.
                 if !append(event.bytes) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }

@@ -5,7 +5,7 @@ import Packing
 /// ever reaches the file system.
 ///
 /// Left out: names that begin with a dot, symbolic links, and what is neither file nor folder. There is no listing; a
-/// folder's address (`/` or `/setup/`) means its index file.
+/// folder's address (`/` or `/setup/`) means its index file. Sheets that import others are served whole.
 public struct StaticFiles: Sendable {
     /// Why the folder could not be taken. Paths are relative to it.
     public enum LoadError: Error, Sendable, Equatable {
@@ -51,8 +51,10 @@ public struct StaticFiles: Sendable {
         var loader = FolderLoader(limitBytes: limitBytes)
         try loader.read(folder)
         var pages: [String: Page] = [:]
+        let all = Dictionary(loader.files.map { ($0.path, $0.bytes) }) { first, _ in first }
         for (path, bytes) in loader.files {
-            let page = Self.page(path: path, bytes: bytes, headers: headers)
+            let whole = Stylesheet.joined(path, in: all) ?? bytes
+            let page = Self.page(path: path, bytes: whole, headers: headers)
             pages[path] = page
             if path.hasSuffix("/" + index) { pages[String(path.dropLast(index.utf8.count))] = page }
         }

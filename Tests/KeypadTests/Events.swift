@@ -20,8 +20,8 @@ enum Events {
     static func down(_ code: UInt16) -> [UInt8] { event(1, code, 1) + report }
     static func up(_ code: UInt16) -> [UInt8] { event(1, code, 0) + report }
 
-    /// `7 5 Enter` on a keypad at the counter, as `cat /dev/input/event2` gave it on x86-64 Linux 6.1.
-    static let recorded: [UInt8] = [
+    /// `7 5 Enter` in the form of the kernel (x86-64), written by hand, with scan codes as keypads send them.
+    static let typed: [UInt8] = [
         0x5e, 0x7f, 0x92, 0x6a, 0, 0, 0, 0, 0x1d, 0x4d, 0x08, 0, 0, 0, 0, 0, 0x04, 0, 0x04, 0, 0x5f, 0, 0x07, 0,
         0x5e, 0x7f, 0x92, 0x6a, 0, 0, 0, 0, 0x1d, 0x4d, 0x08, 0, 0, 0, 0, 0, 0x01, 0, 0x47, 0, 0x01, 0, 0, 0,
         0x5e, 0x7f, 0x92, 0x6a, 0, 0, 0, 0, 0x1d, 0x4d, 0x08, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,

@@ -12,8 +12,8 @@ struct KeyReaderTests {
     }
 
     /// However the bytes come, the keys are the same, and a key that repeats while it is held counts once.
-    @Test(arguments: [1, 5, 23, 24, 25, 100, 4096]) func recordedKeysAreRead(step: Int) {
-        #expect(keys(Events.recorded, by: step) == [.key(.digit(7)), .key(.digit(5)), .key(.enter)])
+    @Test(arguments: [1, 5, 23, 24, 25, 100, 4096]) func typedKeysAreRead(step: Int) {
+        #expect(keys(Events.typed, by: step) == [.key(.digit(7)), .key(.digit(5)), .key(.enter)])
     }
 
     @Test func everyDigitOfPadAndRowIsItself() {

@@ -92,7 +92,7 @@ struct KeypadsTests {
             for name in ["event0", "event7"] {  // Unplugged and plugged in again, under another number.
                 let device = try bench.plug(name)
                 #expect(await events.next() == .connected(name: "pipe"))
-                try device.write(contentsOf: Data(Events.recorded))
+                try device.write(contentsOf: Data(Events.typed))
                 #expect(await events.next() == .pressed(.digit(7)))
                 #expect(await events.next() == .pressed(.digit(5)))
                 #expect(await events.next() == .pressed(.enter))

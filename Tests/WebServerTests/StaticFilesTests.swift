@@ -42,6 +42,32 @@ struct StaticFilesTests {
         }
     }
 
+    @Test func aSheetThatNamesOthersIsServedWithThem() async throws {
+        let sheet =
+            "/* all */\n@import \"a.css\";\n@import \"b.css\";\n@import \"../etc.css\";\n@import \"gone.css\";\n"
+        let written = [
+            "style/page.css": sheet, "style/a.css": "a {}\n", "style/b.css": "@import \"a.css\";\nb {}",
+            "etc.css": "etc {}",
+        ]
+        try await withFolder(written) { folder in
+            let files = try StaticFiles(folder: folder)
+            let expected = """
+                /* all */
+                a {}
+
+                @import "a.css";
+                b {}
+                @import "../etc.css";
+                @import "gone.css";
+
+                """
+            for (path, text) in [("/style/page.css", expected), ("/style/a.css", "a {}\n")] {
+                guard case .bytes(let body)? = try answer(files, path)?.body else { throw CancellationError() }
+                #expect(String(decoding: body, as: UTF8.self) == text)
+            }
+        }
+    }
+
     @Test(arguments: [
         ("a.html", "text/html; charset=utf-8"), ("a.js", "text/javascript; charset=utf-8"),
         ("a.mjs", "text/javascript; charset=utf-8"), ("a.CSS", "text/css; charset=utf-8"),

@@ -18,8 +18,9 @@ extension Console {
             bufferingPolicy: .bufferingNewest(8)
         )
         let (desk, clock, sessions, news) = (desk, clock, sessions, news)
-        // The stream owns it: it ends with the reader, with the session, or with the terminal.
-        let work = Task {
+        // The stream owns it: it ends with the reader, with the session, or with the terminal. Whoever charges goes first:
+        // pages may be hundreds.
+        let work = Task(priority: .utility) {
             await withTaskGroup { group in
                 group.addTask {
                     for await snapshot in await desk.snapshots() {
