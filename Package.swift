@@ -166,7 +166,8 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CClock", "CMalloc", "Acquirer", "Avahi", "Backup", "Bluetooth", "Payments", "WalletConnect", "WalletConnectPay",
+                "CClock", "CMalloc", "Acquirer", "Avahi", "Backup", "Bluetooth", "Payments", "WalletConnect",
+                "WalletConnectPay",
                 "WebSocket",
                 "Journal", "Keypad", "Machine", "Net", "Supervision", "WebServer", "Screen",
                 "Terminal", "Console",
