@@ -1,4 +1,4 @@
-"""The terminal as a browser on the shop's network has it: its own name, its own certificate, the page's own API."""
+"""The terminal as a browser on the shop's network has it: its own number, its own certificate, the page's own API."""
 
 import base64
 import hashlib
@@ -6,6 +6,10 @@ import http.client
 import json
 import ssl
 import uuid
+
+
+#: Where the terminal is for itself: the number that QEMU's network gives its guest.
+GUEST = "10.0.2.15:8443"
 
 
 class Refusal(Exception):
@@ -32,7 +36,7 @@ class Terminal:
             line.close()
 
     def ask(self, method, path, body=None, key=None, timeout=60):
-        headers = {"Host": "till.local:8443", "Origin": "https://till.local:8443", "Cookie": self.cookie}
+        headers = {"Host": GUEST, "Origin": f"https://{GUEST}", "Cookie": self.cookie}
         if self.csrf:
             headers["X-CSRF-Token"] = self.csrf
         if key:
