@@ -293,9 +293,9 @@ def settings_coming(page):
         "problems": [{"part": "settings", "field": "gatewayKey", "code": "required", "message": "…", "action": "…"}],
         "unknownParts": ["connect"], "secrets": [], "sealed": True,
     })
-    at("backup", "[name=file]")(page)
-    page.locator("[name=file]").set_input_files({"name": "settings.json", "mimeType": "application/json", "buffer": b"{}"})
-    page.locator("form", has=page.locator("[name=file]")).locator("button[type=submit]").click()
+    at("backup", "[name=file][accept*=json]")(page)
+    page.locator("[name=file][accept*=json]").set_input_files({"name": "settings.json", "mimeType": "application/json", "buffer": b"{}"})
+    page.locator("form", has=page.locator("[name=file][accept*=json]")).locator("button[type=submit]").click()
     shows(page, ".backup-changes")
 
 

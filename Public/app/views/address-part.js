@@ -17,7 +17,7 @@ export function addressPart() {
     if (addresses.length === 0) return;
     refill(
       element, h("h2", { id: "address-title" }, t("settings.addresses")),
-      h("ul", { class: "health-list" }, addresses.map((address) => h("li", {}, h("bdi", { dir: "ltr" }, address)))),
+      h("ul", { class: "address-list" }, addresses.map((address) => h("li", {}, h("bdi", { dir: "ltr" }, address)))),
       addresses.some((address) => new URL(address).hostname.endsWith(".local")) ? h("p", { class: "quiet small" }, t("settings.addressesHelp")) : null,
     );
     element.hidden = false;
