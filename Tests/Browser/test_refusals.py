@@ -591,8 +591,8 @@ VERSION = [
 AMOUNT_MINOR = [
     *NO_INTEGER,
     ("zero", 0, "422 amount_not_positive"), ("minus zero", Raw("-0"), "422 amount_not_positive"),
-    ("-1", -1, "422 amount_not_positive"),
-    ("the least there is", -(2**63), "422 amount_not_positive"), ("above the limit", LIMIT_MINOR + 1, "422 amount_above_limit"),
+    ("-1", -1, "422 amount_negative"),
+    ("the least there is", -(2**63), "422 amount_negative"), ("above the limit", LIMIT_MINOR + 1, "422 amount_above_limit"),
     ("the most there is", 2**63 - 1, "422 amount_above_limit"),
 ]
 
@@ -644,7 +644,7 @@ REFERENCE = [
 
 #: Of a note for staff, and of the reason for a refund.
 NOTE = [*no_text(200), ("bidi override", "Zoë\u202e)eihpS", "422 invalid_note"), ("zero-width space", "a\u200bb", "422 invalid_note")]
-TIP_MINOR = [*NO_INTEGER, ("below nothing", -1, "422 amount_not_positive"), ("where tips are off", 100, "422 tips_off")]
+TIP_MINOR = [*NO_INTEGER, ("below nothing", -1, "422 amount_negative"), ("where tips are off", 100, "422 tips_off")]
 
 PASSWORD = [*no_text(1000)]
 

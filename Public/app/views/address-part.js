@@ -18,7 +18,7 @@ export function addressPart() {
     refill(
       element, h("h2", { id: "address-title" }, t("settings.addresses")),
       h("ul", { class: "address-list" }, addresses.map((address) => h("li", {}, h("bdi", { dir: "ltr" }, address)))),
-      addresses.some((address) => new URL(address).hostname.endsWith(".local")) ? h("p", { class: "quiet small" }, t("settings.addressesHelp")) : null,
+      addresses.some((address) => URL.canParse(address) && new URL(address).hostname.endsWith(".local")) ? h("p", { class: "quiet small" }, t("settings.addressesHelp")) : null,
     );
     element.hidden = false;
   }

@@ -7,7 +7,7 @@ import { h, refill } from "../dom.js";
 import { busyButton, checkField, notice, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
 import { state } from "../store.js";
-import { t } from "../strings.js";
+import { hasWords, t } from "../strings.js";
 
 const PAUSE_MILLISECONDS = 5_000;
 /** What is chosen at first: how a charge ended, and that nobody knows. */
@@ -57,7 +57,7 @@ export function webhooksView() {
       hook.reason ? h("p", {}, `${hook.reason.message} ${hook.reason.action}`) : null,
       ["failing", "off", "paused"].includes(hook.state) && hook.behind > 0 ? h("p", { class: "quiet" }, t("webhooks.waits")) : null,
       hook.nextTrySeconds !== null && hook.state === "failing" ? h("p", { class: "quiet" }, again(hook.nextTrySeconds)) : null,
-      h("p", { class: "quiet" }, hook.events.map((name) => t(`webhooks.event_${name}`)).join(" · ")),
+      h("p", { class: "quiet" }, hook.events.map(eventName).join(" · ")),
       hook.deliveredAt ? h("p", { class: "quiet small" }, t("webhooks.delivered", { time: momentText(hook.deliveredAt) })) : null,
       hook.failedAt ? h("p", { class: "quiet small" }, t("webhooks.failedAt", { time: momentText(hook.failedAt) })) : null,
       tested,
@@ -112,7 +112,7 @@ export function webhooksView() {
     const url = textField("url", {
       label: t("webhooks.url"), help: t("webhooks.urlHelp"), attributes: { inputmode: "url", autocapitalize: "none", spellcheck: "false", autocomplete: "off", maxlength: 300 },
     });
-    const events = answer.events.map((name) => checkField(name, { label: t(`webhooks.event_${name}`), help: "", checked: USUAL.has(name) }));
+    const events = answer.events.map((name) => checkField(name, { label: eventName(name), help: "", checked: USUAL.has(name) }));
     const make = busyButton({ label: t("webhooks.make"), busyLabel: t("webhooks.making") });
     const trouble = h("div", { class: "trouble", role: "alert" });
     async function submit() {
@@ -170,4 +170,10 @@ export function webhooksView() {
   }
   load();
   return { element, update() {}, end() { hasEnded = true; clearInterval(timer); } };
+}
+
+/** An event in the page's words; one of a newer terminal by its own name. */
+function eventName(name) {
+  const key = `webhooks.event_${name}`;
+  return hasWords(key) ? t(key) : name;
 }
