@@ -44,6 +44,7 @@ struct AgreementTests {
         let (killed, spared) = (season.killed, season.spared)
         #expect(killed > 4)
         for point in spared { Issue.record("\(what): nobody was killed \(point)") }
+        for point in season.seenOnce { print("\(what): one play alone came by \(point)") }
         print("\(what): \(season.plays) plays, killed at \(killed) points, \(spared.count) spared")
     }
 
