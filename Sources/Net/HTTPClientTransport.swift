@@ -43,11 +43,11 @@ public struct AllowedHosts: Sendable, Equatable {
         guard isSecure || lower.hasPrefix("http://") else { return "only HTTPS addresses can be asked" }
         let authority = lower.dropFirst(isSecure ? 8 : 7).prefix { !"/?#".contains($0) }
         guard !authority.contains("@") else { return "an address with a user name in it" }
-        let host = String(authority.prefix { $0 != ":" })
+        let host = authority.first == "[" ? authority.prefix { $0 != "]" } + "]" : authority.prefix { $0 != ":" }
         guard isSecure || allowsLoopbackHTTP && (host == "127.0.0.1" || host == "localhost") else {
             return "plain HTTP is not allowed"
         }
-        if let isAllowed, !isAllowed.contains(host) { return "\(host) is not on the list of hosts" }
+        if let isAllowed, !isAllowed.contains(String(host)) { return "\(host) is not on the list of hosts" }
         return nil
     }
 }

@@ -130,11 +130,12 @@ struct Trial {
 
     /// Asks the terminal for its page, as a browser would.
     func page() async -> Finding {
-        let name = configuration.webNames.first ?? "localhost"
+        let here = ["0.0.0.0": "127.0.0.1", "::": "127.0.0.1"][configuration.webAddress] ?? configuration.webAddress
+        // Without a name browsers reach it by its number.
+        let name = configuration.webNames.first ?? (here.contains(":") ? "[\(here)]" : here)
         let address = "https://\(name):\(configuration.webPort)/"
         do {
-            let here = configuration.webAddress == "0.0.0.0" ? "127.0.0.1" : configuration.webAddress
-            let transport = HTTPClientTransport(itself: name, at: here == "::" ? "::1" : here)
+            let transport = HTTPClientTransport(itself: name, at: here)
             let answer: Result<HTTPResponse, TransportError>
             do throws(TransportError) {
                 answer = .success(try await transport.send(HTTPRequest(method: .get, url: address)))
