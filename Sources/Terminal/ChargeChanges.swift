@@ -32,19 +32,14 @@ struct ChargeChanges {
 
     private(set) var last = 0
     private var ring: [ChargeChange] = []
-    private var followers: [Int: AsyncStream<ChargeChange>.Continuation] = [:]
-    private var nextFollower = 0
+    private let followers = Listeners<ChargeChange>(.upTo(Self.backlog))
 
     mutating func add(_ charge: Charge, at time: WallTime) {
         last += 1
         let change = ChargeChange(number: last, charge: charge, at: time)
         ring.append(change)
         if ring.count > Self.capacity { ring.removeFirst() }
-        for (name, follower) in followers {
-            if case .enqueued = follower.yield(change) { continue }
-            follower.finish()
-            followers[name] = nil
-        }
+        followers.tell(change)
     }
 
     /// What came after that number; nil where some of it is forgotten, or the number is of another run.
@@ -53,17 +48,7 @@ struct ChargeChanges {
         return ring.filter { $0.number > number }
     }
 
-    mutating func follow() -> (name: Int, AsyncStream<ChargeChange>, AsyncStream<ChargeChange>.Continuation) {
-        nextFollower += 1
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: ChargeChange.self,
-            bufferingPolicy: .bufferingOldest(Self.backlog)
-        )
-        followers[nextFollower] = continuation
-        return (nextFollower, stream, continuation)
-    }
-
-    mutating func leave(_ name: Int) { followers[name] = nil }
+    func follow() -> AsyncStream<ChargeChange> { followers.join() }
 }
 
 /// Where somebody who follows charges stands.
@@ -80,13 +65,8 @@ extension ChargeDesk {
     /// Each change of each charge from now on, and what was missed since the change of that number.
     public func follow(after number: Int?) -> ChargeFollowing {
         let missed = number.flatMap { changes.missed(after: $0) }
-        let (name, stream, continuation) = changes.follow()
-        // Not structured: the stream's end can come from any thread. It does one thing and holds nothing.
-        continuation.onTermination = { [weak self] _ in Task { await self?.leaveChanges(name) } }
-        return ChargeFollowing(missed: missed, last: changes.last, next: stream)
+        return ChargeFollowing(missed: missed, last: changes.last, next: changes.follow())
     }
-
-    private func leaveChanges(_ name: Int) { changes.leave(name) }
 
     /// The charge that was opened under a caller's key, whatever became of it; nil where there is none.
     /// - Throws: ``ChargeRefusal/journal(_:)``.

@@ -57,8 +57,7 @@ public actor ChargeDesk {
     var trouble: Reason?
     /// What staff have still to see, newest first.
     var notices: [PaymentNotice] = []
-    private var viewers: [Int: AsyncStream<TerminalSnapshot>.Continuation] = [:]
-    private var nextViewer = 0
+    private let viewers = Listeners<TerminalSnapshot>(.newestOnly)
     var endings: [JobKey: [AsyncStream<Never>.Continuation]] = [:]
     var running: Set<JobKey> = []
     /// When which payment is asked about without anybody waiting for it.
@@ -273,20 +272,8 @@ public actor ChargeDesk {
 
     /// The snapshot now, then each newer one. A slow reader gets the newest and misses the ones between.
     public func snapshots() -> AsyncStream<TerminalSnapshot> {
-        let viewer = nextViewer
-        nextViewer += 1
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: TerminalSnapshot.self,
-            bufferingPolicy: .bufferingNewest(1)
-        )
-        viewers[viewer] = continuation
-        // Not structured: the stream's end can come from any thread. It does one thing and holds nothing.
-        continuation.onTermination = { [weak self] _ in Task { await self?.leave(viewer) } }
-        continuation.yield(snapshot)
-        return stream
+        viewers.join(beginningWith: snapshot)
     }
-
-    private func leave(_ viewer: Int) { viewers[viewer] = nil }
 
     private var phase: TerminalSnapshot.Phase {
         if let checking { return .starting(checking: checking) }
@@ -295,10 +282,7 @@ public actor ChargeDesk {
         return settings == nil ? .setup : .idle
     }
 
-    func publish() {
-        let snapshot = snapshot
-        for continuation in viewers.values { continuation.yield(snapshot) }
-    }
+    func publish() { viewers.tell(snapshot) }
 
     func snapshot(of id: ChargeID) throws(ChargeRefusal) -> ChargeSnapshot {
         guard let charge = charges[id] else { throw .notFound }

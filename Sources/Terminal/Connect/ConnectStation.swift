@@ -77,8 +77,7 @@ public actor ConnectStation {
     private var askAbout: (@Sendable (ChargeID) async -> Void)?
     private var find: (@Sendable (ChargeID) async -> Charge?)?
     let jobs = AsyncStream<Job>.makeStream()
-    private var viewers: [Int: AsyncStream<ConnectStatus>.Continuation] = [:]
-    private var nextViewer = 0
+    private let viewers = Listeners<ConnectStatus>(.newestOnly)
     private var engineWaiters: [Int: CheckedContinuation<ConnectEngine?, Never>] = [:]
     private var nextWaiter = 0
     private let changing = Turnstile()
@@ -397,24 +396,12 @@ public actor ConnectStation {
 
     /// The status now, then each newer one. A slow reader gets the newest and misses the ones between.
     public func statuses() -> AsyncStream<ConnectStatus> {
-        let viewer = nextViewer
-        nextViewer += 1
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: ConnectStatus.self,
-            bufferingPolicy: .bufferingNewest(1)
-        )
-        viewers[viewer] = continuation
-        // Not structured: the stream's end can come from any thread. It does one thing and holds nothing.
-        continuation.onTermination = { [weak self] _ in Task { await self?.leave(viewer) } }
-        continuation.yield(view)
-        return stream
+        viewers.join(beginningWith: view)
     }
-
-    private func leave(_ viewer: Int) { viewers[viewer] = nil }
 
     private func publish() {
         view.charges = shown.mapValues { withRelay($0) }
-        for viewer in viewers.values { viewer.yield(view) }
+        viewers.tell(view)
     }
 
     /// While the relay is away nobody hears who scans: the code stays for when it is back, and says so.

@@ -93,9 +93,8 @@ public actor TapStation {
     /// The way to a charge that this station has news of.
     var reach: (@Sendable (ChargeID, Attempt.ID) async -> AttemptLink?)?
     let jobs = AsyncStream<Job>.makeStream()
-    private var changes: [Int: AsyncStream<Void>.Continuation] = [:]
-    private var nextChange = 0
-    private var viewers: [Int: AsyncStream<TapStatus>.Continuation] = [:]
+    private let changes = Listeners<Void>(.newestOnly)
+    private let viewers = Listeners<TapStatus>(.newestOnly)
     private let making = Turnstile()
 
     public static let maximumLinks = 4
@@ -355,35 +354,20 @@ public actor TapStation {
 
     /// The status now, then each newer one.
     public func statuses() async -> AsyncStream<TapStatus> {
-        let viewer = nextChange
-        nextChange += 1
-        let (stream, continuation) = AsyncStream.makeStream(of: TapStatus.self, bufferingPolicy: .bufferingNewest(1))
-        viewers[viewer] = continuation
-        // Not structured: the stream's end can come from any thread. It does one thing and holds nothing.
-        continuation.onTermination = { [weak self] _ in Task { await self?.leave(viewer) } }
-        continuation.yield(await status)
+        // Joined before it is asked: what changes meanwhile is not missed.
+        let stream = viewers.join()
+        viewers.tell(await status)
         return stream
     }
-
-    private func leave(_ viewer: Int) { (viewers[viewer], changes[viewer]) = (nil, nil) }
 
     /// Something on each change, the newest only.
-    func changesFromNow() -> AsyncStream<Void> {
-        let number = nextChange
-        nextChange += 1
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        changes[number] = continuation
-        // As for viewers.
-        continuation.onTermination = { [weak self] _ in Task { await self?.leave(number) } }
-        return stream
-    }
+    func changesFromNow() -> AsyncStream<Void> { changes.join() }
 }
 
 extension TapStation: TapSaleHost {
     func changed() async {
-        for change in changes.values { change.yield() }
-        let now = await status
-        for viewer in viewers.values { viewer.yield(now) }
+        changes.tell(())
+        viewers.tell(await status)
     }
 
     func recover(_ sessionID: [UInt8], of payment: PaymentID) async {

@@ -1,0 +1,1 @@
+../../Sources/WebServer/SanitizedMutex.swift
