@@ -5,8 +5,14 @@ public actor Gateway {
     private var state: GatewayState
     private let clock: SandboxClock
     private var held: [GatewayState.Waiter: CheckedContinuation<GatewayAnswer?, Never>] = [:]
-    private let alarms: AsyncStream<WallTime>
-    private let alarm: AsyncStream<WallTime>.Continuation
+    /// What ``run()`` is to do.
+    private enum Errand {
+        case ring(at: WallTime)
+        case abandon(GatewayState.Waiter)
+    }
+
+    private var hasStopped = false
+    private let errands = AsyncStream.makeStream(of: Errand.self)
     /// The earliest moment that ``run()`` is going to wake up at.
     private var armed: WallTime?
     private let file: StateFile?
@@ -19,7 +25,6 @@ public actor Gateway {
     /// - Parameter file: Where records go before anyone is answered; see ``remembering(_:in:clock:)``.
     public init(_ state: GatewayState, clock: SandboxClock, file: StateFile? = nil) {
         (self.state, self.clock, self.file) = (state, clock, file)
-        (alarms, alarm) = AsyncStream.makeStream(of: WallTime.self)
     }
 
     /// A gateway that goes on where the one before it stopped, at whatever point that was.
@@ -47,23 +52,27 @@ public actor Gateway {
         settleUp()  // What a file brought back may be due already.
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
-                for await due in alarms {
-                    group.addTask { await self.ring(at: due) }
+                for await errand in errands.stream {
+                    switch errand {
+                    case .ring(let due): group.addTask { await self.ring(at: due) }
+                    case .abandon(let waiter): abandon(waiter)
+                    }
                 }
                 group.cancelAll()
             }
         } onCancel: {
-            alarm.finish()
+            errands.continuation.finish()
         }
         for (waiter, client) in held {
             state.abandon(waiter)
             client.resume(returning: nil)
         }
         held = [:]
+        hasStopped = true
         if let writeFailure { throw writeFailure }
     }
 
-    /// Answers one request. Nil when a fault drops the answer, or the gateway stops before there is one.
+    /// Answers one request; ``run()`` is to run beside it. Nil when a fault drops the answer, or the gateway stops before there is one.
     public func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
         if let answer = state.control(request, at: now) {
             settleUp()
@@ -114,7 +123,7 @@ public actor Gateway {
     private func wait(for waiter: GatewayState.Waiter) async -> GatewayAnswer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { client in
-                if Task.isCancelled {
+                if Task.isCancelled || hasStopped {
                     state.abandon(waiter)
                     client.resume(returning: nil)
                 } else {
@@ -122,7 +131,7 @@ public actor Gateway {
                 }
             }
         } onCancel: {
-            Task { await abandon(waiter) }  // Ends by itself at once: it only takes the client off the list.
+            errands.continuation.yield(.abandon(waiter))
         }
     }
 
@@ -137,7 +146,7 @@ public actor Gateway {
         guard let due = state.nextDue else { return }
         if let armed, armed <= due { return }
         armed = due
-        alarm.yield(due)
+        errands.continuation.yield(.ring(at: due))
     }
 
     private func ring(at due: WallTime) async {
@@ -167,7 +176,7 @@ public actor Gateway {
                 try await file.append(batch)
             } catch {
                 writeFailure = error
-                alarm.finish()
+                errands.continuation.finish()
             }
             isWriting = false
             let waiting = waitingForDisk
