@@ -44,10 +44,6 @@ struct AgreementTests {
         let (killed, spared) = (season.killed, season.spared)
         #expect(killed > 4)
         for point in spared { Issue.record("\(what): nobody was killed \(point)") }
-        // Of hundreds of plays; a second one would be a way that the story can really go.
-        let seenOnce = season.seenOnce
-        for point in seenOnce { print("\(what): one play alone came by \(point)") }
-        #expect(seenOnce.count <= 1)
         print("\(what): \(season.plays) plays, killed at \(killed) points, \(spared.count) spared")
     }
 

@@ -60,7 +60,7 @@ final class Counter: Sendable {
         let terminal = clock.terminalClock
         let clockOfGateway = SandboxClock(now: terminal.wallTime, sleep: terminal.sleep)
         gateway = Gateway(GatewayState(configuration: configuration), clock: clockOfGateway)
-        line = DirectTransport(gateway: gateway, clock: clock, stage: stage)
+        line = DirectTransport(gateway: gateway, clock: clock)
         wallet = CustomerWallet(
             key: PrivateKey(),
             client: try PayClient(
@@ -111,7 +111,7 @@ final class Counter: Sendable {
 
     /// One run of the program, until it dies, its charge has ended, or the time is over.
     private func live(_ life: Life, _ journal: Journal, until end: Duration) async throws {
-        let archive = MortalArchive(journal: journal, life: life, stage: stage)
+        let archive = MortalArchive(journal: journal, life: life)
         let desk = ChargeDesk(
             archive: archive,
             clock: clock.terminalClock,

@@ -8,7 +8,6 @@ import WalletConnectPay
 struct DirectTransport: HTTPTransport {
     let gateway: Gateway
     let clock: ManualClock
-    let stage: Stage
     static let baseURL = "http://127.0.0.1:1"
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
@@ -21,8 +20,7 @@ struct DirectTransport: HTTPTransport {
         let sleep = clock.terminalClock.sleep
         let answer = await withTaskGroup(of: GatewayAnswer?.self) { group in
             group.addTask {
-                // Whoever hangs up is forgotten by a task of the gateway's own.
-                if let answer = await stage.minding({ await gateway.answer(question) }) { return answer }
+                if let answer = await gateway.answer(question) { return answer }
                 try? await sleep(request.timeout)  // Dropped: the caller hears nothing for as long as it listens.
                 return nil
             }

@@ -93,23 +93,27 @@ final class Life: Sendable {
 struct MortalArchive: ChargeArchive {
     let journal: Journal
     let life: Life
-    let stage: Stage
 
     private static let dead = JournalError.unavailable(detail: "the program is dead")
 
-    private func write(_ what: String, _ work: () async throws(JournalError) -> Void) async throws(JournalError) {
+    private func write(
+        _ what: String,
+        _ work: @escaping @Sendable () async throws(JournalError) -> Void
+    ) throws(JournalError) {
         guard life.comesBy(.before, what) else { throw Self.dead }
-        try await stage.atTheJournal(work)
+        try Stage.standingStill(for: work)
         guard life.comesBy(.after, what) else { throw Self.dead }
     }
 
-    private func read<Value>(_ work: () async throws(JournalError) -> Value) async throws(JournalError) -> Value {
+    private func read<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws(JournalError) -> Value
+    ) throws(JournalError) -> Value {
         guard !life.isOver else { throw Self.dead }
-        return try await stage.atTheJournal(work)
+        return try Stage.standingStill(for: work)
     }
 
     func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
-        try await write("opened") { () async throws(JournalError) in try await journal.open(terms, under: key) }
+        try write("opened") { () async throws(JournalError) in try await journal.open(terms, under: key) }
         life.knows(.created)
     }
 
@@ -120,42 +124,42 @@ struct MortalArchive: ChargeArchive {
         with notes: TapNotes
     ) async throws(JournalError) {
         let names = events.map { String(describing: $0).prefix { $0 != "(" } }.joined(separator: " and ")
-        try await write("\(names), so \(charge.state.rawValue)") { () async throws(JournalError) in
+        try write("\(names), so \(charge.state.rawValue)") { () async throws(JournalError) in
             try await journal.append(events, to: charge, at: time, with: notes)
         }
         life.knows(charge.state)
     }
 
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
-        try await read { () async throws(JournalError) in try await journal.chargeOpened(under: key) }
+        try read { () async throws(JournalError) in try await journal.chargeOpened(under: key) }
     }
 
     func openCharges() async throws(JournalError) -> [Charge] {
-        let open = try await read { () async throws(JournalError) in try await journal.openCharges() }
+        let open = try read { () async throws(JournalError) in try await journal.openCharges() }
         if let charge = open.last { life.knows(charge.state) }
         return open
     }
 
     func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
-        try await read { () async throws(JournalError) in
+        try read { () async throws(JournalError) in
             try await journal.openedMinorUnits(since: time, currency: currency)
         }
     }
 
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
-        try await read { () async throws(JournalError) in try await journal.record(of: id) }
+        try read { () async throws(JournalError) in try await journal.record(of: id) }
     }
 
     func unseen(since time: WallTime, limit: Int) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
     {
-        try await read { () async throws(JournalError) in try await journal.unseen(since: time, limit: limit) }
+        try read { () async throws(JournalError) in try await journal.unseen(since: time, limit: limit) }
     }
 
     func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
-        try await read { () async throws(JournalError) in try await journal.withAskedRefunds(limit: limit) }
+        try read { () async throws(JournalError) in try await journal.withAskedRefunds(limit: limit) }
     }
     func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        try await read { () async throws(JournalError) in try await journal.unpaid(since: time) }
+        try read { () async throws(JournalError) in try await journal.unpaid(since: time) }
     }
 
     func charges(
@@ -164,7 +168,7 @@ struct MortalArchive: ChargeArchive {
         after: ChargeID?,
         limit: Int
     ) async throws(JournalError) -> [Charge] {
-        try await read { () async throws(JournalError) in
+        try read { () async throws(JournalError) in
             try await journal.charges(from: from, until: until, after: after, limit: limit)
         }
     }
@@ -174,7 +178,7 @@ struct MortalArchive: ChargeArchive {
         limit: Int,
         state: Charge.State?
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        try await read { () async throws(JournalError) in
+        try read { () async throws(JournalError) in
             try await journal.records(before: before, limit: limit, state: state)
         }
     }

@@ -10,8 +10,6 @@ final class Season: Sendable {
         /// Where somebody came by and nobody was killed, and how it can be done.
         var spared: [Point: Script] = [:]
         var tries: [Point: Int] = [:]
-        /// How many plays came by.
-        var sightings: [Point: Int] = [:]
     }
 
     private let reopens: Bool
@@ -35,7 +33,6 @@ final class Season: Sendable {
                 state.killed.insert(point)
                 state.spared[point] = nil
             }
-            for point in Set(ending.lives.joined()) { state.sightings[point, default: 0] += 1 }
             for (index, life) in ending.lives.enumerated() {
                 for death in Death.all(along: life) where death.occasion == 1 && counts(death.point) {
                     guard !state.killed.contains(death.point), state.spared[death.point] == nil else { continue }
@@ -49,17 +46,8 @@ final class Season: Sendable {
 
     var plays: Int { state.withLock { $0.plays } }
     var killed: Int { state.withLock { $0.killed.count } }
-    /// Where nobody was killed although they came by more than once.
-    var spared: [Point] { spared { $0 > 1 } }
-    /// Where one play came by, and those that were to end there did not: two tasks once came in another order, on a busy
-    /// machine, and that cannot be arranged again.
-    var seenOnce: [Point] { spared { $0 <= 1 } }
-
-    private func spared(where isWanted: (_ sightings: Int) -> Bool) -> [Point] {
-        state.withLock { state in
-            state.spared.keys.filter { isWanted(state.sightings[$0, default: 0]) }.sorted { "\($0)" < "\($1)" }
-        }
-    }
+    /// Where nobody was killed although they came by.
+    var spared: [Point] { state.withLock { $0.spared.keys.sorted { "\($0)" < "\($1)" } } }
 
     /// A play that should end one of the spared; nil where there is none, or none that it helps to try again.
     func nextSpared() -> Script? {

@@ -2,31 +2,14 @@ import Dispatch
 import Synchronization
 
 /// The one thread on which everybody in a play acts, one after the other, so that it is known when all have done what they
-/// can and wait for time to pass. That costs no guess and no turn of a busy loop. While somebody is at the journal the others
-/// stand still, so that a play goes the same way each time, however long the disk takes.
+/// can and wait for time to pass. That costs no guess and no turn of a busy loop. Nothing of a play runs anywhere else but the
+/// journal's own work, and the thread stands still for that: a play goes the same way each time, however busy the machine is.
 final class Stage: TaskExecutor {
     private struct State {
         /// In the order in which they run.
         var waiting: [UnownedJob] = []
-        /// Of whoever is at the journal: goes on first.
-        var returning: [UnownedJob] = []
         var isRunning = false
-        var atTheJournal = 0
-        /// On its way somewhere else, and coming back as a job.
-        var away = 0
         var audience: [CheckedContinuation<Void, Never>] = []
-
-        var next: UnownedJob? {
-            if !returning.isEmpty { return returning[0] }
-            return atTheJournal == 0 ? waiting.first : nil
-        }
-
-        mutating func takeNext() -> UnownedJob? {
-            if !returning.isEmpty { return returning.removeFirst() }
-            return atTheJournal == 0 && !waiting.isEmpty ? waiting.removeFirst() : nil
-        }
-
-        var isCalm: Bool { !isRunning && returning.isEmpty && waiting.isEmpty && atTheJournal == 0 && away == 0 }
     }
 
     private let queue = DispatchQueue(label: "stage")
@@ -34,9 +17,12 @@ final class Stage: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        change { state in
-            if state.atTheJournal > 0 { state.returning.append(job) } else { state.waiting.append(job) }
+        let starts = state.withLock { state in
+            state.waiting.append(job)
+            defer { state.isRunning = true }
+            return !state.isRunning
         }
+        if starts { queue.async { self.run() } }
     }
 
     /// Returns when nobody on the stage has anything left to do. To be called by one of them.
@@ -44,44 +30,35 @@ final class Stage: TaskExecutor {
         await withCheckedContinuation { continuation in state.withLock { $0.audience.append(continuation) } }
     }
 
-    /// The others wait until whoever calls this has come back.
-    func atTheJournal<Value, Failure>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
-        change { $0.atTheJournal += 1 }
-        defer { change { $0.atTheJournal -= 1 } }
-        return try await work()
-    }
-
-    /// Work that goes on elsewhere once it is cancelled, for as long as it takes to end there.
-    func minding<Value: Sendable>(_ work: @Sendable () async -> Value) async -> Value {
-        let isElsewhere = Mutex(false)
-        let value = await withTaskCancellationHandler(operation: work) {
-            isElsewhere.withLock { $0 = true }
-            change { $0.away += 1 }
-        }
-        if isElsewhere.withLock({ $0 }) { change { $0.away -= 1 } }
-        return value
-    }
-
-    private func change(_ body: (inout State) -> Void) {
-        let (starts, audience) = state.withLock { state in
-            body(&state)
-            let starts = !state.isRunning && state.next != nil
-            if starts { state.isRunning = true }
-            return (starts, Self.audience(&state))
-        }
-        if starts { queue.async { self.run() } }
-        for continuation in audience { continuation.resume() }
-    }
-
     private func run() {
-        while let job = state.withLock({ $0.takeNext() }) { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
-        change { $0.isRunning = false }
+        while true {
+            let (job, audience) = state.withLock { state -> (UnownedJob?, [CheckedContinuation<Void, Never>]) in
+                guard state.waiting.isEmpty else { return (state.waiting.removeFirst(), []) }
+                defer { state.audience = [] }
+                state.isRunning = !state.audience.isEmpty
+                return (nil, state.audience)
+            }
+            if let job { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+            // Those who wait for calm, once there is: they are the next to act.
+            for continuation in audience { continuation.resume() }
+            if job == nil && audience.isEmpty { return }
+        }
     }
 
-    /// Those who wait for calm, once there is.
-    private static func audience(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-        guard state.isCalm else { return [] }
-        defer { state.audience = [] }
-        return state.audience
+    /// Everybody waits until this is done, on another thread.
+    static func standingStill<Value: Sendable, Failure: Error>(
+        for work: @escaping @Sendable () async throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let isDone = DispatchSemaphore(value: 0)
+        let result = Mutex<Result<Value, Failure>?>(nil)
+        Task.detached {
+            let came: Result<Value, Failure>
+            do throws(Failure) { came = .success(try await work()) } catch { came = .failure(error) }
+            result.withLock { $0 = came }
+            isDone.signal()
+        }
+        isDone.wait()
+        // It is there: the signal comes after it.
+        return try result.withLock { $0! }.get()
     }
 }
