@@ -288,6 +288,22 @@ function sessionEnded(session = state.session) {
   if (!session.claimed) leaveNothing();
   update({ session: { ...session, signedIn: false, csrfToken: null }, link: "connecting" });
   render();
+  if (session.claimed) askWhoOwns();
+}
+
+/** It may be over because everything was erased, from elsewhere: then there is nobody to sign in as. */
+async function askWhoOwns() {
+  let answer;
+  try {
+    answer = await api.session();
+  } catch {
+    setTimeout(askWhoOwns, RETRY_MILLISECONDS);
+    return;
+  }
+  if (answer.claimed || state.session?.signedIn) return;
+  leaveNothing();
+  hasEnded = false;
+  await arrive(answer);
 }
 
 async function begin(asking = api.session()) {

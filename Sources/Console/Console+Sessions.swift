@@ -67,7 +67,8 @@ extension Console {
         let tips = await counter.tips
         return .json(
             JSON.object([
-                "claimed": .bool(entrance.claimed.value), "signedIn": .bool(isIn),
+                // In its last second it must not send a page to a sign-in that nobody can answer any more.
+                "claimed": .bool(entrance.claimed.value && !isErased()), "signedIn": .bool(isIn),
                 "role": .optional(session?.role.rawValue),
                 "csrfToken": isIn ? .optional(token.map(Sessions.csrfToken(of:))) : .null,
                 "setUp": .bool(stored != nil),

@@ -33,6 +33,7 @@ public struct Console: Sendable {
     /// The program's last log lines.
     let log: LogRing
     let erase: (@Sendable () throws(JournalError) -> Void)?
+    let isErased: @Sendable () -> Bool
     let restore: RestoreDesk
     let logo: LogoDesk
     /// When this run began.
@@ -81,6 +82,8 @@ public struct Console: Sendable {
         public var log = LogRing()
         /// Begins to erase everything and has the program end; nil where that cannot be done from the page.
         public var erase: (@Sendable () throws(JournalError) -> Void)?
+        /// Whether that has begun, at the page or at the device: nobody owns it from then on.
+        public var isErased: @Sendable () -> Bool = { false }
         /// Carries webhooks' messages; nil where none can be sent.
         public var webhooks: (any WebhookCarrier)?
         /// Says that a backup which was checked shall be the journal, and has the program end; nil where that cannot be done
@@ -266,7 +269,7 @@ public struct Console: Sendable {
             webhooks: webhooks,
             localName: localName
         )
-        (log, erase) = (configuration.log, configuration.erase)
+        (log, erase, isErased) = (configuration.log, configuration.erase, configuration.isErased)
         startedAt = clock.wallTime()
         restore = RestoreDesk(journal: books, clock: clock, begin: configuration.restore)
         customers = CustomerDesk(

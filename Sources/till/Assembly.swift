@@ -86,6 +86,7 @@ struct Assembly: Sendable {
         let naming = try await LocalNaming(configuration, journal: journal, clock: clock)
         pages.localName = naming.view
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
+        pages.isErased = { [state = configuration.state] in Wipe.isBegun(state) }
         pages.restore = { [eraser] () throws(JournalError) in try eraser.beginRestore() }
         let console = try await Console(
             configuration: pages,

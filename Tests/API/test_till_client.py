@@ -75,7 +75,7 @@ def test_a_lost_answer_is_found_and_nothing_is_charged_twice(till):
     connection = till.connect()
     till.send(connection, "openCharge", {}, {}, {"amountMinor": 777}, {"Idempotency-Key": "sale-lost"})
     connection.close()
-    for _ in range(200):
+    for _ in range(1200):
         if found := till.recover("sale-lost"):
             break
         time.sleep(0.05)  # What was sent may still be on its way.
@@ -96,7 +96,7 @@ def test_an_answer_lost_with_the_terminal_itself_is_found_when_it_is_back(termin
     terminal.kill()
     terminal.start()
     till = Till(terminal.url, till.token, terminal.fingerprint, CONTRACT)
-    for _ in range(200):
+    for _ in range(600):
         if till.call("terminal")["reason"] is None or till.call("terminal")["reason"]["code"] != "checking_payments":
             break
         time.sleep(0.1)

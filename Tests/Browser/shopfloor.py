@@ -17,6 +17,19 @@ PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
 OWNER_PASSWORD = "four unrelated words: kite"
 
 
+#: Seconds for what a program does by itself. Machines differ, and others compute beside it; nothing is lost by waiting.
+PATIENCE = 60
+
+
+def until(look, what: str):
+    """What `look` finds, as soon as it finds something."""
+    end = time.monotonic() + PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < end, f"waited {PATIENCE} s for {what}"
+        time.sleep(0.05)
+    return found
+
+
 @dataclass(frozen=True)
 class Shop:
     """A fresh terminal, the gateway it is to use, and a customer."""
@@ -64,14 +77,13 @@ class Shop:
             acquirer=facts.get("acquirer", {}),
         )
 
+    def shown(self) -> list[dict]:
+        """What the terminal's screen has shown so far. A line whose end is still to come is not there yet."""
+        return [json.loads(line) for line in self.announced.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
     def on_screen(self, event: str) -> dict:
         """What the terminal's screen shows, once it is of this kind: what became of a charge stays there for a while."""
-        for _ in range(800):
-            said = json.loads(self.announced.read_text().splitlines()[-1])
-            if said["event"] == event:
-                return said
-            time.sleep(0.05)
-        raise AssertionError(f"the screen shows {said['event']} and not {event}")
+        return until(lambda: [said for said in self.shown()[-1:] if said["event"] == event], f"the screen to show {event}")[0]
 
     def pay(self, link: str) -> None:
         """The customer pays: runs the wallet with the charge's link as its last argument."""

@@ -40,6 +40,12 @@ def save_well(page: Page) -> None:
     expect(page.locator(".trouble .notice-bad")).to_have_count(0)
 
 
+def leave(page: Page) -> None:
+    """Ends what the test made up. The page goes first: what it still asks for would reach the terminal, which knows none of it."""
+    page.goto("about:blank")
+    page.unroute_all()
+
+
 def panel(page: Page, state: str):
     return page.locator(f".panel[data-state={state}]")
 

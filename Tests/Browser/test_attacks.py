@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import expect
 
 from shopfloor import CHROMIUM, PAID_TWICE, PHONE, FakeEvents, sample_charge
-from steps import charges, current_charge, new_charge, open_charge, panel, set_up
+from steps import charges, current_charge, leave, new_charge, open_charge, panel, set_up
 from test_shop_states import sample_report
 from test_words import PLACES
 
@@ -223,7 +223,7 @@ def test_markup_in_details_refunds_and_days_is_text(hostile):
     })
     difference = {"code": "day_amount", "message": "Another amount.", "action": "Call.", "chargeID": PAID_TWICE["id"], "chargeCode": "K7QA", "paymentID": "pay_1", "reference": "x"}
     report = poisoned(sample_report(differences=[difference], notOurs=[difference]))
-    hostile.unroute_all()
+    leave(hostile)
     hostile.route(f"**/api/v1/charges/{PAID_TWICE['id']}", lambda route: route.fulfill(json=detail))
     hostile.goto(f"/#/history/{PAID_TWICE['id']}")
     expect(hostile.locator(".refund-line")).to_contain_text("data-evil")

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from shopfloor import DESKTOP, PAID_TWICE, PHONE, small_targets
 from steps import (
-    cancel_charge, charges, current_charge, new_charge, open_charge, open_or_keep_keypad, panel, save_well, set_up,
+    cancel_charge, charges, current_charge, leave, new_charge, open_charge, open_or_keep_keypad, panel, save_well, set_up,
     type_amount, within_reach,
 )
 
@@ -388,7 +388,7 @@ def test_a_second_payment_goes_back_by_a_button_of_its_own(page):
         page.get_by_role("button", name="Write it down").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert asked == [{"attempt": 2, "amountMinor": 1250, "reason": "Paid twice"}]
-    page.unroute_all()
+    leave(page)
 
 
 def test_the_history_is_narrowed_to_who_charged(page):

@@ -7,13 +7,12 @@ for pictures.
 import pathlib
 import re
 import sys
-import time
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, PHONE, small_targets
+from shopfloor import OWNER_PASSWORD, PHONE, small_targets, until
 from steps import cancel_charge, error_of, new_charge, open_charge, panel, save_well, set_up
 
 
@@ -45,12 +44,11 @@ def stored(page) -> dict:
 
 def charge_on_screen(shop, ready: bool = True) -> dict:
     """The charge as the screen shows it, once its code can be read there."""
-    for _ in range(400):
+    def look():
         said = shop.on_screen("charge")
-        if said.get("state") == "requiresAction" and (said.get("readable") or not ready):
-            return said
-        time.sleep(0.05)
-    raise AssertionError(said)
+        return said if said.get("state") == "requiresAction" and (said.get("readable") or not ready) else None
+
+    return until(look, "a charge on the screen")
 
 
 #: Eight pixels square, red.

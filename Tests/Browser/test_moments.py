@@ -11,7 +11,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, PHONE
+from shopfloor import OWNER_PASSWORD, PHONE, until
 from steps import charges, current_charge, set_up, type_amount
 
 
@@ -62,12 +62,11 @@ def counter(context, page, shop, watch):
 
 
 def shop_is_free(page) -> None:
-    for _ in range(200):
+    def is_free():
         charge = page.evaluate("() => fetch('/api/v1/charges/current').then((answer) => answer.status === 200 ? answer.json() : null)")
-        if not charge or charge["state"] in ("succeeded", "cancelled", "failed", "expired"):
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"the terminal is still busy with {charge}")
+        return not charge or charge["state"] in ("succeeded", "cancelled", "failed", "expired")
+
+    until(is_free, "the terminal to be free")
 
 
 # Moments
@@ -82,11 +81,7 @@ def asked(counter):
     counter.page.route("**/api/v1/charges", lambda route: route.fetch() if route.request.method == "POST" else route.continue_())
     typed(counter)
     counter.page.get_by_role("button", name="Charge €12.50").click()
-    for _ in range(200):
-        if len(charges(counter.page)) > counter.before:
-            return
-        counter.page.wait_for_timeout(25)
-    raise AssertionError("no charge was opened")
+    until(lambda: len(charges(counter.page)) > counter.before, "a charge to be opened")
 
 
 def waiting(counter):

@@ -15,7 +15,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import small_targets
+from shopfloor import small_targets, until
 from steps import cancel_charge, current_charge, error_of, new_charge, open_charge, panel, save_well, set_up
 
 PROJECT = "0123456789abcdef0123456789abcdef"
@@ -65,12 +65,10 @@ def keep_screen(shop, eyes, name: str) -> None:
 
 def code_on_screen(shop, pattern: str) -> str:
     """The code's text, once it is of this kind."""
-    for _ in range(400):
-        said = json.loads(shop.announced.read_text().splitlines()[-1])
-        if re.match(pattern, said.get("link") or ""):
-            return said["link"]
-        time.sleep(0.05)
-    raise AssertionError(f"the screen shows {said.get('link')}")
+    def look():
+        return [said["link"] for said in shop.shown()[-1:] if re.match(pattern, said.get("link") or "")]
+
+    return until(look, f"a code of {pattern} on the screen")[0]
 
 
 def test_the_settings_lead_to_wallets_and_back(page, eyes):

@@ -7,7 +7,6 @@ import json
 import pathlib
 import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -15,7 +14,7 @@ from playwright.sync_api import expect
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "API"))
 
-from shopfloor import DESKTOP, PHONE, small_targets  # noqa: E402
+from shopfloor import DESKTOP, PHONE, small_targets, until  # noqa: E402
 from steps import cancel_charge, current_charge, open_charge, open_or_keep_keypad, panel, set_up  # noqa: E402
 from webhook_receiver import is_genuine  # noqa: E402
 
@@ -46,19 +45,11 @@ class Server:
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def until(self, kind: str, status: int = 204) -> tuple:
-        for _ in range(600):
-            if found := [one for one in self.got if one[1]["type"] == kind and one[2] == status]:
-                return found[-1]
-            time.sleep(0.05)
-        raise AssertionError(f"no {kind} came: {self.got}")
+        return until(lambda: [one for one in self.got if one[1]["type"] == kind and one[2] == status], f"{kind} to come")[-1]
 
     def until_named(self, identifier: str) -> None:
         """Taken under the name that it had when it was refused."""
-        for _ in range(600):
-            if any(one[0] == identifier and one[2] == 204 for one in self.got):
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"{identifier} did not come again: {self.got}")
+        until(lambda: any(one[0] == identifier and one[2] == 204 for one in self.got), f"{identifier} to come again")
 
 
 @pytest.fixture(scope="module")

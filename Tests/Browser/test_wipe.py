@@ -4,17 +4,15 @@ again as whoever watches over the program does.
 Needs a fresh shop of its own: `scripts/with-shop python Tests/Browser/test_wipe.py`; TILL_SHOTS names a folder for pictures.
 """
 
-import json
 import pathlib
 import subprocess
 import sys
-import time
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, small_targets
+from shopfloor import OWNER_PASSWORD, small_targets, until
 from steps import current_charge, open_charge, panel, set_up
 
 
@@ -39,7 +37,7 @@ def again(shop):
     yield start
     for program in started:
         program.terminate()
-        program.wait(timeout=20)
+        program.wait(timeout=60)
 
 
 def erase(page):
@@ -52,13 +50,7 @@ def press(page) -> None:
 
 
 def claim_code(shop) -> str:
-    for _ in range(400):
-        for line in shop.announced.read_text().splitlines():
-            said = json.loads(line)
-            if said["event"] == "claim":
-                return said["code"]
-        time.sleep(0.05)
-    raise AssertionError("the screen shows no claim code")
+    return until(lambda: [said["code"] for said in shop.shown() if said["event"] == "claim"], "a claim code on the screen")[0]
 
 
 def kept_of(shop) -> bytes:
@@ -110,11 +102,7 @@ def test_erased_it_begins_anew_and_the_page_finds_it_by_itself(page, context, sh
     assert "__Host-till" not in {cookie["name"] for cookie in context.cookies()}
     eyes.look(page, "wipe-erased")
     # The program has ended by then: nothing is left, until it is started again.
-    for _ in range(200):
-        if not list((shop.state / "terminal").iterdir()):
-            break
-        time.sleep(0.05)
-    assert list((shop.state / "terminal").iterdir()) == []
+    until(lambda: not list((shop.state / "terminal").iterdir()), "the terminal's folder to be empty")
     again()
     for tab in (page, other):
         expect(tab.get_by_role("heading", name="Claim this terminal")).to_be_visible()

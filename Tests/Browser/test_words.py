@@ -12,7 +12,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, PHONE, FakeEvents, sample_charge
+from shopfloor import OWNER_PASSWORD, PHONE, FakeEvents, sample_charge, until
 from steps import cancel_charge, charges, current_charge, new_charge, open_charge, panel, save_well, set_up, setup_field
 from test_shop_states import STATES
 
@@ -319,12 +319,7 @@ def test_screen_receipts_and_customers_page_speak_their_language(abroad, context
     )
     assert said[0] == 200, said
     open_charge(page, "12.50")
-    address = ""
-    for _ in range(100):
-        address = shop.on_screen("charge").get("page") or ""
-        if address:
-            break
-        page.wait_for_timeout(100)
+    address = until(lambda: shop.on_screen("charge").get("page"), "the customer's page on the screen")
     for tag, words in {"ar": "ادفع بمحفظتك", "de": "Mit Ihrer Wallet bezahlen", "fr": "Payez avec votre portefeuille", "it": "ادفع بمحفظتك"}.items():
         phone = abroad(tag).new_page()
         phone.goto(address)
