@@ -3,9 +3,7 @@
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from shopfloor import CHROMIUM, PHONE, Eyes, Shop, Watch
-
-WAIT_MILLISECONDS = 20_000
+from shopfloor import CHROMIUM, PHONE, WAIT_MILLISECONDS, Eyes, Shop, Watch
 
 expect.set_options(timeout=WAIT_MILLISECONDS)
 

@@ -19,6 +19,8 @@ OWNER_PASSWORD = "four unrelated words: kite"
 
 #: Seconds for what a program does by itself. Machines differ, and others compute beside it; nothing is lost by waiting.
 PATIENCE = 60
+#: The same for what a page does.
+WAIT_MILLISECONDS = 45_000
 
 
 def until(look, what: str):

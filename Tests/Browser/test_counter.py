@@ -369,6 +369,40 @@ def test_a_printed_shift_is_its_report_and_nothing_else(page, tmp_path):
     assert words.count("\f") == 1, "one sheet"
 
 
+@pytest.mark.parametrize("place", ["history", "detail", "totals"])
+def test_a_printed_page_is_what_it_shows_and_nothing_else(page, eyes, tmp_path, place):
+    """Dark and as wide as a desktop before: paper is light, and has nothing to press."""
+    sold = next(charge for charge in charges(page) if charge["amountMinor"] == 2000)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(DESKTOP)
+    try:
+        page.goto(f"/#/history/{sold['id']}" if place == "detail" else f"/#/{place}")
+        expect(page.locator({"history": ".list a.row", "detail": ".timeline", "totals": ".figure"}[place]).first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        page.emulate_media(media="print", color_scheme="dark")
+        for part in (".nav", ".topbar .gateway", ".look-button", ".filters", ".strip-place", "button", ".button"):
+            assert not any(element.is_visible() for element in page.locator(part).all()), part
+        ground, ink = page.locator("body").evaluate("(body) => [getComputedStyle(document.documentElement).colorScheme, getComputedStyle(body).color]")
+        assert (ground, ink) == ("light", "rgb(0, 0, 0)"), "dark paper costs ink"
+        file = tmp_path / "page.pdf"
+        file.write_bytes(page.pdf(prefer_css_page_size=True, format="A4"))
+    finally:
+        page.emulate_media(media="screen", color_scheme="light")
+        page.set_viewport_size(PHONE)
+    words = subprocess.run(["pdftotext", "-layout", file, "-"], check=True, capture_output=True, text=True).stdout
+    if eyes.folder:
+        subprocess.run(["pdftoppm", "-png", "-r", "60", file, eyes.folder / f"print-{place}"], check=True)
+    facts = {
+        "history": ("€20.00", "Table 9", "€8.00", "Cancelled"), "totals": ("€20.00", "€1.50"),
+        "detail": ("€20.00", "Table 9", "One plate was cold", "And the rest", "Marked at the gateway", sold["code"]),
+    }[place]
+    for fact in facts:
+        assert fact in words, f"{fact} in {words}"
+    for control in ("Settings", "More filters", "Write down a refund", "Download", "Sign out"):
+        assert control not in words, control
+    assert words.count("\f") <= {"history": 2, "detail": 2, "totals": 2}[place], f"{words.count(chr(12))} sheets"
+
+
 def test_a_second_payment_goes_back_by_a_button_of_its_own(page):
     asked = []
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, PHONE, small_targets, until
+from shopfloor import OWNER_PASSWORD, PHONE, WAIT_MILLISECONDS, small_targets, until
 from steps import cancel_charge, error_of, new_charge, open_charge, panel, save_well, set_up
 
 
@@ -28,7 +28,7 @@ def stranger(context, watch):
         ignore_https_errors=True, viewport=PHONE, device_scale_factor=2, is_mobile=True, has_touch=True, locale="en-US",
         reduced_motion="reduce",
     )
-    phone.set_default_timeout(20_000)
+    phone.set_default_timeout(WAIT_MILLISECONDS)
     watch.over(phone)
     yield phone
     phone.close()

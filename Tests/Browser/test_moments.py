@@ -11,7 +11,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, PHONE, until
+from shopfloor import OWNER_PASSWORD, PHONE, WAIT_MILLISECONDS, until
 from steps import charges, current_charge, set_up, type_amount
 
 
@@ -33,7 +33,7 @@ class Counter:
         new = self.context.browser.new_context(
             ignore_https_errors=True, viewport=PHONE, locale="en-US", reduced_motion="reduce", base_url=self.shop.url, storage_state=state,
         )
-        new.set_default_timeout(20_000)
+        new.set_default_timeout(WAIT_MILLISECONDS)
         self.watch.over(new)
         self.opened.append(new)
         return new

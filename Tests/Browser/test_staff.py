@@ -11,7 +11,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import DESKTOP, PHONE, small_targets
+from shopfloor import DESKTOP, PHONE, WAIT_MILLISECONDS, small_targets
 from steps import charges, current_charge, error_of, open_charge, panel, set_up
 
 ADAS_PIN, ADAS_NEW_PIN, BOBS_PIN, MIAS_PIN = "4826", "60381", "5093", "739142"
@@ -28,7 +28,7 @@ def another(browser, shop, watch, size=PHONE, **more):
     new = browser.new_context(
         ignore_https_errors=True, viewport=size, locale="en-US", reduced_motion="reduce", base_url=shop.url, **more
     )
-    new.set_default_timeout(20_000)
+    new.set_default_timeout(WAIT_MILLISECONDS)
     watch.over(new)
     return new.new_page()
 

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "API"))
 
-from shopfloor import DESKTOP, PHONE, small_targets, until  # noqa: E402
+from shopfloor import DESKTOP, PHONE, WAIT_MILLISECONDS, small_targets, until  # noqa: E402
 from steps import cancel_charge, current_charge, open_charge, open_or_keep_keypad, panel, set_up  # noqa: E402
 from webhook_receiver import is_genuine  # noqa: E402
 
@@ -173,7 +173,7 @@ def test_in_arabic_the_address_stays_as_it_is_read(page, context, watch, server,
     abroad = context.browser.new_context(
         ignore_https_errors=True, viewport=PHONE, locale="ar", reduced_motion="reduce", base_url=watch.origin, storage_state=context.storage_state(),
     )
-    abroad.set_default_timeout(20_000)
+    abroad.set_default_timeout(WAIT_MILLISECONDS)
     watch.over(abroad)
     arabic = abroad.new_page()
     arabic.goto("/#/webhooks")
