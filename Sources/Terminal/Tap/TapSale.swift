@@ -341,7 +341,8 @@ actor TapSale: TapLink.Owner {
         case .pong: break  // Answered where it arrives: it carries its bytes back.
         case .close(let link): await links[link]?.close()
         case .recover(let link): await recover(link)
-        case .startScanning, .stopScanning: await tools.host.changed()
+        // The state has changed with it, or the sale has just begun: the radio hears of that after the phones.
+        case .startScanning, .stopScanning: break
         case .submit: startSettling(submits: true, limit: tools.timers.execute)
         case .awaitResult: startSettling(submits: false, limit: tools.timers.executeByPhone)
         case .queueForSync: await tools.host.queueChanged()
