@@ -19,7 +19,9 @@ extension ChargeDesk {
     }
 
     /// Records events one after the other, in one step with what a rail keeps of them: all of it or nothing.
-    /// - Parameter kept: What belongs to them, from the charge before and after; nil where it does not come to that.
+    /// - Parameters:
+    ///   - kept: What belongs to them, from the charge before and after; nil where it does not come to that. Where something
+    ///     is kept a customer waits, and hears of it first: everybody else is told next, and before anything else is recorded.
     /// - Returns: Nil where there is no such charge; else the charge, and whether what the rail keeps was kept.
     func record(
         _ events: [Charge.Event],
@@ -27,7 +29,8 @@ extension ChargeDesk {
         with kept: (_ before: Charge, _ after: Charge) -> ClaimRecords?
     ) async throws(JournalError) -> (charge: Charge, isKept: Bool)? {
         await writing.enter()
-        defer { writing.leave() }
+        var isToldLater = false
+        defer { if !isToldLater { writing.leave() } }
         guard let charge = try await current(id) else { return nil }
         var steps = Steps(charge)
         for event in events { steps.take(event) }
@@ -43,13 +46,31 @@ extension ChargeDesk {
             throw error
         }
         trouble = nil
-        for step in steps.taken { meter.note(step.event, step.before, step.after, at: clock.elapsed()) }
         // One that had ended and was forgotten comes back only where something of it is open again.
         if charges[id] != nil || next.attempts.contains(where: \.isOpen) {
             charges[id] = next
             updated[id] = now
         }
-        for step in steps.taken { log(step.event, step.before, step.after) }
+        guard records != nil else {
+            tell(steps, from: charge, at: now)
+            return (next, false)
+        }
+        isToldLater = true
+        // Not structured: it waits for its turn at this desk and for nothing else.
+        Task {
+            self.tell(steps, from: charge, at: now)
+            self.writing.leave()
+        }
+        return (next, true)
+    }
+
+    /// Tells everybody what has been recorded, and begins what it asks for.
+    private func tell(_ steps: Steps, from charge: Charge, at now: WallTime) {
+        let (id, next) = (charge.id, steps.charge)
+        for step in steps.taken {
+            meter.note(step.event, step.before, step.after, at: clock.elapsed())
+            log(step.event, step.before, step.after)
+        }
         for attempt in next.attempts where !attempt.isOpen { end(JobKey(charge: id, attempt: attempt.id)) }
         for action in steps.actions { perform(action, of: next) }
         notice(charge, next, at: now)
@@ -60,7 +81,6 @@ extension ChargeDesk {
         if shown != id, !next.holdsTerminal, !next.attempts.contains(where: \.isOpen) { forget(id) }
         publish()
         changes.add(next, at: now)
-        return (next, records != nil)
     }
 
     /// The charge as it stands, also where it has ended and only the journal has it.
@@ -136,7 +156,7 @@ extension ChargeDesk {
 }
 
 /// Events that are recorded together, with the charge before and after each.
-private struct Steps {
+private struct Steps: Sendable {
     private(set) var charge: Charge
     private(set) var taken: [(event: Charge.Event, before: Charge, after: Charge)] = []
     private(set) var actions: [Charge.Action] = []

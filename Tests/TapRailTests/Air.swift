@@ -32,6 +32,8 @@ final class Air: TapRadio {
         var isGone = false
         var scansFail = false
         var connects: [String] = []
+        /// When somebody began to listen.
+        var scans: [Duration] = []
         var watchers: [AsyncStream<Void>.Continuation] = []
         var values = 0
     }
@@ -76,6 +78,7 @@ final class Air: TapRadio {
     func failScans(_ fails: Bool) { state.withLock { $0.scansFail = fails } }
 
     var connects: [String] { state.withLock { $0.connects } }
+    var scans: [Duration] { state.withLock { $0.scans } }
     /// Links that nobody has closed.
     var openLinks: Int { state.withLock { $0.open } }
     /// Values that have come over, both ways together.
@@ -84,6 +87,7 @@ final class Air: TapRadio {
 
     func sightings(of services: [ServiceUUID]) -> AsyncThrowingStream<TapSighting, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: TapSighting.self)
+        state.withLock { $0.scans.append(clock.elapsed()) }
         if state.withLock({ $0.scansFail }) {
             continuation.finish(throwing: TapRadioError.failed("the adapter is busy"))
             return stream

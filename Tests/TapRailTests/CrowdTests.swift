@@ -89,6 +89,25 @@ struct CrowdTests {
         }
     }
 
+    /// The radio is the phone's that shows its prompt; one that agrees at once has its claim before anybody else is sought.
+    @Test func whileAPhoneIsAskedNobodyElseIsLookedForYet() async throws {
+        let stall = try Stall()
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(20))))
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            let asked = stall.clock.now
+            let before = stall.air.scans.count
+            try stall.phone("berta")
+            try await shift.until("berta is found all the same") { stall.air.connects.contains("berta") }
+            let next = try #require(stall.air.scans.dropFirst(before).first)
+            #expect(next >= asked + .milliseconds(300))
+            #expect(next <= asked + .seconds(2))
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
     /// Phones that are found, linked and gone, under a new address each time.
     @Test func aFloodOfLinksUnderNewAddressesKeepsNobodyFromPaying() async throws {
         let stall = try Stall()

@@ -152,8 +152,10 @@ actor TapLink {
     // MARK: - Out
 
     /// Puts a message in line. A final one is repeated once where it is not acknowledged, then the link ends.
-    func send(_ body: TapBody, answering number: Int? = nil, isFinal: Bool = false) {
+    /// - Parameter allowsSilence: The phone waits for the acquirer from now on; its silence is no reason to end the link.
+    func send(_ body: TapBody, answering number: Int? = nil, isFinal: Bool = false, allowsSilence: Bool = false) {
         if isFinal { isClosing = true }
+        if allowsSilence { allowSilence(true) }
         enqueue(.message(body, answering: number, tries: isFinal ? 0 : nil))
     }
 

@@ -43,6 +43,12 @@ extension TapSale {
             return .seconds(60)
         }
         let word = submits ? await acquirer.execute(bundle) : await standing(bundle, at: acquirer)
+        if case .receipt = word {
+            // The phone waits for its result, and nobody for the note that the acquirer is there.
+            let pause = await take(word, number)
+            await tools.host.note(word)
+            return pause
+        }
         await tools.host.note(word)
         guard case .refused(let code) = word else { return await take(word, number) }
         tools.logger.warning("the acquirer refuses the payment", metadata: ["code": "\(Reason.clean(code))"])
@@ -75,12 +81,12 @@ extension TapSale {
         guard isSettling(number) else { return nil }
         switch word {
         case .receipt(let receipt):
-            await handle(.submitted)
             do throws(ReceiptRefusal) {
                 let status = try receiptCheck.check(receipt, status: nil)
                 if status == .cancelled, receipt.payload.transactionID == nil { refusalCode = refusal ?? refusalCode }
                 await believe(receipt, status, .gateway)
             } catch {
+                await handle(.submitted)
                 tools.logger.error(
                     "the acquirer's receipt does not fit and is not booked",
                     metadata: ["payment": "\(name.payment)", "why": "\(error)"]

@@ -4,34 +4,44 @@ import TapProtocol
 
 /// How an accept that has passed its checks gets its claim.
 extension TapSale {
+    /// What an accept needs next.
+    enum ClaimStep: Sendable {
+        /// The charge's word.
+        case ask
+        /// The same, after a pause: nothing has been promised.
+        case again
+        /// Another way to pay the charge is being taken back.
+        case wait
+        case nothing
+    }
+
     /// Asks the charge whether this accept may move money; may take as long as another way to pay needs to be taken back.
-    func askForClaim() async {
+    func askForClaim(_ step: ClaimStep) async {
+        if step == .again {
+            // Cancelled: the accept is asked for again.
+            do { try await clock.sleep(.seconds(2)) } catch { return }
+        }
         guard let pending else { return }
-        // Outside the turn: other phones do not wait for the network.
-        let isOnline = await tools.host.confirmOnline()
-        var next = await claimNow(pending, isOnline: isOnline)
+        var next = step
+        if step != .wait {
+            // Outside the turn: other phones do not wait for the network.
+            let isOnline = await tools.host.confirmOnline()
+            await turn.enter()
+            next = await claimNow(pending, isOnline: isOnline)
+            turn.leave()
+        }
         if next == .wait {
             let answer = await attempt.claim(tipMinorUnits: Int64(pending.accept.payload.tip))
             // That may have taken minutes: network, clock and limits are what they are now.
-            let isStillOnline = answer == .granted ? await tools.host.confirmOnline() : isOnline
-            next = await decide(pending, answer, isOnline: isStillOnline)
+            let isOnline = answer == .granted ? await tools.host.confirmOnline() : pending.judged.isTerminalOnline
+            next = await decide(pending, answer, isOnline: isOnline)
         }
-        guard next == .again else { return }
-        // Nothing has been promised. Cancelled: the accept is asked for again.
-        do { try await clock.sleep(.seconds(2)) } catch { return }
-        jobs.continuation.yield(.claim)
+        if next == .again { jobs.continuation.yield(.claim(.again)) }
     }
 
-    private enum Next {
-        case again, nothing
-        /// Another way to pay the charge is being taken back.
-        case wait
-    }
-
-    /// Where nothing has to be taken back first, the charge's word, the claim and what it means are on disk in one step.
-    private func claimNow(_ pending: Pending, isOnline: Bool) async -> Next {
-        await turn.enter()
-        defer { turn.leave() }
+    /// Where nothing has to be taken back first, the charge's word, the claim and what it means are on disk in one step. Only
+    /// within the turn.
+    func claimNow(_ pending: Pending, isOnline: Bool) async -> ClaimStep {
         // Nothing is taken back for an accept that nobody could carry out.
         guard isStill(pending), let mode = await possibleMode(of: pending, isOnline: isOnline) else { return .nothing }
         guard let claim = signed(pending, mode, isOnline: isOnline) else { return .again }
@@ -49,7 +59,7 @@ extension TapSale {
         return await follow(answer, pending, claim, isKept: isKept)
     }
 
-    private func decide(_ pending: Pending, _ answer: ClaimAnswer, isOnline: Bool) async -> Next {
+    private func decide(_ pending: Pending, _ answer: ClaimAnswer, isOnline: Bool) async -> ClaimStep {
         await turn.enter()
         defer { turn.leave() }
         guard isStill(pending) else { return .nothing }
@@ -65,7 +75,7 @@ extension TapSale {
         _ pending: Pending,
         _ claim: SignedClaim?,
         isKept: Bool = false
-    ) async -> Next {
+    ) async -> ClaimStep {
         switch answer {
         case .granted:
             guard let claim else { return .again }

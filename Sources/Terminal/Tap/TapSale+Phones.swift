@@ -138,9 +138,11 @@ extension TapSale {
             return
         }
         let judged: Judgement
+        var known: Bool?
         do throws(AcceptanceRefusal) {
+            known = await tools.host.reachability()
             // What depends on the network is judged again before the claim, by a fresh word.
-            let isOnline = await tools.host.reachability() ?? true
+            let isOnline = known ?? true
             let mode = try await mode(of: accept, pass, isOnline: isOnline)
             judged = Judgement(mode: mode, isTerminalOnline: isOnline, at: clock.elapsed())
         } catch {
@@ -151,10 +153,15 @@ extension TapSale {
         if accept.payload.railType == Self.linkRail { return await takeLink(accept, pass, from: link) }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
         // Nothing follows from the accept before its claim: both are kept at once.
-        pending = Pending(link: link, sid: sid, accept: accept, pass: pass, judged: judged)
+        let pending = Pending(link: link, sid: sid, accept: accept, pass: pass, judged: judged)
+        self.pending = pending
         acceptNumbers[link] = answering
+        var step = ClaimStep.ask
+        // The network need not be asked, so nobody waits longer for it: the claim comes in the same turn.
+        if let known { step = await claimNow(pending, isOnline: known) }
+        guard step != .nothing else { return }
         await links[link]?.allowSilence(true)
-        jobs.continuation.yield(.claim)
+        jobs.continuation.yield(.claim(step))
     }
 
     func mode(
@@ -162,13 +169,15 @@ extension TapSale {
         _ pass: Signed<PaymentPass>,
         isOnline: Bool
     ) async throws(AcceptanceRefusal) -> PaymentClaim.Mode {
+        // Without a voucher its book says nothing.
+        let vouchers = accept.payload.spend == nil ? VoucherBook.nothing : await tools.host.voucherBook()
         let check = AcceptanceCheck(
             trusted: tools.credentials.trusted,
             request: story.request,
             maximumTotal: story.certificate.payload.maximumAmount,
             isOpen: machine.state == .open,
             isTerminalOnline: isOnline,
-            vouchers: await tools.host.voucherBook()
+            vouchers: vouchers
         )
         return try check.check(accept, pass: pass, nowMilliseconds: nowMilliseconds)
     }
@@ -214,4 +223,13 @@ extension TapSale {
             with: isNews ? [.receipt(receipt)] : []
         )
     }
+}
+
+extension VoucherBook {
+    fileprivate static let nothing = VoucherBook(
+        floor: 0,
+        merchantLimit: 0,
+        lastOnlineMilliseconds: nil,
+        isClockSet: false
+    )
 }

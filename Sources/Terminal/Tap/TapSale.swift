@@ -38,7 +38,7 @@ actor TapSale: TapLink.Owner {
     }
 
     enum Job: Sendable {
-        case claim
+        case claim(ClaimStep)
         case settle(attempt: Int, submits: Bool)
         case overdue(attempt: Int, after: Duration)
         case expire
@@ -160,7 +160,7 @@ actor TapSale: TapLink.Owner {
 
     private func perform(_ job: Job) async {
         switch job {
-        case .claim: await askForClaim()
+        case .claim(let step): await askForClaim(step)
         case .settle(let number, let submits):
             guard settling.insert(number).inserted else { return }
             await settle(number, submits: submits)
@@ -341,7 +341,8 @@ actor TapSale: TapLink.Owner {
         case .pong: break  // Answered where it arrives: it carries its bytes back.
         case .close(let link): await links[link]?.close()
         case .recover(let link): await recover(link)
-        case .startScanning, .stopScanning: await tools.host.changed()
+        // The state has changed with it, or the sale has just begun: the radio hears of that after the phones.
+        case .startScanning, .stopScanning: break
         case .submit: startSettling(submits: true, limit: tools.timers.execute)
         case .awaitResult: startSettling(submits: false, limit: tools.timers.executeByPhone)
         case .queueForSync: await tools.host.queueChanged()
@@ -359,14 +360,12 @@ actor TapSale: TapLink.Owner {
     // MARK: - To phones
 
     private func hold(_ link: LinkID) async {
-        await links[link]?.allowSilence(true)
-        await links[link]?.send(.hold(name.payment))
+        await links[link]?.send(.hold(name.payment), allowsSilence: true)
     }
 
     private func sendClaim(to link: LinkID) async {
         guard let claim = story.claim, let number = answering else { return }
-        await links[link]?.allowSilence(true)
-        await links[link]?.send(.claim(claim), answering: number)
+        await links[link]?.send(.claim(claim), answering: number, allowsSilence: true)
     }
 
     private func sendResult(_ status: PaymentStatus, to link: LinkID) async {

@@ -74,12 +74,13 @@ extension TapStation {
             )
         // Where phones have failed there may be a crowd: whoever is heard first is not whoever is nearest.
         let isCrowd = tried.values.contains { $0.link.failures > 0 }
-        listensUntil = isCrowd ? clock.elapsed() + timers.listen : .zero
+        listensUntil = isCrowd ? max(clock.elapsed(), restsUntil) + timers.listen : .zero
         if !isCrowd, let phone = choose(&gate) { return phone }
         let services = gate.services
         self.gate = gate
         return try await withThrowingTaskGroup(of: TapSighting.PhoneAddress?.self) { group in
             group.addTask {
+                try await self.rest()
                 for try await sighting in self.radio.sightings(of: services) {
                     if let phone = await self.see(sighting) { return phone }
                 }
@@ -89,6 +90,7 @@ extension TapStation {
                 return nil
             }
             group.addTask {
+                try await self.rest()
                 if isCrowd {
                     // Some radios report each phone once: nothing may come after the listening.
                     try await self.clock.sleep(self.timers.listen)
@@ -104,6 +106,11 @@ extension TapStation {
             defer { group.cancelAll() }
             return try await group.next() ?? nil
         }
+    }
+
+    /// Leaves the radio to the phone that was just asked. Phones that were heard before are asked meanwhile.
+    private func rest() async throws {
+        while restsUntil > clock.elapsed() { try await clock.sleep(restsUntil - clock.elapsed()) }
     }
 
     private func see(_ sighting: TapSighting) -> TapSighting.PhoneAddress? {
@@ -174,6 +181,7 @@ extension TapStation {
                 return failed(address, isFinal: error.isUnwanted, "\(error)")
             }
             lastFailed = nil
+            restsUntil = clock.elapsed() + timers.rest
             jobs.continuation.yield(.serve(link))
         } catch {
             lastFailed = address
@@ -213,6 +221,8 @@ extension TapStation {
 
     fileprivate func ended(_ link: TapLink, because reason: String, isWelcome: Bool) async {
         linked[link.address] = nil
+        // Whoever is gone needs no radio.
+        if linked.isEmpty { restsUntil = .zero }
         failed(link.address, isFinal: isWelcome, reason)
         await changed()
     }

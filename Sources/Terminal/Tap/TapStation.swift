@@ -67,6 +67,8 @@ public actor TapStation {
     var gate: ProximityGate?
     /// Until when phones are only heard, and none is chosen yet.
     var listensUntil = Duration.zero
+    /// Until when nobody new is looked for.
+    var restsUntil = Duration.zero
     /// Sessions whose phone left in the middle, with their payment and how long they are looked for.
     var lost: [[UInt8]: (payment: PaymentID, until: Duration)] = [:]
     /// When the acquirer answered last.

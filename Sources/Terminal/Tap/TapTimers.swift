@@ -27,6 +27,9 @@ public struct TapTimers: Sendable, Hashable, Codable {
     public var submission = Duration.seconds(600)
     /// How long one scan lasts before it is begun anew: some radios report each phone once a scan. 1 to 10 s.
     public var scan = Duration.seconds(2)
+    /// How long nobody new is looked for once a phone was asked: the radio, and the program that drives it, are that phone's
+    /// while it shows its prompt, and one that agrees by itself does so within that time. Not the owner's to set.
+    public var rest = Duration.milliseconds(500)
     /// In a crowd: how long phones are heard before the nearest of them is chosen. 0.1 to 2 s.
     public var listen = Duration.milliseconds(300)
     /// For the short question whether the acquirer is there. 0.2 to 2 s: a phone waits for it.
