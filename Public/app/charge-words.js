@@ -14,8 +14,9 @@ const LOOKS = {
   promised: { tone: "promised", icon: "clock" },
   givenBack: { tone: "cancelled", icon: "arrows" },
   failed: { tone: "failed", icon: "cross" },
+  refused: { tone: "refused", icon: "ban" },
   expired: { tone: "expired", icon: "clock" },
-  cancelled: { tone: "cancelled", icon: "ban" },
+  cancelled: { tone: "cancelled", icon: "bar" },
   unknown: { tone: "unknown", icon: "question" },
 };
 
@@ -31,6 +32,7 @@ export function isFinal(charge) { return FINAL.has(charge.state); }
 function known(charge) {
   if (charge.state === "processing" && charge.promised) return "promised";
   if (charge.state === "succeeded" && charge.givenBack) return "givenBack";
+  if (charge.state === "failed" && charge.refused) return "refused";
   return Object.hasOwn(LOOKS, charge.state) ? charge.state : "unknown";
 }
 

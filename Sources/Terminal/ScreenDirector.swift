@@ -297,12 +297,11 @@ public struct ScreenDirector: Sendable {
     private static func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {
         let charge = snapshot.charge
         let reason = charge.reason(format: snapshot.format)
-        let wasRefused = charge.attempts.contains { if case .refused = $0.ending { true } else { false } }
         let kind: Scene.NotPaid.Kind =
             switch charge.state {
             case .expired: .expired
             case .cancelled: .cancelled
-            default: wasRefused ? .refused : .failed
+            default: charge.wasRefused ? .refused : .failed
             }
         return Scene.NotPaid(
             kind: kind,

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import CHROMIUM, PAID_TWICE, PHONE, FakeEvents, sample_charge
+from shopfloor import CHROMIUM, PAID_TWICE, PHONE, WAIT_MILLISECONDS, FakeEvents, sample_charge
 from steps import charges, current_charge, leave, new_charge, open_charge, panel, set_up
 from test_shop_states import sample_report
-from test_words import PLACES
+from test_words import PLACES, open_all
 
 #: Everything by which a page can make the browser send something elsewhere. Says what it got to read.
 ATTACK = """<!doctype html><title>Win a prize</title><body><iframe id="frame" src="TARGET/"></iframe>
@@ -176,7 +176,7 @@ def hostile(context, watch):
     browser = context.browser.new_context(
         ignore_https_errors=True, viewport=PHONE, locale="en-US", base_url=watch.origin, storage_state=context.storage_state(),
     )
-    browser.set_default_timeout(20_000)
+    browser.set_default_timeout(WAIT_MILLISECONDS)
     watch.over(browser)
     page = browser.new_page()
     page.route("**/api/v1/**", poison)
@@ -192,9 +192,7 @@ def test_markup_in_any_text_of_any_answer_is_text_on_every_page(hostile, page):
         hostile.goto(f"/#/{place}")
         expect(hostile.locator("h1").first).to_be_attached()
         expect(hostile.get_by_text("Loading")).to_have_count(0)
-        for part in hostile.locator("main details:not([open]) > summary").all():
-            if part.is_visible():
-                part.click()
+        open_all(hostile)
         assert_nothing_came_alive(hostile, place)
         shown[place] = hostile.locator("body").inner_text().count("data-evil")
     assert sum(count > 0 for count in shown.values()) > 12, shown

@@ -10,10 +10,10 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import OWNER_PASSWORD, PAID_TWICE, PHONE, FakeEvents, sample_charge, small_targets
+from shopfloor import DESKTOP, OWNER_PASSWORD, PAID_TWICE, PHONE, WAIT_MILLISECONDS, FakeEvents, sample_charge, small_targets
 from steps import cancel_charge, charges, current_charge, new_charge, open_charge, panel, save_well, set_up
 from test_shop_states import sample_report
-from test_words import is_spoken
+from test_words import PLACES, is_spoken, open_all
 
 PIN = "4826"
 OTHER = "01941f29-7c00-7000-8000-000000000002"
@@ -98,6 +98,18 @@ def submit(page) -> None:
 
 def stub(page, pattern: str, answer, status: int = 200, **headers) -> None:
     page.route(pattern, lambda route: route.fulfill(status=status, json=answer, headers=headers))
+
+
+def stub_taps(page, **changes) -> None:
+    """Payments by phone as they would be set; where they are saved the real ones stay."""
+    def answer(route):
+        if route.request.method != "GET":
+            route.fallback()
+            return
+        real = route.fetch()
+        route.fulfill(response=real, json=real.json() | changes)
+
+    page.route("**/api/v1/taps", answer)
 
 
 def refused(code: str) -> dict:
@@ -317,8 +329,7 @@ def sick(page):
 
     page.route("**/api/v1/health", worse)
     at("health", ".health-check.weight-bad")(page)
-    for part in page.locator("main details > summary").all():
-        part.click()
+    open_all(page)
 
 
 def wrong_settings(page):
@@ -333,6 +344,32 @@ def wrong_password_change(page):
     at("security", "[name=newPassword]")(page)
     page.locator("[name=newPassword]").fill("x")
     page.locator(".settings-form .primary, form .primary").first.click()
+    shows(page, ".field-error:visible")
+
+
+READING = {"median": -47, "weakest": -49, "strongest": -45}
+MEASURED = {
+    "mode": "near", "measuring": None, "signal": None, "samples": 0, "samplesNeeded": 50, "phones": 0, "inside": READING,
+    "outside": READING | {"median": -60, "weakest": -66, "strongest": -57}, "threshold": -52, "problem": None,
+}
+
+
+def phones(**measured):
+    """With everything on, and a measurement."""
+    def go(page):
+        stub_taps(page, enabled=True, mode="near", offlineAllowed=True, tipMode="ask")
+        stub(page, "**/api/v1/taps/calibration", MEASURED | measured)
+        at("phones", "[name=offlineHours]")(page)
+        open_all(page)
+        shows(page, ".measure-live > *" if measured else ".measure-results > *")
+
+    return go
+
+
+def wrong_printer(page):
+    at("receipts", "[name=printer]")(page)
+    page.locator("[name=printer]").fill("/etc/passwd")
+    page.locator(".settings-form .primary").click()
     shows(page, ".field-error:visible")
 
 
@@ -358,7 +395,9 @@ ARABIC = [
     ("notices", "owner", event(notices=NOTICES)), ("till-message", "owner", event(message=MESSAGE)),
     ("refunded", "owner", refunded), ("shift-report", "owner", shift_report), ("days-agree", "owner", days(sample_report(allAgree=True))),
     ("days-never", "owner", days(None)), ("token-made", "owner", token_made), ("settings-wrong", "owner", wrong_settings),
-    ("security-wrong", "owner", wrong_password_change),
+    ("security-wrong", "owner", wrong_password_change), ("phones-measured", "owner", phones()),
+    ("phones-measuring", "owner", phones(measuring="inside", inside=None, outside=None, threshold=None, signal=-47, samples=12, phones=2)),
+    ("receipts-wrong", "owner", wrong_printer),
 ]
 VIEWS = [(name, who, go, tags) for rows, tags in ((BOTH, ("en", "ar")), (ARABIC, ("ar",))) for name, who, go in rows]
 
@@ -370,7 +409,7 @@ def test_the_view_is_whole(context, watch, states, eyes, tag, name, who, go):
         ignore_https_errors=True, viewport=PHONE, locale=tag, reduced_motion="reduce", base_url=watch.origin, storage_state=states[who],
     )
     try:
-        browser.set_default_timeout(20_000)
+        browser.set_default_timeout(WAIT_MILLISECONDS)
         watch.over(browser)
         page = browser.new_page()
         go(page)
@@ -406,7 +445,129 @@ def test_every_step_of_the_set_up_is_whole_in_arabic(context, watch, states, eye
             is_spoken(page, "ar")
             assert small_targets(page) == []
             eyes.look(page, f"all-ar-setup-{name}")
+    # Tips are asked about where phones can pay.
+    stub_taps(page, enabled=True)
+    page.goto("about:blank")
+    page.goto("/#/setup")
+    shows(page, ".setup-buttons .primary")
+    for _ in range(3):
+        if step.get_attribute("data-step") == "tips":
+            break
+        page.locator(".setup-back").click()
+    shows(page, ".setup[data-step=tips] [name=tipMode]")
+    page.locator("[name=tipMode]").select_option("ask")
+    is_spoken(page, "ar")
+    assert small_targets(page) == []
+    eyes.look(page, "all-ar-setup-tips")
     browser.close()
+
+
+#: Where the Tab key leads, and what it has passed by: whatever can be pressed or filled in. Of a group of radio buttons one.
+CONTROLS = r"""() => {
+  const kinds = "a[href], button, input, select, textarea, summary, [tabindex]";
+  const groups = new Set();
+  window.controls = [...document.querySelectorAll(kinds)].filter((element) => {
+    if (element.tabIndex < 0 || element.disabled || element.closest("[inert]") || !element.checkVisibility({ visibilityProperty: true })) return false;
+    if (element.type !== "radio") return true;
+    const others = [...document.getElementsByName(element.name)].filter((other) => other.form === element.form);
+    return others.some((other) => other.checked) ? element.checked : !groups.has(element.name) && groups.add(element.name);
+  });
+  return window.controls.map((element) => element.outerHTML.replace(/\s+/g, " ").slice(0, 110));
+}"""
+#: The control that has the focus: which it is, whether that can be seen on it, what lies above it, and where it is on the page.
+FOCUSED = r"""() => {
+  const element = document.activeElement;
+  const index = window.controls.indexOf(element);
+  if (element === document.body) return null;
+  const style = getComputedStyle(element);
+  const box = element.getBoundingClientRect();
+  const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
+  const above = document.elementFromPoint((Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2, (top + bottom) / 2);
+  const isSeen = above !== null && (element.contains(above) || above.contains(element) && above.matches("label, a, button"));
+  let stuck = element;
+  while (stuck && !["fixed", "sticky"].includes(getComputedStyle(stuck).position)) stuck = stuck.parentElement;
+  return {
+    index, what: element.outerHTML.slice(0, 110), isSeen, above: above?.outerHTML.slice(0, 80) ?? null,
+    hasRing: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 && element.matches(":focus-visible"),
+    flows: !stuck && element.closest("main") !== null, top: box.top + scrollY, bottom: box.bottom + scrollY,
+  };
+}"""
+
+
+def has_settled(page) -> None:
+    """Nothing was put into the page, or taken away, for a while. What never rests is waited for no longer than 3 s."""
+    page.evaluate(
+        """() => new Promise((resolve) => {
+          let timer = setTimeout(resolve, 300);
+          setTimeout(resolve, 3_000);
+          new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(resolve, 300); }).observe(document.body, { childList: true, subtree: true });
+        })"""
+    )
+
+
+def walk(page, where: str, columns: bool) -> int:
+    """Once around the page by the Tab key alone. `columns`: what is beside something else may come after it."""
+    names = page.evaluate(CONTROLS)
+    reached, last = {}, None
+    # A date takes several presses.
+    for _ in range(5 * len(names) + 5):
+        page.keyboard.press("Tab")
+        now = page.evaluate(FOCUSED)
+        if now is None:
+            last = None
+            continue
+        if last and now["index"] == last["index"]:
+            continue
+        assert now["index"] >= 0, f"{where}: the focus is where nothing can be done: {now['what']}"
+        if now["index"] in reached:
+            break
+        reached[now["index"]] = now
+        assert now["hasRing"], f"{where}: nobody sees that it has the focus: {now['what']}"
+        assert now["isSeen"], f"{where}: something lies above it: {now['what']}, {now['above']}"
+        if last and not columns and now["flows"] and last["flows"]:
+            assert now["bottom"] > last["top"], f"{where}: the focus jumps up, from {last['what']} to {now['what']}"
+        if last:
+            assert now["index"] > last["index"] or now["index"] == 0, f"{where}: from {last['what']} to {now['what']}"
+        last = now
+    missed = [name for index, name in enumerate(names) if index not in reached]
+    assert not missed, f"{where}: the Tab key does not come to {missed}"
+    return len(reached)
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_every_control_of_every_page_is_reached_by_the_tab_key(context, watch, states, size):
+    browser = context.browser.new_context(
+        ignore_https_errors=True, viewport=size, locale="en-US", reduced_motion="reduce", base_url=watch.origin, storage_state=states["owner"],
+    )
+    watch.over(browser)
+    page = browser.new_page()
+    stub_taps(page, enabled=True, offlineAllowed=True, tipMode="ask")
+    page.goto("/#/charge")
+    shows(page, ".keys")
+    paid = next(charge for charge in charges(page) if charge["state"] == "succeeded")
+    walked = {}
+    for place in (*PLACES, f"history/{paid['id']}"):
+        page.goto(f"/#/{place}")
+        shows(page, "main h1:visible")
+        has_settled(page)
+        walked[place] = walk(page, place, columns=size is DESKTOP)
+    assert walked["charge"] > 15 and walked["phones"] > 15, walked
+    browser.close()
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_the_way_in_is_walked_by_the_tab_key(context, watch, states, size):
+    for who, place in (("stranger", ""), ("stranger", "reset"), ("stranger", "code"), ("counter", "")):
+        browser = context.browser.new_context(
+            ignore_https_errors=True, viewport=size, locale="en-US", reduced_motion="reduce", base_url=watch.origin, storage_state=states[who],
+        )
+        watch.over(browser)
+        page = browser.new_page()
+        page.goto(f"/#/{place}")
+        shows(page, "main h1:visible")
+        has_settled(page)
+        assert walk(page, f"{who} at {place}", columns=False) >= 3
+        browser.close()
 
 
 if __name__ == "__main__":

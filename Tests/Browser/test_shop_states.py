@@ -1,5 +1,6 @@
 """States that no shop reaches on order, shown to the page by stand-in events; the terminal behind it is the real one."""
 
+import pathlib
 import re
 from datetime import date, timedelta
 
@@ -33,6 +34,7 @@ STATES = [
     ("paid", {"state": "succeeded", "evidence": EVIDENCE}, False, "Paid", "New charge"),
     ("paid-late", {"state": "succeeded", "late": True, "evidence": EVIDENCE, "reason": REASON}, False, "What to do next.", "New charge"),
     ("failed", {"state": "failed", "reason": REASON}, False, "Not paid", "Charge €12.50 again"),
+    ("refused", {"state": "failed", "refused": True}, False, "Refused", "Charge €12.50 again"),
     ("expired", {"state": "expired", "reason": REASON}, False, "Time is up", "Charge €12.50 again"),
     ("cancelled", {"state": "cancelled", "reason": REASON}, False, "Cancelled", "Charge €12.50 again"),
     ("unknown", {"state": "unknown", "canCancel": False, "canRelease": True}, True, "Do not charge again", "Go on without an answer"),
@@ -40,6 +42,40 @@ STATES = [
     ("word-of-the-future", {"state": "levitating", "canCancel": False, "canRelease": True}, True, "Not known yet", "Go on without an answer"),
     ("time-over", {"secondsLeft": 0}, True, "Time is over", "Cancel charge"),
 ]
+
+
+def screens_colours() -> dict[str, list[str]]:
+    """Ground, words and quieter words of each page of the terminal's screen, as a browser writes colours; from the screen's own source."""
+    source = (pathlib.Path(__file__).parents[2] / "Sources/Screen/Theme.swift").read_text()
+    found = re.findall(r"static let (\w+) = Palette\(0x(\w{6}),(?: text: 0x(\w{6}),)? quiet: 0x(\w{6})\)", source)
+    return {name: [f"rgb({', '.join(str(byte) for byte in bytes.fromhex(part or 'FFFFFF'))})" for part in parts] for name, *parts in found}
+
+
+#: The screen's page of each state of a charge.
+SCREENS_PAGE = {
+    "created": "calm", "requiresAction": "calm", "processing": "processing", "succeeded": "paid", "promised": "promised",
+    "failed": "failed", "refused": "refused", "expired": "expired", "cancelled": "cancelled", "unknown": "unknown", "levitating": "unknown",
+}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_state_has_the_colours_that_it_has_on_the_screen(signed_in, theme):
+    page = signed_in.new_page()
+    page.emulate_media(color_scheme=theme)
+    terminal = FakeEvents(page)
+    page.goto("/#/charge")
+    screen = screens_colours()
+    for state, name in SCREENS_PAGE.items():
+        how = {"promised": {"state": "processing", "promised": True}, "refused": {"state": "failed", "refused": True}}
+        terminal.say(sample_charge(**how.get(state, {"state": state})))
+        expect(page.locator(f".panel[data-tone={name}]")).to_be_visible()
+        seen = page.locator(".panel").evaluate(
+            "(panel) => [getComputedStyle(panel).backgroundColor, ...[panel, panel.querySelector('.panel-what')].map((part) => getComputedStyle(part).color)]"
+        )
+        # The calm one is lighter in the dark, to stand out from a page that is as dark as the screen.
+        first = 1 if (theme, name) == ("dark", "calm") else 0
+        assert seen[first:] == screen[name][first:], f"{state} in {theme}: {seen}, and on the screen {screen[name]}"
+    page.close()
 
 
 def test_every_state_reads_right_and_offers_the_way_on(signed_in, eyes):

@@ -61,6 +61,40 @@ struct TerminalJSONTests {
         #expect(said().contains(#""confirmedBy":"\#(authority)""#))
     }
 
+    /// The screen says "Refused" then, in a colour of its own; the page is to say the same.
+    @Test func aRefusedChargeIsToldFromOneThatFailed() throws {
+        var generator = SystemRandomNumberGenerator()
+        let terms = ChargeTerms(
+            id: try #require(ChargeID("01941f29-7c00-7000-8000-000000000001")),
+            code: ChargeCode(using: &generator),
+            amount: Money(minorUnits: 1250, currency: .euro),
+            reference: nil,
+            merchantID: "m1",
+            merchantName: "Kiosk",
+            operatorID: "op1",
+            gatewayURL: "https://gateway.test",
+            openedBy: .staff(name: "Ada"),
+            openedAt: WallTime(millisecondsSince1970: 1_790_000_000_000),
+            timeLimitSeconds: 120
+        )
+        func said(_ events: [Charge.Event]) -> String {
+            let snapshot = ChargeSnapshot(
+                charge: Charge(terms: terms, replaying: [.attemptStarted(attempt: 1, rail: .scan)] + events),
+                updatedAt: terms.openedAt,
+                secondsLeft: nil,
+                deadline: nil,
+                format: .english
+            )
+            return JSON.charge(snapshot).text
+        }
+        let refusal = Refusal(code: "params_validation", message: "No.")
+        let refused = said([.refused(attempt: 1, refusal: refusal)])
+        #expect(refused.contains(#""state":"failed""#) && refused.contains(#""refused":true"#), "\(refused)")
+        let offer = Offer(paymentID: "pay_1", link: nil, expiresAt: nil)
+        let failed = said([.offered(attempt: 1, offer: offer), .reported(attempt: 1, report: .failed(code: nil))])
+        #expect(failed.contains(#""state":"failed""#) && failed.contains(#""refused":false"#), "\(failed)")
+    }
+
     /// With a wallet's form open the screen has no code for other wallets; staff can bring it back.
     @Test(arguments: [ChargeSnapshot.CodeChoice.payment, .pairing, .both], [true, false])
     func staffCanTurnBackFromAForm(choice: ChargeSnapshot.CodeChoice, hasLink: Bool) throws {

@@ -1029,6 +1029,7 @@ export default {
     promised: { title: "Offline angenommen", word: "Offline angenommen", what: "Das Telefon des Kunden hat das Geld zugesagt." },
     givenBack: { title: "Bezahlt und erstattet", word: "Erstattet", what: "Das Geld ging an den Kunden zurück." },
     failed: { title: "Nicht bezahlt", word: "Nicht bezahlt", what: "Die Zahlung ist fehlgeschlagen. Es ist kein Geld geflossen." },
+    refused: { title: "Abgelehnt", word: "Abgelehnt", what: "Die Zahlung wurde abgelehnt. Es ist kein Geld geflossen." },
     expired: { title: "Zeit abgelaufen", word: "Zeit abgelaufen", what: "Nicht bezahlt: Die Zeit zum Bezahlen ist um. Es ist kein Geld geflossen." },
     cancelled: { title: "Abgebrochen", word: "Abgebrochen", what: "Nicht bezahlt: Der Vorgang wurde abgebrochen. Es ist kein Geld geflossen." },
     unknown: { title: "Noch nicht bekannt", word: "Noch nicht bekannt", what: "Niemand konnte bisher sagen, ob bezahlt wurde.", todo: "Nicht noch einmal kassieren." },

@@ -1030,6 +1030,7 @@ export default {
     promised: { title: "Accepted offline", word: "Accepted offline", what: "The customer’s phone has promised the money." },
     givenBack: { title: "Paid and given back", word: "Given back", what: "The money went back to the customer." },
     failed: { title: "Not paid", word: "Not paid", what: "The payment failed. No money moved." },
+    refused: { title: "Refused", word: "Refused", what: "The payment was refused. No money moved." },
     expired: { title: "Time is up", word: "Time is up", what: "Not paid: the time to pay ran out. No money moved." },
     cancelled: { title: "Cancelled", word: "Cancelled", what: "Not paid: the charge was cancelled. No money moved." },
     unknown: { title: "Not known yet", word: "Not known yet", what: "Nobody could say yet whether this was paid.", todo: "Do not charge again." },

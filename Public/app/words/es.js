@@ -1029,6 +1029,7 @@ export default {
     promised: { title: "Aceptado sin conexión", word: "Aceptado sin conexión", what: "El teléfono del cliente ha prometido el dinero." },
     givenBack: { title: "Pagado y devuelto", word: "Devuelto", what: "El dinero volvió al cliente." },
     failed: { title: "No pagado", word: "No pagado", what: "El pago falló. No se movió dinero." },
+    refused: { title: "Rechazado", word: "Rechazado", what: "El pago fue rechazado. No se movió dinero." },
     expired: { title: "Se acabó el tiempo", word: "Tiempo agotado", what: "No pagado: se agotó el tiempo para pagar. No se movió dinero." },
     cancelled: { title: "Cancelado", word: "Cancelado", what: "No pagado: el cobro se canceló. No se movió dinero." },
     unknown: { title: "Aún no se sabe", word: "Aún no se sabe", what: "Nadie ha podido decir todavía si se pagó.", todo: "No vuelva a cobrar." },

@@ -1029,6 +1029,7 @@ export default {
     promised: { title: "Accepté hors ligne", word: "Accepté hors ligne", what: "Le téléphone du client a promis l’argent." },
     givenBack: { title: "Payé et remboursé", word: "Remboursé", what: "L’argent a été rendu au client." },
     failed: { title: "Non payé", word: "Non payé", what: "Le paiement a échoué. Aucun argent n’a été débité." },
+    refused: { title: "Refusé", word: "Refusé", what: "Le paiement a été refusé. Aucun argent n’a été débité." },
     expired: { title: "Temps écoulé", word: "Temps écoulé", what: "Non payé : le temps pour payer est écoulé. Aucun argent n’a été débité." },
     cancelled: { title: "Annulé", word: "Annulé", what: "Non payé : l’encaissement a été annulé. Aucun argent n’a été débité." },
     unknown: { title: "Pas encore connu", word: "Pas encore connu", what: "Personne n’a encore pu dire si c’est payé.", todo: "N’encaissez pas de nouveau." },
