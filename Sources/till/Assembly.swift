@@ -87,6 +87,7 @@ struct Assembly: Sendable {
         pages.localName = naming.view
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
         pages.restore = { [eraser] () throws(JournalError) in try eraser.beginRestore() }
+        pages.updates = SystemUpdates(state: configuration.state)
         let console = try await Console(
             configuration: pages,
             desk: desk,
