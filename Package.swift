@@ -169,7 +169,7 @@ let package = Package(
                 "CClock", "CMalloc", "Acquirer", "Avahi", "Backup", "Bluetooth", "Payments", "WalletConnect",
                 "WalletConnectPay",
                 "WebSocket",
-                "Journal", "Keypad", "Machine", "Net", "Supervision", "WebServer", "Screen",
+                "DBus", "Journal", "Keypad", "Machine", "Net", "Supervision", "Updates", "WebServer", "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],

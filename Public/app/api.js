@@ -365,6 +365,21 @@ export async function checkRestore(body) { return await change("POST", "/restore
 /** Has it become the terminal's memory; the terminal starts again. */
 export async function applyRestore(body) { return await change("POST", "/restore/apply", { body }); }
 
+/** Which version runs, what is offered, and how an update stands. */
+export async function updates() { return await request("GET", "/update"); }
+
+/** Begins to send a bundle: `{ pieceBytes, receivedBytes }`. */
+export async function beginUpdate(body) { return await change("POST", "/update", { body }); }
+
+/** Sends a piece of it as base64. */
+export async function addToUpdate(body) { return await change("PUT", "/update", { body }); }
+
+/** Has what was sent, or what is on a stick, looked at. */
+export async function checkUpdate(body) { return await change("POST", "/update/check", { body, timeout: FILE_MILLISECONDS }); }
+
+/** Installs what was looked at; the terminal starts anew with it. */
+export async function installUpdate(body) { return await change("POST", "/update/install", { body }); }
+
 /** What has to be typed before everything is erased, and how many payments are open: `{ word, openPayments }`. */
 export async function wipeFacts() { return await request("GET", "/wipe"); }
 

@@ -146,7 +146,7 @@ extension Console {
     ) -> Problem {
         let reason = refusal.reason(format: format)
         switch refusal {
-        case .notSetUp, .notReady, .tooLate: return Problem(409, reason)
+        case .notSetUp, .notReady, .updating, .tooLate: return Problem(409, reason)
         case .busy(let id):
             var problem = Problem(409, reason)
             problem.chargeID = id

@@ -117,6 +117,8 @@ extension Console {
         case .takeBackup: return try await takeBackup(pass)
         case .restore, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore:
             return try await restoreAnswer(pass)
+        case .update, .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate:
+            return try await updateAnswer(pass)
         case .wipeEverything: return try await wipe(pass)
         case .supportBundle: return try await supportBundle(pass)
         case .events: return try await events(pass)

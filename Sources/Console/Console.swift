@@ -35,6 +35,7 @@ public struct Console: Sendable {
     let erase: (@Sendable () throws(JournalError) -> Void)?
     let isErased: @Sendable () -> Bool
     let restore: RestoreDesk
+    let updates: UpdateDesk
     let logo: LogoDesk
     /// When this run began.
     let startedAt: WallTime
@@ -89,6 +90,8 @@ public struct Console: Sendable {
         /// Says that a backup which was checked shall be the journal, and has the program end; nil where that cannot be done
         /// from the page.
         public var restore: (@Sendable () throws(JournalError) -> Void)?
+        /// Installs new versions of the whole system; nil where the terminal does not run as an appliance.
+        public var updates: (any UpdateService)?
 
         public init(
             address: String,
@@ -272,6 +275,14 @@ public struct Console: Sendable {
         (log, erase, isErased) = (configuration.log, configuration.erase, configuration.isErased)
         startedAt = clock.wallTime()
         restore = RestoreDesk(journal: books, clock: clock, begin: configuration.restore)
+        updates = UpdateDesk(
+            service: configuration.updates,
+            folder: books.folder,
+            journal: journal,
+            desk: desk,
+            clock: clock,
+            logger: logger
+        )
         customers = CustomerDesk(
             journal: journal,
             desk: desk,
@@ -302,6 +313,7 @@ public struct Console: Sendable {
         try await setUp.load()
         try await logo.load()
         await restore.load()
+        try await updates.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
         }
@@ -335,6 +347,7 @@ public struct Console: Sendable {
             group.addTask { await receipts.printWhenPaid() }
             group.addTask { await messages.run() }
             group.addTask { await webhooks.run() }
+            group.addTask { await updates.run() }
             try await group.waitForAll()
         }
     }
@@ -361,6 +374,7 @@ public struct Console: Sendable {
         limits.bodyBytesByPath["/api/v1/backup/import"] = BackupFile.bodyBytes
         limits.bodyBytesByPath["/api/v1/logo"] = LogoDesk.bodyBytes
         limits.bodyBytesByPath["/api/v1/restore"] = RestoreDesk.bodyBytes
+        limits.bodyBytesByPath["/api/v1/update"] = RestoreDesk.bodyBytes
         return limits
     }
 

@@ -34,6 +34,7 @@ enum Route: Sendable, Equatable {
     case audit(AuditQuery), exportAudit(ExportFormat), verifyAudit
     case health, logs(LogQuery), supportBundle
     case wipe, wipeEverything, exportBackup, importBackup
+    case update, beginUpdate, addToUpdate, dropUpdate, checkUpdate, installUpdate
     case takeBackup, restore, beginRestore, addToRestore, dropRestore, checkRestore, applyRestore
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
@@ -112,6 +113,13 @@ enum Route: Sendable, Equatable {
             )
         case ("restore", 2) where parts[1] == "check": self = try Self.only(method, ["POST": .checkRestore])
         case ("restore", 2) where parts[1] == "apply": self = try Self.only(method, ["POST": .applyRestore])
+        case ("update", 1):
+            self = try Self.only(
+                method,
+                ["GET": .update, "POST": .beginUpdate, "PUT": .addToUpdate, "DELETE": .dropUpdate]
+            )
+        case ("update", 2) where parts[1] == "check": self = try Self.only(method, ["POST": .checkUpdate])
+        case ("update", 2) where parts[1] == "install": self = try Self.only(method, ["POST": .installUpdate])
         case ("backup", 2) where parts[1] == "import": self = try Self.only(method, ["POST": .importBackup])
         case ("logs", 1): self = try Self.only(method, ["GET": .logs(LogQuery(query))])
         case ("events", 1): self = try Self.only(method, ["GET": .events])
@@ -175,6 +183,7 @@ enum Route: Sendable, Equatable {
             .importBackup:
             [.owner]
         case .takeBackup, .restore, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: [.owner]
+        case .update, .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate: [.owner]
         case .health: [.owner, .manager]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
@@ -203,7 +212,7 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
             .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
-            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .restore:
+            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .restore, .update:
             false
         case .signInWithPIN, .signInWithCode, .changePIN: true
         case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
@@ -212,6 +221,7 @@ enum Route: Sendable, Equatable {
         case .saveCounter, .refund, .refundAgain, .openShift, .closeShift: true
         case .verifyAudit, .wipeEverything, .exportBackup, .importBackup: true
         case .takeBackup, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: true
+        case .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
         case .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook: true

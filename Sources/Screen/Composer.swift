@@ -47,6 +47,7 @@ struct Composer {
         case .offline(let offline): elements = self.offline(offline, page)
         case .message(let message): (elements, qr) = self.message(message, page, withholding: withholdingQR)
         case .keypad(let keypad): elements = self.keypad(keypad, page)
+        case .update(let update): elements = self.update(update, page)
         }
         if text.readsRightToLeft {
             elements = elements.map { $0.mirrored(inWidth: surface.size.width) }
@@ -78,6 +79,7 @@ struct Composer {
         case .offline: .offline
         case .message: .message
         case .keypad(let keypad): palette(of: keypad.kind)
+        case .update(let update): update.kind == .installing || update.kind == .restarting ? .processing : .calm
         }
     }
 

@@ -18,6 +18,7 @@ public enum Scene: Sendable, Equatable {
     case offline(Offline)
     case message(Message)
     case keypad(Keypad)
+    case update(Update)
 
     /// Waiting for the next customer. Carries no link on purpose.
     public struct Idle: Sendable, Equatable {
@@ -389,6 +390,31 @@ public enum Scene: Sendable, Equatable {
             (self.kind, self.amountText, self.sum, self.chargeCode) = (kind, amountText, sum, chargeCode)
             (self.code, self.typed, self.openPayments) = (code, typed, openPayments)
             (self.whatHappened, self.whatToDo) = (whatHappened, whatToDo)
+        }
+    }
+
+    /// A new version of the system, on its way in or tried.
+    public struct Update: Sendable, Equatable {
+        /// What stands there.
+        public enum Kind: Sendable, Equatable, CaseIterable {
+            /// It is being written. Nobody may charge, or switch off.
+            case installing
+            /// It is written, and the machine starts anew.
+            case restarting
+            /// The machine has started with it.
+            case updated
+            /// It was not started, or left: the version before runs.
+            case notUpdated
+        }
+
+        public var kind: Kind
+        /// Of `installing`, 0 to 100.
+        public var percent: Int?
+        /// Which one it is, ready to read.
+        public var version: String?
+
+        public init(_ kind: Kind, percent: Int? = nil, version: String? = nil) {
+            (self.kind, self.percent, self.version) = (kind, percent, version)
         }
     }
 

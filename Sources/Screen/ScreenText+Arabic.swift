@@ -193,6 +193,22 @@ extension ScreenText {
                 many: "\(count) دفعة بلا جواب نهائي."
             )
         },
+        updateTitles: { kind in
+            switch kind {
+            case .installing: "جارٍ التحديث"
+            case .restarting: "تم التحديث: يُعاد تشغيل الجهاز"
+            case .updated: "تم تحديث الجهاز"
+            case .notUpdated: "لم ينجح التحديث"
+            }
+        },
+        updateDetails: { kind in
+            switch kind {
+            case .installing: "لا تطفئ الجهاز. يعيد الجهاز التشغيل من تلقاء نفسه."
+            case .restarting: "لا تطفئ الجهاز. يستغرق ذلك دقيقة أو دقيقتين."
+            case .updated: "يقبل المدفوعات كما كان من قبل."
+            case .notUpdated: "تعمل النسخة السابقة من جديد وتقبل المدفوعات كما كانت. صفحة الجهاز تذكر المزيد."
+            }
+        },
         codeNotShownTitle: "لا يمكن عرض هذا الرمز",
         codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تمسح هذه الشاشة.",
         openThisLink: "افتح هذا الرابط"

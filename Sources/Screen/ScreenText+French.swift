@@ -181,6 +181,23 @@ extension ScreenText {
         keypadOpenPayments: { count in
             count == 1 ? "1 paiement est sans réponse définitive." : "\(count) paiements sont sans réponse définitive."
         },
+        updateTitles: { kind in
+            switch kind {
+            case .installing: "Mise à jour en cours"
+            case .restarting: "Mis à jour : le terminal redémarre"
+            case .updated: "Le terminal a été mis à jour"
+            case .notUpdated: "La mise à jour n’a pas réussi"
+            }
+        },
+        updateDetails: { kind in
+            switch kind {
+            case .installing: "N’éteignez pas. Le terminal redémarre de lui-même."
+            case .restarting: "N’éteignez pas. Cela prend une minute ou deux."
+            case .updated: "Il accepte les paiements comme avant."
+            case .notUpdated:
+                "La version précédente fonctionne de nouveau et accepte les paiements comme avant. La page du terminal en dit plus."
+            }
+        },
         codeNotShownTitle: "Ce code ne peut pas être affiché",
         codeNotShownWhatToDo: "Adressez-vous au personnel. Ne scannez pas cet écran.",
         openThisLink: "Ouvrez ce lien"

@@ -182,6 +182,23 @@ extension ScreenText {
         keypadOpenPayments: { count in
             count == 1 ? "1 Zahlung ist ohne endgültige Antwort." : "\(count) Zahlungen sind ohne endgültige Antwort."
         },
+        updateTitles: { kind in
+            switch kind {
+            case .installing: "Wird aktualisiert"
+            case .restarting: "Aktualisiert: Das Terminal startet neu"
+            case .updated: "Das Terminal wurde aktualisiert"
+            case .notUpdated: "Die Aktualisierung ist misslungen"
+            }
+        },
+        updateDetails: { kind in
+            switch kind {
+            case .installing: "Nicht ausschalten. Das Terminal startet von selbst neu."
+            case .restarting: "Nicht ausschalten. Das dauert ein bis zwei Minuten."
+            case .updated: "Es nimmt Zahlungen an wie zuvor."
+            case .notUpdated:
+                "Die Version davor läuft wieder und nimmt Zahlungen an wie zuvor. Mehr steht auf der Seite des Terminals."
+            }
+        },
         codeNotShownTitle: "Dieser Code kann nicht gezeigt werden",
         codeNotShownWhatToDo: "Bitte fragen Sie das Personal. Scannen Sie diesen Bildschirm nicht.",
         openThisLink: "Öffnen Sie diesen Link"

@@ -180,6 +180,23 @@ extension ScreenText {
         keypadOpenPayments: { count in
             count == 1 ? "1 pago no tiene respuesta definitiva." : "\(count) pagos no tienen respuesta definitiva."
         },
+        updateTitles: { kind in
+            switch kind {
+            case .installing: "Actualizando"
+            case .restarting: "Actualizado: el terminal se reinicia"
+            case .updated: "El terminal se ha actualizado"
+            case .notUpdated: "La actualización no funcionó"
+            }
+        },
+        updateDetails: { kind in
+            switch kind {
+            case .installing: "No lo apague. El terminal se reinicia por sí solo."
+            case .restarting: "No lo apague. Tarda uno o dos minutos."
+            case .updated: "Acepta pagos como antes."
+            case .notUpdated:
+                "Funciona de nuevo la versión anterior, que acepta pagos como antes. La página del terminal dice más."
+            }
+        },
         codeNotShownTitle: "Este código no se puede mostrar",
         codeNotShownWhatToDo: "Pregunte al personal. No escanee esta pantalla.",
         openThisLink: "Abra este enlace"

@@ -99,6 +99,10 @@ public struct ScreenText: Sendable {
     /// How many payments have no final answer. At least 1.
     public var keypadOpenPayments: @Sendable (Int) -> String
 
+    /// Of an update of the whole system.
+    public var updateTitles: Words<Scene.Update.Kind>
+    public var updateDetails: Words<Scene.Update.Kind>
+
     public var codeNotShownTitle: String
     public var codeNotShownWhatToDo: String
     /// Stands above a link that is printed because the window is too small for its QR code.
@@ -314,6 +318,23 @@ extension ScreenText {
         keypadSum: { count in count == 1 ? "1 amount" : "\(count) amounts" },
         keypadOpenPayments: { count in
             count == 1 ? "1 payment has no final answer." : "\(count) payments have no final answer."
+        },
+        updateTitles: { kind in
+            switch kind {
+            case .installing: "Updating"
+            case .restarting: "Updated: the terminal starts anew"
+            case .updated: "The terminal was updated"
+            case .notUpdated: "The update did not work"
+            }
+        },
+        updateDetails: { kind in
+            switch kind {
+            case .installing: "Do not switch off. The terminal starts anew by itself."
+            case .restarting: "Do not switch off. This takes a minute or two."
+            case .updated: "It takes payments as before."
+            case .notUpdated:
+                "The version before runs again, and takes payments as before. The terminal’s page says more."
+            }
         },
         codeNotShownTitle: "This code cannot be shown",
         codeNotShownWhatToDo: "Please ask staff. Do not scan this screen.",

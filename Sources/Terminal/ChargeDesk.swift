@@ -44,6 +44,8 @@ public actor ChargeDesk {
     /// What staff do on the keypad beside the screen.
     var keypad: Scene.Keypad?
     var keypadRules = CounterKeypad()
+    /// A new version of the whole system, where one is on its way in or was just tried.
+    var update: SystemUpdate?
     /// For those who follow charges from outside.
     var changes = ChargeChanges()
     /// The merchant's.
@@ -266,6 +268,7 @@ public actor ChargeDesk {
             message: message,
             logo: logo,
             keypad: keypad,
+            update: update,
             at: clock.wallTime()
         )
     }
@@ -319,6 +322,7 @@ extension ChargeDesk {
 
     private func acceptingSettings() throws(ChargeRefusal) -> MerchantSettings {
         if let checking { throw .notReady(checking: checking) }
+        if update?.holdsTerminal == true { throw .updating }
         guard let settings, !drivers.isEmpty else { throw .notSetUp }
         if let holder = charges.values.first(where: \.holdsTerminal) { throw .busy(holder.id) }
         return settings

@@ -53,6 +53,8 @@ public enum ChargeRefusal: Error, Sendable, Equatable {
     case notSetUp
     /// Earlier payments are still being asked about. Try again in a moment.
     case notReady(checking: Int)
+    /// A new version of the system is being installed, or the machine is about to start with it.
+    case updating
     /// Another charge holds the terminal.
     case busy(ChargeID)
     case limit(ChargeLimits.Violation)
@@ -90,6 +92,12 @@ extension ChargeRefusal {
                 message: "The terminal has just started and is asking about \(checking) earlier payments.",
                 action: "Try again in a few seconds.",
                 values: ["count": String(checking)]
+            )
+        case .updating:
+            Reason(
+                code: "updating",
+                message: "The terminal is being updated. Nothing was charged.",
+                action: "Wait until it has started anew, a few minutes."
             )
         case .busy:
             Reason(

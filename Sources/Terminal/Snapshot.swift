@@ -194,6 +194,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var logo: Picture?
     /// What staff do on the keypad, which has the screen while they do it; nil: nothing.
     public var keypad: Scene.Keypad?
+    /// A new version of the whole system; a charge that is open comes first.
+    public var update: SystemUpdate?
     public var at: WallTime
 
     public init(
@@ -209,10 +211,11 @@ public struct TerminalSnapshot: Sendable, Equatable {
         message: ScreenMessage? = nil,
         logo: Picture? = nil,
         keypad: Scene.Keypad? = nil,
+        update: SystemUpdate? = nil,
         at: WallTime
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
-        self.keypad = keypad
+        (self.keypad, self.update) = (keypad, update)
         self.connect = connect
         self.phase = phase
         self.gateway = gateway

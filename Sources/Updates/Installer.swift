@@ -32,6 +32,22 @@ public struct Installer: Sendable {
         return Bundle(compatible: Self.clean(compatible), version: Self.clean(version))
     }
 
+    /// Which machine this is, in a bundle's words.
+    public func compatible() async throws(UpdateError) -> String {
+        do throws(BusError) {
+            let answer = try await bus.call(
+                BusCall(
+                    to: Self.name,
+                    at: .root,
+                    "org.freedesktop.DBus.Properties",
+                    "Get",
+                    [.string(Self.interface), .string("Compatible")]
+                )
+            )
+            return Self.clean(answer.first?.opened.text ?? "")
+        } catch { throw UpdateError(error) }
+    }
+
     /// Installs a bundle into the slot that is not running. Returns once it is written and will be started next.
     ///
     /// Where the caller is cancelled the service goes on: it has no way to stop.
@@ -92,7 +108,7 @@ public struct Installer: Sendable {
             )
         )
         let text = answer?.first?.opened.text ?? ""
-        return .refused(detail: text.isEmpty ? "it said nothing more" : Self.clean(text))
+        return .refused(UpdateError.Cause(text), detail: text.isEmpty ? "it said nothing more" : Self.clean(text))
     }
 
     /// Both root slots, and which one runs.

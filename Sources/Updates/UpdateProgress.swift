@@ -57,7 +57,7 @@ public enum UpdateError: Error, Sendable, Equatable {
     /// There is no update service on this machine.
     case noService
     /// The service says no: a wrong signature, an older or broken bundle, or one for other machines.
-    case refused(detail: String)
+    case refused(Cause, detail: String)
     /// It installs something already.
     case busy
     /// Sent, then silence or nonsense. Look at the slots before it is tried again.
@@ -69,7 +69,7 @@ public enum UpdateError: Error, Sendable, Equatable {
         // The bus says so in the place of a service that went: it may have begun.
         case .refused(let name, _) where Self.silent.contains(name): self = .unclear(detail: name)
         case .refused(_, let text) where text.contains("Already processing"): self = .busy
-        case .refused(_, let text): self = .refused(detail: Installer.clean(text))
+        case .refused(_, let text): self = .refused(Cause(text), detail: Installer.clean(text))
         default: self = .unclear(detail: Installer.clean("\(error)"))
         }
     }
@@ -81,4 +81,40 @@ public enum UpdateError: Error, Sendable, Equatable {
     private static let absent: Set<String> = [
         "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
     ]
+}
+
+extension UpdateError {
+    /// Why the service refuses a bundle.
+    public enum Cause: Sendable, Equatable {
+        /// Not signed by anybody this machine knows, or changed since.
+        case signature
+        /// Half a bundle, or none.
+        case notWhole
+        case otherMachine
+        /// This machine was made without anybody who may sign.
+        case nobodyMaySign
+        /// Not newer than what was good here.
+        case notNewer
+        case other
+
+        /// By the service's own words, which are all that it gives. Source: RAUC 1.8, src/bundle.c, signature.c, install.c.
+        init(_ text: String) {
+            func says(_ words: String...) -> Bool { words.contains(where: text.contains) }
+            self =
+                if says("failed to load CA file") {
+                    .nobodyMaySign
+                } else if says("signature verification failed", "Verify error", "Failed to parse signature") {
+                    .signature
+                } else if says("Invalid bundle format", "Signature size", "Failed to seek", "No such file", "hash tree")
+                {
+                    .notWhole
+                } else if says("Compatible mismatch") {
+                    .otherMachine
+                } else if says("Handler error", "pre-install") {
+                    .notNewer
+                } else {
+                    .other
+                }
+        }
+    }
 }

@@ -88,6 +88,7 @@ struct Assembly: Sendable {
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
         pages.isErased = { [state = configuration.state] in Wipe.isBegun(state) }
         pages.restore = { [eraser] () throws(JournalError) in try eraser.beginRestore() }
+        pages.updates = SystemUpdates(state: configuration.state)
         let console = try await Console(
             configuration: pages,
             desk: desk,

@@ -1,5 +1,6 @@
 """A terminal's whole memory as one sealed file, and a terminal that takes it back, in a real browser."""
 
+import base64
 import pathlib
 import re
 import subprocess
@@ -92,6 +93,75 @@ def test_nothing_is_restored_without_the_owners_password(page, eyes):
     form.get_by_role("button", name="Restore, and start again").click()
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(form.locator("[name=password]")).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_terminal_that_is_no_appliance_says_that_it_is_updated_elsewhere(page, eyes):
+    page.goto("/#/settings")
+    page.get_by_role("link", name="Updates").click()
+    expect(page.get_by_text("This terminal is not updated here.")).to_be_visible()
+    expect(page.get_by_role("button", name="Look at the file")).to_have_count(0)
+    assert page.request.post("/api/v1/update", data={"bytes": 5}).status == 403, "not without the page's own header"
+    eyes.look(page, "updates-absent")
+
+
+#: What an appliance answers; the image's own test sees the real one.
+APPLIANCE = {
+    "available": True, "version": "0.9.0-20261101000000", "slot": "A", "good": True, "sticks": [{"name": "till-0.10.raucb", "bytes": 98_000_000}],
+    "totalBytes": None, "receivedBytes": 0, "pieceBytes": 4, "offered": None, "phase": "idle", "percent": 0, "problem": None, "chargeOpen": False, "last": None,
+}
+
+
+def test_an_update_is_followed_from_the_file_to_what_became_of_it(page, eyes):
+    """The terminal's answers are made up here: what the page makes of each of them is real."""
+    now = dict(APPLIANCE)
+    sent = bytearray()
+
+    def answer(route):
+        request = route.request
+        if request.method == "POST" and request.url.endswith("/update"):
+            now.update(totalBytes=request.post_data_json["bytes"], receivedBytes=0)
+        elif request.method == "PUT":
+            assert request.post_data_json["at"] == len(sent)
+            sent.extend(base64.b64decode(request.post_data_json["piece"]))
+            now["receivedBytes"] = len(sent)
+        elif request.url.endswith("/check"):
+            now["offered"] = {"version": "0.10.0-20261120000000", "stick": request.post_data_json.get("stick")}
+        elif request.url.endswith("/install"):
+            if not request.post_data_json["password"]:
+                reason = {"code": "password_needed", "message": "It needs the password.", "action": "Enter it."}
+                return route.fulfill(status=422, json={**reason, "fields": {"password": reason}})
+            now.update(phase="installing", percent=40)
+        return route.fulfill(json=now)
+
+    page.route("**/api/v1/update**", answer)
+    page.reload()
+    expect(page.get_by_role("button", name="On the stick: till-0.10.raucb")).to_be_visible()
+    page.get_by_role("button", name="Look at the file").click()
+    expect(page.get_by_text("Choose the update’s file.")).to_be_visible()
+    page.locator("[name=file]").set_input_files({"name": "till.raucb", "mimeType": "application/octet-stream", "buffer": b"a whole bundle"})
+    page.get_by_role("button", name="Look at the file").click()
+    expect(page.get_by_text("Version 0.10.0-20261120000000 can be installed")).to_be_visible()
+    assert bytes(sent) == b"a whole bundle"
+    assert small_targets(page) == []
+    eyes.look(page, "updates-found")
+    for password in ("", OWNER_PASSWORD):
+        page.locator("[name=password]").fill(password)
+        page.get_by_role("button", name="Install, and start again").click()
+        page.get_by_role("dialog").get_by_role("button", name="Install", exact=True).click()
+        if not password:
+            expect(page.locator("[name=password]")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("progressbar")).to_have_attribute("value", "40")
+    expect(page.get_by_text("Do not switch the terminal off.")).to_be_visible()
+    eyes.look(page, "updates-installing")
+    now.update(phase="restarting")
+    expect(page.get_by_text("The terminal starts anew", exact=True)).to_be_visible()
+    last = {"version": "0.10.0-20261120000000", "from": APPLIANCE["version"], "at": "2026-11-22T10:00:00.000Z"}
+    for result, words in (("tried", "is being tried"), ("rolledBack", "did not work"), ("good", "Updated to 0.10.0")):
+        now.update(APPLIANCE, last={**last, "result": result})
+        expect(page.get_by_text(words)).to_be_visible()
+    now.update(last=None, problem={"code": "update_refused", "message": "It was not installed: no space.", "action": "Try once more."})
+    expect(page.get_by_text("It was not installed: no space.")).to_be_visible()
+    page.unroute("**/api/v1/update**")
 
 
 if __name__ == "__main__":

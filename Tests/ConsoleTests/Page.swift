@@ -161,9 +161,11 @@ func withConsole(
     localName: LocalNameView = .off,
     numbers: @escaping @Sendable () -> [String] = { [] },
     webhooks: (any WebhookCarrier)? = nil,
+    updates: (any UpdateService)? = nil,
+    in kept: TemporaryFolder? = nil,
     _ body: (Page) async throws -> Void
 ) async throws {
-    let folder = try TemporaryFolder()
+    let folder = try kept ?? TemporaryFolder()
     try Data("<!doctype html>".utf8).write(to: URL(fileURLWithPath: folder.path + "/index.html"))
     let (journal, clock) = (try folder.openJournal(), StillClock())
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -191,7 +193,7 @@ func withConsole(
         securityContact: securityContact,
         wallets: wallets
     )
-    configuration.webhooks = webhooks
+    (configuration.webhooks, configuration.updates) = (webhooks, updates)
     configuration.localName = localName
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
@@ -227,4 +229,5 @@ func withConsole(
         try await body(Page(console, journal, clock, desk, files, folder.path + "/journal"))
         group.cancelAll()
     }
+    if kept != nil { try journal.close() }
 }

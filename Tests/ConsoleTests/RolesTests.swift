@@ -52,6 +52,9 @@ struct RolesTests {
         ("POST", "backup/everything", "o----"), ("GET", "restore", "o----"), ("POST", "restore", "o----"),
         ("PUT", "restore", "o----"), ("DELETE", "restore", "o----"), ("POST", "restore/check", "o----"),
         ("POST", "restore/apply", "o----"),
+        ("GET", "update", "o----"), ("POST", "update", "o----"), ("PUT", "update", "o----"),
+        ("DELETE", "update", "o----"),
+        ("POST", "update/check", "o----"), ("POST", "update/install", "o----"),
         ("GET", "totals?by=day", "om---"), ("GET", "export.csv", "om---"), ("GET", "export.json", "om---"),
         ("GET", "days", "om---"), ("GET", "days/2026-11-20", "om---"), ("POST", "days/2026-11-20/compare", "om---"),
     ]

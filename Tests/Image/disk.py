@@ -1,9 +1,11 @@
 """What lies on a disk of the appliance, read on the host while the machine is off: the boot loader's settings, the record of
 payments, the system's journal."""
 
+import contextlib
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 
 # The boot partition begins at 2 MiB, see image/disk.py.
@@ -71,6 +73,12 @@ def unpack_data(path, folder):
         subprocess.run(["debugfs", "-R", f"rdump {place} {out}", str(part)], check=True, capture_output=True)
     part.unlink()
     return True
+
+
+def charges(folder):
+    """The ids of all charges in the record of payments."""
+    with contextlib.closing(sqlite3.connect(folder / "var/lib/till/journal.sqlite")) as file:
+        return {row[0] for row in file.execute("SELECT id FROM charge")}
 
 
 def journal(folder):

@@ -151,9 +151,16 @@ enum Sample {
             .keypad(.init(.cannotErase, openPayments: 111)), .keypad(.init(.notErased)), .keypad(.init(.erasing)),
         ]
 
+    static let updates: [Scene] = [
+        .update(.init(.installing, percent: 0, version: "0.9.1-20261122231500")),
+        .update(.init(.installing, percent: 100, version: "0.9.1-20261122231500")),
+        .update(.init(.restarting, version: "0.9.1-20261122231500")),
+        .update(.init(.updated, version: "0.9.1-20261122231500")), .update(.init(.notUpdated, version: "0.9.0")),
+    ]
+
     /// Every scene, and every kind of it, with a code first.
     static func scenes(name: String = "Café Morgenrot") -> [Scene] {
-        tapScenes(name: name) + messages(name: name) + keypad + [
+        tapScenes(name: name) + messages(name: name) + keypad + updates + [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
             .charge(

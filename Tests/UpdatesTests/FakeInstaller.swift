@@ -63,7 +63,7 @@ final class FakeInstaller: Sendable {
             Self.interface,
             methods: ["InstallBundle": install, "Info": info, "Mark": mark, "GetSlotStatus": slots],
             properties: [
-                "LastError": .string(""), "Operation": .string("idle"),
+                "LastError": .string(""), "Compatible": .string("till-x86-64"), "Operation": .string("idle"),
                 "Progress": .structure([.int32(0), .string(""), .int32(1)]),
             ]
         )

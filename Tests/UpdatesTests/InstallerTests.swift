@@ -38,7 +38,7 @@ struct InstallerTests {
 
     @Test func aRefusedBundleIsSaidInTheServicesOwnWords() async throws {
         try await withInstaller { installer, _ in
-            await #expect(throws: UpdateError.refused(detail: "Bundle version 1 is too old")) {
+            await #expect(throws: UpdateError.refused(.other, detail: "Bundle version 1 is too old")) {
                 try await installer.install("/data/bad.raucb") { _ in }
             }
             await #expect(throws: UpdateError.busy) { try await installer.install("/data/busy.raucb") { _ in } }
@@ -65,9 +65,34 @@ struct InstallerTests {
                 _ = try await installer.inspect("/data/unsigned.raucb")
                 Issue.record("it has no signature")
             } catch {
-                #expect(error == .refused(detail: "signature verification failed: [31mno"), "no control characters")
+                #expect(
+                    error == .refused(.signature, detail: "signature verification failed: [31mno"),
+                    "no control characters"
+                )
             }
             #expect(fake.calls.withLock { $0 }.isEmpty, "nothing was installed")
+        }
+    }
+
+    /// What RAUC 1.8 said of bundles that were spoilt on purpose.
+    @Test(arguments: [
+        ("signature verification failed: Verify error: self-signed certificate", UpdateError.Cause.signature),
+        ("Invalid bundle format: Signature size (18226803671471813422) exceeds bundle size", .notWhole),
+        ("Invalid bundle format: Failed to seek to end of bundle: Error seeking in file: Invalid argument", .notWhole),
+        ("No such file: /var/lib/till/update.upload", .notWhole),
+        ("failed to load CA file 'none.pem' and/or directory '(null)'", .nobodyMaySign),
+        ("Compatible mismatch: Expected 'till-x86-64' but bundle manifest has 'till-arm64'", .otherMachine),
+        ("Installation error: Handler error: Child process exited with code 1", .notNewer),
+        ("Failed writing: Input/output error", .other),
+    ])
+    func theServicesWordsAreUnderstood(words: String, cause: UpdateError.Cause) {
+        #expect(UpdateError.Cause(words) == cause)
+    }
+
+    @Test func theMachineSaysWhichBundlesAreForIt() async throws {
+        try await withInstaller { installer, _ in
+            let machine = try await installer.compatible()
+            #expect(machine == "till-x86-64")
         }
     }
 

@@ -5,6 +5,7 @@ import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, notice, secretField, textField } from "../form.js";
 import { momentText } from "../charge-words.js";
+import { sendInPieces } from "../pieces.js";
 import { t } from "../strings.js";
 
 /** `card`, `say` and `clear` are the page's own. */
@@ -71,7 +72,7 @@ export function restorePart({ card, say, clear, onRestored }) {
       return;
     }
     try {
-      await send(file, (percent) => refill(found, h("p", {}, t("whole.sending", { percent }))));
+      await sendInPieces(file, { begin: api.beginRestore, add: api.addToRestore }, (percent) => refill(found, h("p", {}, t("whole.sending", { percent }))));
       const answer = await api.checkRestore({ passphrase: passphrase.value });
       refill(found, facts(answer));
       step.hidden = false;
@@ -80,26 +81,6 @@ export function restorePart({ card, say, clear, onRestored }) {
       say(upper, error, fields);
     }
   }, [found, step], "whole");
-}
-
-/** Sends a file piece after piece: a long one takes no more of the terminal's memory than one piece. */
-async function send(file, onProgress) {
-  let { pieceBytes, receivedBytes } = await api.beginRestore({ bytes: file.size });
-  while (receivedBytes < file.size) {
-    onProgress(Math.floor(100 * receivedBytes / file.size));
-    const piece = new Uint8Array(await file.slice(receivedBytes, receivedBytes + pieceBytes).arrayBuffer());
-    const before = receivedBytes;
-    ({ receivedBytes } = await api.addToRestore({ at: before, piece: base64(piece) }));
-    if (receivedBytes <= before) throw new api.NoAnswer();
-  }
-  onProgress(100);
-}
-
-function base64(bytes) {
-  let text = "";
-  // In parts: a call takes only so many arguments.
-  for (let place = 0; place < bytes.length; place += 8192) text += String.fromCharCode(...bytes.subarray(place, place + 8192));
-  return btoa(text);
 }
 
 function facts({ found, entriesHere }) {

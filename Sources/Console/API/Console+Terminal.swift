@@ -33,6 +33,7 @@ extension Console {
 
     /// Why a new charge would be refused just now, whatever its amount; nil where it would not.
     private static func blocked(_ snapshot: TerminalSnapshot, isSetUp: Bool) -> ChargeRefusal? {
+        if snapshot.update?.holdsTerminal == true { return .updating }
         switch snapshot.phase {
         case .starting(let checking): return .notReady(checking: checking)
         case .unclaimed, .setup: return .notSetUp

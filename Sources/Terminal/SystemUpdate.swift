@@ -1,0 +1,54 @@
+import Payments
+import Screen
+
+/// A new version of the whole system, for the screen.
+public enum SystemUpdate: Sendable, Equatable {
+    /// It is being written; `percent` from 0 to 100.
+    case installing(version: String, percent: Int)
+    /// It is written, and the machine starts anew.
+    case restarting(version: String)
+    /// The machine has started with it, and it works.
+    case updated(version: String)
+    /// It was not installed, or left: `version` runs.
+    case notUpdated(version: String)
+
+    /// Whether nothing can be charged meanwhile.
+    public var holdsTerminal: Bool {
+        switch self {
+        case .installing, .restarting: true
+        case .updated, .notUpdated: false
+        }
+    }
+
+    var page: Scene {
+        switch self {
+        case .installing(let version, let percent):
+            .update(Scene.Update(.installing, percent: percent, version: version))
+        case .restarting(let version): .update(Scene.Update(.restarting, version: version))
+        case .updated(let version): .update(Scene.Update(.updated, version: version))
+        case .notUpdated(let version): .update(Scene.Update(.notUpdated, version: version))
+        }
+    }
+}
+
+extension ChargeDesk {
+    /// Takes no more charges from here on, for the machine is about to start anew. The screen says so.
+    /// - Throws: ``ChargeRefusal/busy(_:)``: a charge holds the terminal. Nothing was changed.
+    public func beginUpdate(_ update: SystemUpdate) async throws(ChargeRefusal) {
+        // Not between the checks of a charge and its entry.
+        await turn.enter()
+        defer { turn.leave() }
+        if let holder = charges.values.first(where: \.holdsTerminal) { throw .busy(holder.id) }
+        showUpdate(update)
+    }
+
+    /// Shows how an update stands; nil once it is over, or seen. Charges are taken again where nothing is installed.
+    public func showUpdate(_ update: SystemUpdate?) {
+        guard self.update != update else { return }
+        self.update = update
+        publish()
+    }
+
+    /// Whether a charge is in the way of an update.
+    public var holdsCharge: Bool { charges.values.contains(where: \.holdsTerminal) }
+}
