@@ -12,15 +12,20 @@ public struct ScreenDirector: Sendable {
     private let clock: TerminalClock
     private let webAddress: @Sendable () -> String?
     private let logger: Logger
+    private let looksEvery: Duration?
 
-    /// - Parameter webAddress: Where staff reach the page, as text on the idle screen; asked for with each picture.
+    /// - Parameters:
+    ///   - webAddress: Where staff reach the page, as text on the idle screen; asked for with each picture.
+    ///   - looksEvery: How often a screen is looked at that can be plugged in or change its size; nil: never.
     public init(
         desk: ChargeDesk,
         display: Display,
         clock: TerminalClock,
         webAddress: @autoclosure @escaping @Sendable () -> String?,
-        logger: Logger
+        logger: Logger,
+        looksEvery: Duration? = nil
     ) {
+        self.looksEvery = looksEvery
         self.desk = desk
         self.display = display
         self.clock = clock
@@ -42,6 +47,12 @@ public struct ScreenDirector: Sendable {
                     continuation.yield()
                 }
                 continuation.finish()
+            }
+            if let looksEvery {
+                group.addTask {
+                    // What has not changed is not drawn again.
+                    while (try? await clock.sleep(looksEvery)) != nil { continuation.yield() }
+                }
             }
             var pause = Duration.zero
             for await _ in bell {

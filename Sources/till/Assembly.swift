@@ -104,7 +104,8 @@ struct Assembly: Sendable {
             display: display,
             clock: clock,
             webAddress: console.address,
-            logger: logger
+            logger: logger,
+            looksEvery: configuration.sink == .framebuffer || configuration.sink == .drm ? .seconds(3) : nil
         )
         let (desk, display) = (desk, display)
         let parts: [any Service] = [
