@@ -32,6 +32,13 @@ public struct ConsoleGraphics: ~Copyable {
 
     /// The first of `paths` that may be taken over; nil: there is none, and the screen is drawn on all the same.
     public static func firstUsable(_ paths: [String]) -> String? {
-        paths.first { path in (try? ConsoleGraphics(path: path)) != nil }
+        paths.first { path in
+            let descriptor = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            var now: Int32 = 0
+            // Setting what is set already changes nothing, and needs the same right.
+            return unsafe ioctl(descriptor, UInt(KDGETMODE), &now) == 0 && ioctl(descriptor, UInt(KDSETMODE), now) == 0
+        }
     }
 }

@@ -13,6 +13,7 @@ public final class DRMSink: PixelSink {
     private var current: Surface
     private var output: DRMOutput?
     private var console: ConsoleGraphics?
+    private var news: ScreenNews?
     private var isClosed = false
 
     /// - Parameter consolePath: As of ``FramebufferSink``.
@@ -26,13 +27,16 @@ public final class DRMSink: PixelSink {
         (name, self.rotation) = (path, rotation)
         current = output.surface
         self.output = output
+        news = ScreenNews()
         console = if let consolePath { try ConsoleGraphics(path: consolePath) } else { nil }
     }
 
     deinit { close() }
 
     public var surface: Surface {
-        if !isClosed, output?.isStillSo != true {
+        guard !isClosed else { return current }
+        // A panel is asked what it wants only where something happened: that can take half a second.
+        if output?.isStillSo(asking: news?.take() ?? false) != true {
             output = nil  // First: only one may set modes.
             output = try? DRMOutput(path: name, rotation: rotation)
             if let output { current = output.surface }
@@ -56,8 +60,16 @@ public final class DRMSink: PixelSink {
 
     public func finish() throws(ScreenError) { try there().flush() }
 
+    public func light(_ isOn: Bool) throws(ScreenError) {
+        guard let output else { return }
+        if !output.light(isOn), isOn {
+            throw .cannotDraw(sink: name, reason: "its light does not come on: \(systemReason())")
+        }
+    }
+
     public func close() {
         isClosed = true
+        news = nil
         output = nil
         console = nil  // Last: the console then repaints over our picture, not the reverse.
     }
@@ -107,11 +119,34 @@ private final class DRMOutput {
         }
     }
 
-    /// Whether the same panel is there and wants the same mode. Asks nothing of the panel itself, so it takes no time.
-    var isStillSo: Bool {
-        guard let panel = unsafe drmModeGetConnectorCurrent(card.descriptor, connector) else { return false }
+    /// Whether the same panel is there and wants the same mode.
+    /// - Parameter asking: Asks the panel itself; else the kernel says what it knows, which takes no time.
+    func isStillSo(asking: Bool) -> Bool {
+        let panel =
+            unsafe asking
+            ? drmModeGetConnector(card.descriptor, connector) : drmModeGetConnectorCurrent(card.descriptor, connector)
+        guard let panel = unsafe panel else { return false }
         defer { unsafe drmModeFreeConnector(panel) }
         return unsafe DRMCard.mode(of: panel.pointee).map(ModeKey.init) == mode
+    }
+
+    /// False where the panel refuses, or cannot be switched. Source: drm-kms.rst, "Standard Connector Properties", DPMS.
+    func light(_ isOn: Bool) -> Bool {
+        let kind = UInt32(DRM_MODE_OBJECT_CONNECTOR)
+        guard let all = unsafe drmModeObjectGetProperties(card.descriptor, connector, kind) else { return false }
+        defer { unsafe drmModeFreeObjectProperties(all) }
+        let count = unsafe Int(all.pointee.count_props)
+        for id in unsafe Array(UnsafeBufferPointer(start: all.pointee.props, count: count)) {
+            guard let property = unsafe drmModeGetProperty(card.descriptor, id) else { continue }
+            defer { unsafe drmModeFreeProperty(property) }
+            let isLight = unsafe withUnsafeBytes(of: property.pointee.name) { name in
+                unsafe name.prefix { $0 != 0 }.elementsEqual("DPMS".utf8)
+            }
+            guard isLight else { continue }
+            let level = UInt64(isOn ? DRM_MODE_DPMS_ON : DRM_MODE_DPMS_OFF)
+            return drmModeConnectorSetProperty(card.descriptor, connector, id, level) == 0
+        }
+        return isOn
     }
 
     /// Some devices show what was drawn only when they are told. The others refuse it, and need nothing.

@@ -22,6 +22,7 @@ public final class FramebufferSink: PixelSink {
     /// Asks the device at `name` anew; nil for plain files, which stay as they are.
     private let ask: (@Sendable (Int32) throws(ScreenError) -> (FramebufferLayout, Int))?
     private var isClosed = false
+    private var isOff = false
 
     /// Opens a framebuffer device and asks the kernel how it stores its pixels.
     ///
@@ -148,10 +149,22 @@ public final class FramebufferSink: PixelSink {
         return image
     }
 
+    /// Source: linux/fb.h, `FBIOBLANK`.
+    public func light(_ isOn: Bool) throws(ScreenError) {
+        guard ask != nil, isOn == isOff, let descriptor = memory?.descriptor else { return }
+        let level = isOn ? FB_BLANK_UNBLANK : FB_BLANK_POWERDOWN
+        if ioctl(descriptor, UInt(FBIOBLANK), CInt(level)) == 0 {
+            isOff = !isOn
+        } else if isOn {
+            throw .cannotDraw(sink: name, reason: "its light does not come on: \(systemReason())")
+        }
+    }
+
     private static let gone = "it is not there any more"
 
     public func close() {
         guard !isClosed else { return }
+        try? light(true)  // Whoever draws next switches it on, or does not; there is nothing more to do here.
         isClosed = true
         if let memory = memory.take() { saved.restore(to: memory) }
         console = nil  // Back to text mode last: the console then repaints over our picture, not the reverse.

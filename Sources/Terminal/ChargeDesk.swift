@@ -44,6 +44,9 @@ public actor ChargeDesk {
     /// What staff do on the keypad beside the screen.
     var keypad: Scene.Keypad?
     var keypadRules = CounterKeypad()
+    var rest = ScreenRest()
+    /// How often somebody has touched the terminal without changing anything else.
+    var wakes = 0
     /// For those who follow charges from outside.
     var changes = ChargeChanges()
     /// The merchant's.
@@ -267,6 +270,8 @@ public actor ChargeDesk {
             message: message,
             logo: logo,
             keypad: keypad,
+            rest: rest,
+            wakes: wakes,
             at: clock.wallTime()
         )
     }

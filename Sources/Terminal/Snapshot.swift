@@ -194,6 +194,10 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var logo: Picture?
     /// What staff do on the keypad, which has the screen while they do it; nil: nothing.
     public var keypad: Scene.Keypad?
+    /// When the screen rests.
+    public var rest: ScreenRest
+    /// Counts who touched the terminal, for a screen that rests.
+    public var wakes: Int
     public var at: WallTime
 
     public init(
@@ -209,10 +213,13 @@ public struct TerminalSnapshot: Sendable, Equatable {
         message: ScreenMessage? = nil,
         logo: Picture? = nil,
         keypad: Scene.Keypad? = nil,
+        rest: ScreenRest = ScreenRest(),
+        wakes: Int = 0,
         at: WallTime
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
         self.keypad = keypad
+        (self.rest, self.wakes) = (rest, wakes)
         self.connect = connect
         self.phase = phase
         self.gateway = gateway

@@ -105,7 +105,14 @@ struct Assembly: Sendable {
             clock: clock,
             webAddress: console.address,
             logger: logger,
-            looksEvery: configuration.sink == .framebuffer || configuration.sink == .drm ? .seconds(3) : nil
+            looksEvery: configuration.hasOwnScreen ? .seconds(3) : nil,
+            shopClock: { [clock] in
+                let now = clock.wallTime()
+                guard MachineClock.isSet(now: now, notBefore: earliest ?? WallTime(millisecondsSince1970: 0)) else {
+                    return nil
+                }
+                return .init(time: now, zone: await settings.current?.settings.zone ?? .current)
+            }
         )
         let (desk, display) = (desk, display)
         let parts: [any Service] = [

@@ -108,7 +108,7 @@ extension Configuration {
     }
 
     /// Whether the machine's keypads and keyboards are the terminal's alone. On a developer's machine they are not.
-    var listensToKeys: Bool { keypad ?? (sink == .framebuffer || sink == .drm) }
+    var listensToKeys: Bool { keypad ?? hasOwnScreen }
 
     /// One line of `security.txt`: a URI without anything that could begin another line. Source: RFC 9116, 2.5.3.
     private static func isContact(_ text: String) -> Bool {

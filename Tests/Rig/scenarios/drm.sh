@@ -23,5 +23,15 @@ promise "No QR code is left on it" screen_code_is ""
 required "A charge is opened" charge 12.50
 promise "The charge's code is read back from the panel's own buffer" within 20 code_is_readable
 host picture charge
+# Pulled out and plugged in again, as far as the kernel can be told so.
+panel=$(echo /sys/class/drm/card0-*/status)
+echo off >"$panel"
+panel_is_missed() { grep -q "no panel is plugged in" "$RIG_LOGS/terminal.log"; }
+promise "A panel that is unplugged is missed" within 15 panel_is_missed
+promise "Its charge stays open, and the page says that nobody can read the code" within 15 eval '! code_is_readable'
+promise "It is said once" equal "$(grep -c 'no panel is plugged in' "$RIG_LOGS/terminal.log")" 1
+echo detect >"$panel"
+promise "Plugged in again it shows the same charge" within 20 code_is_readable
+promise "A foreign reader finds the charge's code on it" within 10 eval 'screen_code_is "$(announced charge link)"'
 finish terminal
 promise "Told to stop, the terminal leaves no code on the screen that could be paid" screen_code_is ""
