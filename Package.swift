@@ -55,6 +55,7 @@ let package = Package(
         .systemLibrary(name: "CPaperPDF", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CLinuxFramebuffer"),
+        .systemLibrary(name: "CDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CLinuxInput"),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CClock"),
@@ -119,7 +120,7 @@ let package = Package(
         .target(name: "Machine", swiftSettings: swift6),
         .target(
             name: "Screen",
-            dependencies: ["CQRencode", "CPango", "CZBar", "CLinuxFramebuffer", "Packing"],
+            dependencies: ["CDRM", "CQRencode", "CPango", "CZBar", "CLinuxFramebuffer", "Packing"],
             swiftSettings: swift6
         ),
 

@@ -366,7 +366,7 @@ public struct Console: Sendable {
     }
 
     /// The usual, but for pictures of wallets and for a shop in which everybody's phone shows the page.
-    private static var limits: WebServer.Limits {
+    static var limits: WebServer.Limits {
         var limits = WebServer.Limits()
         limits.connections = 320
         limits.eventStreams = 224

@@ -83,6 +83,14 @@ struct DeviceCertificate: Sendable {
         return try DeviceCertificate(certificatePEM, key.pemRepresentation, certificate)
     }
 
+    /// The certificate of `folder`, whatever its names; nil where there is none that can be read. Nothing is made or changed.
+    static func existing(in folder: String) -> DeviceCertificate? {
+        let texts = ["/tls.crt", "/tls.key"].compactMap { FileManager.default.contents(atPath: folder + $0) }
+            .map { String(decoding: $0, as: UTF8.self) }
+        guard texts.count == 2, let certificate = try? Certificate(pemEncoded: texts[0]) else { return nil }
+        return try? DeviceCertificate(texts[0], texts[1], certificate)
+    }
+
     private init(_ certificatePEM: String, _ keyPEM: String, _ certificate: Certificate) throws {
         self.certificatePEM = certificatePEM
         self.keyPEM = keyPEM

@@ -431,6 +431,7 @@ extension Composer {
     }
 
     func offline(_ offline: Scene.Offline, _ page: Page) -> [Drawing.Element] {
+        if let storage = offline.storage { return self.storage(storage, of: offline.merchantName, page) }
         let detail = DisplayText.clean(offline.detail ?? text.offlineDetail, limit: 200)
         return outcome(
             .noSignal,
@@ -448,7 +449,7 @@ extension Composer {
     }
 
     /// A large mark and the words beside it, or below it on an upright page.
-    private func outcome(_ mark: Mark, _ items: [Stack.Item], _ page: Page) -> [Drawing.Element] {
+    func outcome(_ mark: Mark, _ items: [Stack.Item], _ page: Page) -> [Drawing.Element] {
         let content = page.content
         let (colour, ground) = (page.palette.text, page.palette.ground)
         guard page.isLandscape else {

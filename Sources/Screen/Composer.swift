@@ -32,7 +32,7 @@ struct Composer {
         var elements: [Drawing.Element]
         switch scene {
         case .starting(let count): elements = starting(count, page)
-        case .idle(let idle): elements = self.idle(idle, page)
+        case .idle(let idle): elements = idle.rest.map { resting(idle, $0, page) } ?? self.idle(idle, page)
         case .setup(let setup):
             (elements, qr) = withCode(setup.claimAddress, page, withholding: withholdingQR) { room, _ in
                 self.setup(setup, page, room)
@@ -64,6 +64,7 @@ struct Composer {
 
     private static func palette(of scene: Scene) -> Palette {
         switch scene {
+        case .idle(let idle) where idle.rest != nil: .night
         case .starting, .idle, .setup, .charge: .calm
         case .processing: .processing
         case .paid: .paid

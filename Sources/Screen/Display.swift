@@ -19,6 +19,8 @@ public actor Display {
         var shown: Drawing?
         var surface: Surface?
         var isVerified = false
+        /// Whether its light was switched off.
+        var isOff = false
     }
 
     /// Nothing is drawn before the first `show`.
@@ -118,10 +120,22 @@ public actor Display {
         let surface = sink.surface
         if outputs[index].surface != surface { outputs[index].shown = nil }
         outputs[index].surface = surface
+        var unlit: ScreenError?
+        if outputs[index].isOff, !scene.isDark {
+            do throws(ScreenError) {
+                try sink.light(true)
+                outputs[index].isOff = false
+            } catch { unlit = error }
+        }
         let started = ContinuousClock.now
         let composed = composer(for: surface).compose(scene, on: surface)
         timings.render += ContinuousClock.now - started
         try draw(composed.drawing, on: index, surface, &timings)
+        if let unlit { throw unlit }  // Drawn all the same: a panel may be lit that says that it is not.
+        if scene.isDark, !outputs[index].isOff {
+            outputs[index].isOff = true
+            try sink.light(false)
+        }
         if composed.qr == .tooLong {
             throw .qrTooLong(bytes: scene.qrText?.utf8.count ?? 0)
         }

@@ -34,13 +34,16 @@ import Glibc
     }
 
     /// Takes over `descriptor` and closes it, whether this succeeds or not.
-    /// - Parameter reportedBytes: the device's memory; the mapping never goes beyond.
+    /// - Parameters:
+    ///   - reportedBytes: the device's memory; the mapping never goes beyond.
+    ///   - offsetBytes: Where in the file it begins; a multiple of the page's size.
     init(
         descriptor: Int32,
         path: String,
         layout: FramebufferLayout,
         rotation: Rotation,
-        reportedBytes: Int
+        reportedBytes: Int,
+        offsetBytes: Int = 0
     ) throws(ScreenError) {
         var reason = layout.objection
         if reason == nil, layout.lengthBytes > reportedBytes {
@@ -50,7 +53,7 @@ import Glibc
             close(descriptor)
             throw .cannotOpen(path: path, reason: reason)
         }
-        let mapped = unsafe mmap(nil, layout.lengthBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+        let mapped = unsafe mmap(nil, layout.lengthBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, offsetBytes)
         guard let base = unsafe mapped, unsafe base != MAP_FAILED else {
             let reason = systemReason()
             close(descriptor)

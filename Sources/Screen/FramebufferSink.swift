@@ -8,10 +8,21 @@ import Glibc
 /// Source: linux/fb.h, `FBIOGET_VSCREENINFO`, `FBIOGET_FSCREENINFO`; linux/kd.h, `KDSETMODE`.
 public final class FramebufferSink: PixelSink {
     public let name: String
-    public let surface: Surface
+    /// Of a device it follows what the kernel says: a mode that was set anew, or a panel that was plugged in again.
+    public var surface: Surface {
+        followDevice()
+        return current
+    }
+
+    private var current: Surface
     private var memory: FramebufferMemory?
     private var console: ConsoleGraphics?
     private let saved: SavedPicture
+    private let rotation: Rotation
+    /// Asks the device at `name` anew; nil for plain files, which stay as they are.
+    private let ask: (@Sendable (Int32) throws(ScreenError) -> (FramebufferLayout, Int))?
+    private var isClosed = false
+    private var isOff = false
 
     /// Opens a framebuffer device and asks the kernel how it stores its pixels.
     ///
@@ -23,22 +34,61 @@ public final class FramebufferSink: PixelSink {
         rotation: Rotation = .none,
         consolePath: String? = nil
     ) throws(ScreenError) {
-        let descriptor = try Self.open(path, flags: O_RDWR | O_CLOEXEC)
+        let ask: @Sendable (Int32) throws(ScreenError) -> (FramebufferLayout, Int) = {
+            (descriptor) throws(ScreenError) in try Self.reportedLayout(descriptor, path: path)
+        }
+        try self.init(path: path, rotation: rotation, consolePath: consolePath, asking: ask)
+    }
+
+    /// - Parameter ask: What the kernel says of an open device: its layout and the bytes of its memory.
+    convenience init(
+        path: String,
+        rotation: Rotation,
+        consolePath: String? = nil,
+        asking ask: @escaping @Sendable (Int32) throws(ScreenError) -> (FramebufferLayout, Int)
+    ) throws(ScreenError) {
+        let memory = try Self.map(path, rotation, ask)
+        try self.init(path: path, rotation: rotation, memory: memory, consolePath: consolePath, asking: ask)
+    }
+
+    private static func map(
+        _ path: String,
+        _ rotation: Rotation,
+        _ ask: (Int32) throws(ScreenError) -> (FramebufferLayout, Int)
+    ) throws(ScreenError) -> FramebufferMemory {
+        let descriptor = try open(path, flags: O_RDWR | O_CLOEXEC)
         let (layout, length): (FramebufferLayout, Int)
-        do throws(ScreenError) {
-            (layout, length) = try Self.reportedLayout(descriptor, path: path)
-        } catch {
+        do throws(ScreenError) { (layout, length) = try ask(descriptor) } catch {
             Glibc.close(descriptor)
             throw error
         }
-        let memory = try FramebufferMemory(
+        return try FramebufferMemory(
             descriptor: descriptor,
             path: path,
             layout: layout,
             rotation: rotation,
             reportedBytes: length
         )
-        try self.init(path: path, rotation: rotation, memory: memory, consolePath: consolePath)
+    }
+
+    /// Where the device is another than before, or is gone: opens it anew. Where that fails the surface stays as it was, and
+    /// what is drawn is refused, until it is back.
+    private func followDevice() {
+        guard let ask, !isClosed else { return }
+        if let layout = memory?.layout, let descriptor = memory?.descriptor,
+            let (now, _) = try? ask(descriptor), now == layout
+        {
+            return
+        }
+        memory = nil
+        guard let mapped = try? Self.map(name, rotation, ask) else { return }
+        current = Self.surface(mapped.layout, rotation)
+        memory = consume mapped
+    }
+
+    private static func surface(_ layout: FramebufferLayout, _ rotation: Rotation) -> Surface {
+        let panel = layout.size
+        return Surface(size: rotation.swapsSides ? PixelSize(width: panel.height, height: panel.width) : panel)
     }
 
     /// Draws into a plain file laid out like a framebuffer, made or made longer as needed: to look at pages, to measure,
@@ -60,20 +110,19 @@ public final class FramebufferSink: PixelSink {
             rotation: rotation,
             reportedBytes: Int.max
         )
-        try self.init(path: path, rotation: rotation, memory: memory, consolePath: nil)
+        try self.init(path: path, rotation: rotation, memory: memory, consolePath: nil, asking: nil)
     }
 
     private init(
         path: String,
         rotation: Rotation,
         memory: consuming FramebufferMemory,
-        consolePath: String?
+        consolePath: String?,
+        asking ask: (@Sendable (Int32) throws(ScreenError) -> (FramebufferLayout, Int))?
     ) throws(ScreenError) {
-        let panel = memory.layout.size
         name = path
-        surface = Surface(
-            size: rotation.swapsSides ? PixelSize(width: panel.height, height: panel.width) : panel
-        )
+        (self.rotation, self.ask) = (rotation, ask)
+        current = Self.surface(memory.layout, rotation)
         // Before the first pixel is written, and before the console is told to stop drawing.
         saved = SavedPicture(memory)
         console = if let consolePath { try ConsoleGraphics(path: consolePath) } else { nil }
@@ -83,23 +132,40 @@ public final class FramebufferSink: PixelSink {
     deinit { close() }
 
     public func write(_ pixels: Span<UInt32>, to part: PixelRect) throws(ScreenError) {
-        guard PixelRect(surface.size).contains(part) else {
+        guard PixelRect(current.size).contains(part) else {
             throw .cannotDraw(sink: name, reason: "the part to draw is not inside the screen")
         }
-        guard memory != nil else { throw .closed }
+        guard memory != nil else { throw isClosed ? .closed : .cannotDraw(sink: name, reason: Self.gone) }
         memory?.write(pixels, to: part)
     }
 
     public func readBack(_ part: PixelRect, reducedBy factor: Int) throws(ScreenError) -> GreyImage {
-        guard PixelRect(surface.size).contains(part), factor > 0 else {
+        guard PixelRect(current.size).contains(part), factor > 0 else {
             throw .cannotDraw(sink: name, reason: "the part to read is not inside the screen")
         }
-        guard let image = memory?.readBack(part, reducedBy: factor) else { throw .closed }
+        guard let image = memory?.readBack(part, reducedBy: factor) else {
+            throw isClosed ? .closed : .cannotDraw(sink: name, reason: Self.gone)
+        }
         return image
     }
 
+    /// Source: linux/fb.h, `FBIOBLANK`.
+    public func light(_ isOn: Bool) throws(ScreenError) {
+        guard ask != nil, isOn == isOff, let descriptor = memory?.descriptor else { return }
+        let level = isOn ? FB_BLANK_UNBLANK : FB_BLANK_POWERDOWN
+        if ioctl(descriptor, UInt(FBIOBLANK), CInt(level)) == 0 {
+            isOff = !isOn
+        } else if isOn {
+            throw .cannotDraw(sink: name, reason: "its light does not come on: \(systemReason())")
+        }
+    }
+
+    private static let gone = "it is not there any more"
+
     public func close() {
-        guard memory != nil else { return }
+        guard !isClosed else { return }
+        try? light(true)  // Whoever draws next switches it on, or does not; there is nothing more to do here.
+        isClosed = true
         if let memory = memory.take() { saved.restore(to: memory) }
         console = nil  // Back to text mode last: the console then repaints over our picture, not the reverse.
     }
@@ -148,8 +214,10 @@ public final class FramebufferSink: PixelSink {
 /// What a framebuffer showed before: rows equal to the one above are kept once, so an empty console costs little.
 private struct SavedPicture {
     private var rows: [[UInt8]] = []
+    private let layout: FramebufferLayout
 
     init(_ memory: borrowing FramebufferMemory) {
+        layout = memory.layout
         for y in 0..<memory.layout.size.height {
             let row = memory.row(y)
             // Assigning the equal row above shares its bytes.
@@ -157,33 +225,9 @@ private struct SavedPicture {
         }
     }
 
+    /// Does nothing where the mode is another by now: the console paints anew then.
     func restore(to memory: borrowing FramebufferMemory) {
+        guard memory.layout == layout else { return }
         for (y, row) in rows.enumerated() { memory.restore(row, row: y) }
-    }
-}
-
-/// Keeps a virtual terminal from drawing while this value lives.
-private struct ConsoleGraphics: ~Copyable {
-    private let descriptor: Int32
-    private let before: Int32
-
-    init(path: String) throws(ScreenError) {
-        let descriptor = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: systemReason()) }
-        var before: Int32 = 0
-        guard unsafe ioctl(descriptor, UInt(KDGETMODE), &before) == 0,
-            ioctl(descriptor, UInt(KDSETMODE), KD_GRAPHICS) == 0
-        else {
-            let reason = systemReason()
-            Glibc.close(descriptor)
-            throw .cannotOpen(path: path, reason: "cannot switch this console to graphics: \(reason)")
-        }
-        self.descriptor = descriptor
-        self.before = before
-    }
-
-    deinit {
-        _ = ioctl(descriptor, UInt(KDSETMODE), before)
-        close(descriptor)
     }
 }

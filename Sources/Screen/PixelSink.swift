@@ -23,6 +23,10 @@ public protocol PixelSink: AnyObject {
     /// the right and lower edge that fills no square is left out.
     func readBack(_ part: PixelRect, reducedBy factor: Int) throws(ScreenError) -> GreyImage
 
+    /// Switches the device's light off, or on again; what it shows stays. One that cannot be switched goes on being lit.
+    /// - Throws: It is off and does not come on.
+    func light(_ isOn: Bool) throws(ScreenError)
+
     /// Gives the device back as it was. Nothing is written afterwards.
     func close()
 }
@@ -30,6 +34,7 @@ public protocol PixelSink: AnyObject {
 extension PixelSink {
     public func place(_ texts: [CellText]) throws(ScreenError) {}
     public func finish() throws(ScreenError) {}
+    public func light(_ isOn: Bool) throws(ScreenError) {}
 }
 
 /// What can be drawn on.

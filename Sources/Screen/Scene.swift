@@ -35,6 +35,16 @@ public enum Scene: Sendable, Equatable {
         public var progress: Progress?
         /// The merchant's, above the name.
         public var logo: Picture?
+        /// Set while nobody is expected: little light, or none.
+        public var rest: Rest?
+
+        /// How a screen rests.
+        public enum Rest: Sendable, Equatable, CaseIterable {
+            /// The name alone, in grey on black.
+            case dim
+            /// Black, and switched off where the device can be.
+            case dark
+        }
 
         public init(
             merchantName: String,
@@ -43,9 +53,10 @@ public enum Scene: Sendable, Equatable {
             clockText: String? = nil,
             webAddressText: String? = nil,
             notices: [Notice] = [],
-            progress: Progress? = nil
+            progress: Progress? = nil,
+            rest: Rest? = nil
         ) {
-            self.progress = progress
+            (self.progress, self.rest) = (progress, rest)
             self.logo = logo
             self.merchantName = merchantName
             self.lights = lights
@@ -308,9 +319,14 @@ public enum Scene: Sendable, Equatable {
         public var merchantName: String
         /// A sentence for staff about the cause; nil shows the usual one.
         public var detail: String?
+        /// Set where nothing can be written down; then this is said, in the screen's own words, and not `detail`.
+        public var storage: Storage?
 
-        public init(merchantName: String, detail: String? = nil) {
-            (self.merchantName, self.detail) = (merchantName, detail)
+        /// Why nothing can be written down.
+        public enum Storage: Sendable, Equatable, CaseIterable { case full, readOnly, damaged, newer, inUse, failed }
+
+        public init(merchantName: String, detail: String? = nil, storage: Storage? = nil) {
+            (self.merchantName, self.detail, self.storage) = (merchantName, detail, storage)
         }
     }
 
@@ -426,5 +442,11 @@ public enum Scene: Sendable, Equatable {
         case .message(let message): message.code
         default: nil
         }
+    }
+
+    /// Whether nothing at all is to be seen.
+    var isDark: Bool {
+        if case .idle(let idle) = self { return idle.rest == .dark }
+        return false
     }
 }

@@ -136,6 +136,30 @@ extension ScreenText {
         offlineTitle: "Hors ligne",
         offlineDetail: "Les paiements ne sont pas possibles en ce moment.",
         offlineWhatToDo: "Le terminal continue d’essayer de lui-même.",
+        storageTitle: "Les paiements ne peuvent pas être enregistrés",
+        storageDetails: { kind in
+            switch kind {
+            case .full: "La mémoire du terminal est pleine."
+            case .readOnly: "La mémoire du terminal refuse l’écriture."
+            case .damaged: "Le registre des paiements du terminal est endommagé."
+            case .newer: "Le registre des paiements vient d’une version plus récente."
+            case .inUse: "Un autre programme a ouvert le registre des paiements."
+            case .failed: "La mémoire du terminal ne fonctionne pas."
+            }
+        },
+        storageWhatToDo: { kind in
+            switch kind {
+            case .full:
+                "Veuillez payer autrement. Personnel : libérez de la place ou demandez de l’aide. Rien d’enregistré n’est perdu."
+            case .readOnly:
+                "Veuillez payer autrement. Personnel : éteignez et rallumez. Si cela persiste, faites changer la mémoire."
+            case .damaged: "Veuillez payer autrement. Personnel : demandez de l’aide. N’effacez pas le registre."
+            case .newer: "Veuillez payer autrement. Personnel : mettez à jour le programme du terminal."
+            case .inUse: "Veuillez payer autrement. Personnel : fermez l’autre programme, ou éteignez et rallumez."
+            case .failed:
+                "Veuillez payer autrement. Personnel : éteignez et rallumez. Si cela persiste, faites changer la mémoire."
+            }
+        },
         messageIsNoPayment: "Message du magasin. Ce n’est pas un paiement.",
         messageAnswer: "Veuillez le dire au personnel.",
         keypadTitles: { kind in

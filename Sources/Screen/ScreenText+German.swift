@@ -137,6 +137,28 @@ extension ScreenText {
         offlineTitle: "Offline",
         offlineDetail: "Zahlungen sind zurzeit nicht möglich.",
         offlineWhatToDo: "Das Terminal versucht es von selbst weiter.",
+        storageTitle: "Zahlungen können nicht verbucht werden",
+        storageDetails: { kind in
+            switch kind {
+            case .full: "Der Speicher des Terminals ist voll."
+            case .readOnly: "Der Speicher des Terminals lässt sich nicht beschreiben."
+            case .damaged: "Das Zahlungsbuch des Terminals ist beschädigt."
+            case .newer: "Das Zahlungsbuch stammt von einer neueren Version."
+            case .inUse: "Ein anderes Programm hat das Zahlungsbuch geöffnet."
+            case .failed: "Der Speicher des Terminals funktioniert nicht."
+            }
+        },
+        storageWhatToDo: { kind in
+            switch kind {
+            case .full: "Bitte anders zahlen. Personal: Platz schaffen oder Hilfe holen. Verbuchtes bleibt erhalten."
+            case .readOnly:
+                "Bitte anders zahlen. Personal: aus- und einschalten. Bleibt es so, Speicher tauschen lassen."
+            case .damaged: "Bitte anders zahlen. Personal: Hilfe holen. Das Zahlungsbuch nicht löschen."
+            case .newer: "Bitte anders zahlen. Personal: das Programm des Terminals aktualisieren."
+            case .inUse: "Bitte anders zahlen. Personal: das andere Programm beenden oder aus- und einschalten."
+            case .failed: "Bitte anders zahlen. Personal: aus- und einschalten. Bleibt es so, Speicher tauschen lassen."
+            }
+        },
         messageIsNoPayment: "Mitteilung des Geschäfts. Keine Zahlung.",
         messageAnswer: "Bitte sagen Sie es dem Personal.",
         keypadTitles: { kind in

@@ -135,6 +135,28 @@ extension ScreenText {
         offlineTitle: "Sin conexión",
         offlineDetail: "No es posible pagar en este momento.",
         offlineWhatToDo: "El terminal lo sigue intentando por sí solo.",
+        storageTitle: "No se pueden registrar pagos",
+        storageDetails: { kind in
+            switch kind {
+            case .full: "El almacenamiento del terminal está lleno."
+            case .readOnly: "El almacenamiento del terminal no admite escritura."
+            case .damaged: "El registro de pagos del terminal está dañado."
+            case .newer: "El registro de pagos es de una versión más nueva."
+            case .inUse: "Otro programa tiene abierto el registro de pagos."
+            case .failed: "El almacenamiento del terminal no funciona."
+            }
+        },
+        storageWhatToDo: { kind in
+            switch kind {
+            case .full:
+                "Pague de otra forma. Personal: libere espacio o pida ayuda. No se pierde nada de lo registrado."
+            case .readOnly: "Pague de otra forma. Personal: apague y encienda. Si sigue así, cambie el almacenamiento."
+            case .damaged: "Pague de otra forma. Personal: pida ayuda. No borre el registro."
+            case .newer: "Pague de otra forma. Personal: actualice el programa del terminal."
+            case .inUse: "Pague de otra forma. Personal: cierre el otro programa, o apague y encienda."
+            case .failed: "Pague de otra forma. Personal: apague y encienda. Si sigue así, cambie el almacenamiento."
+            }
+        },
         messageIsNoPayment: "Mensaje del comercio. No es un pago.",
         messageAnswer: "Dígaselo al personal, por favor.",
         keypadTitles: { kind in

@@ -84,6 +84,10 @@ public struct ScreenText: Sendable {
     public var offlineTitle: String
     public var offlineDetail: String
     public var offlineWhatToDo: String
+    /// Where nothing can be written down, what of it is so, and what to do.
+    public var storageTitle: String
+    public var storageDetails: Words<Scene.Offline.Storage>
+    public var storageWhatToDo: Words<Scene.Offline.Storage>
 
     /// Stands above whatever the shop's till shows.
     public var messageIsNoPayment: String
@@ -275,6 +279,28 @@ extension ScreenText {
         offlineTitle: "Offline",
         offlineDetail: "Payments are not possible at the moment.",
         offlineWhatToDo: "The terminal keeps trying by itself.",
+        storageTitle: "Payments cannot be recorded",
+        storageDetails: { kind in
+            switch kind {
+            case .full: "The terminal’s storage is full."
+            case .readOnly: "The terminal’s storage takes no writes."
+            case .damaged: "The terminal’s record of payments is damaged."
+            case .newer: "The record of payments comes from a newer version."
+            case .inUse: "Another program has the record of payments open."
+            case .failed: "The terminal’s storage does not work."
+            }
+        },
+        storageWhatToDo: { kind in
+            switch kind {
+            case .full: "Please pay another way. Staff: free some space, or ask for help. Nothing recorded is lost."
+            case .readOnly:
+                "Please pay another way. Staff: switch off and on. If this stays, have the storage replaced."
+            case .damaged: "Please pay another way. Staff: ask for help. Do not delete the record."
+            case .newer: "Please pay another way. Staff: update the terminal’s program."
+            case .inUse: "Please pay another way. Staff: stop the other program, or switch off and on."
+            case .failed: "Please pay another way. Staff: switch off and on. If this stays, have the storage replaced."
+            }
+        },
         messageIsNoPayment: "Message from the shop. Not a payment.",
         messageAnswer: "Please tell the staff.",
         keypadTitles: { kind in

@@ -52,8 +52,11 @@ struct Palette: Sendable, Equatable {
     /// Light, as no page of a payment is.
     static let message = Palette(0xF3EEE3, text: 0x1F1A12, quiet: 0x574D3D)
 
+    /// Of a screen that rests.
+    static let night = Palette(0x000000, text: 0x9A9A9A, quiet: 0x7A7A7A)
+
     static let all = [
-        calm, processing, paid, promised, failed, refused, expired, cancelled, unknown, offline, message,
+        calm, night, processing, paid, promised, failed, refused, expired, cancelled, unknown, offline, message,
     ]
 
     /// Behind each light of the calm page.

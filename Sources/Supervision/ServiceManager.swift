@@ -14,6 +14,8 @@ public struct ServiceManager: Sendable, Equatable {
         case stopping
         /// The program still works. Where this does not come in time, the manager ends the program and starts it again.
         case alive
+        /// The start goes on for at least so long from now.
+        case starting(Duration)
         /// Words for whoever asks the manager how the program is; one line.
         case status(String)
 
@@ -22,6 +24,7 @@ public struct ServiceManager: Sendable, Equatable {
             case .ready: "READY=1"
             case .stopping: "STOPPING=1"
             case .alive: "WATCHDOG=1"
+            case .starting(let time): "EXTEND_TIMEOUT_USEC=\(time.components.seconds * 1_000_000)"
             case .status(let words): "STATUS=" + words.replacing("\n", with: " ")
             }
         }

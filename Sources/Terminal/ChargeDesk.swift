@@ -46,6 +46,9 @@ public actor ChargeDesk {
     var keypadRules = CounterKeypad()
     /// A new version of the whole system, where one is on its way in or was just tried.
     var update: SystemUpdate?
+    var rest = ScreenRest()
+    /// How often somebody has touched the terminal without changing anything else.
+    var wakes = 0
     /// For those who follow charges from outside.
     var changes = ChargeChanges()
     /// The merchant's.
@@ -269,6 +272,8 @@ public actor ChargeDesk {
             logo: logo,
             keypad: keypad,
             update: update,
+            rest: rest,
+            wakes: wakes,
             at: clock.wallTime()
         )
     }

@@ -53,6 +53,7 @@ public actor KeypadDesk {
     private func take(_ event: KeypadEvent) async {
         switch event {
         case .pressed(let key):
+            await desk.wakeScreen()
             // What the terminal is doing now, and not a moment ago: an Enter is for what stands on the screen.
             await learn(await desk.snapshot)
             await tell(.key(key))

@@ -1,6 +1,7 @@
+public import FoundationEssentials
 public import Logging
 import Packing
-import Payments
+public import Payments
 public import Screen
 
 /// Puts the desk's snapshots on the screen, and counts the customer's seconds down while one is waiting.
@@ -12,15 +13,32 @@ public struct ScreenDirector: Sendable {
     private let clock: TerminalClock
     private let webAddress: @Sendable () -> String?
     private let logger: Logger
+    private let looksEvery: Duration?
+    private let shopClock: @Sendable () async -> ShopClock?
 
-    /// - Parameter webAddress: Where staff reach the page, as text on the idle screen; asked for with each picture.
+    /// What time it is in the shop.
+    public struct ShopClock: Sendable {
+        public var time: WallTime
+        public var zone: TimeZone
+
+        public init(time: WallTime, zone: TimeZone) { (self.time, self.zone) = (time, zone) }
+    }
+
+    /// - Parameters:
+    ///   - webAddress: Where staff reach the page, as text on the idle screen; asked for with each picture.
+    ///   - looksEvery: How often a screen is looked at that can be plugged in or change its size; nil: never.
+    ///   - shopClock: For a screen that rests at night; nil while nobody knows the time, and then it does not rest.
     public init(
         desk: ChargeDesk,
         display: Display,
         clock: TerminalClock,
         webAddress: @autoclosure @escaping @Sendable () -> String?,
-        logger: Logger
+        logger: Logger,
+        looksEvery: Duration? = nil,
+        shopClock: @escaping @Sendable () async -> ShopClock? = { nil }
     ) {
+        self.shopClock = shopClock
+        self.looksEvery = looksEvery
         self.desk = desk
         self.display = display
         self.clock = clock
@@ -43,15 +61,32 @@ public struct ScreenDirector: Sendable {
                 }
                 continuation.finish()
             }
+            if let looksEvery {
+                group.addTask {
+                    // What has not changed is not drawn again.
+                    while (try? await clock.sleep(looksEvery)) != nil { continuation.yield() }
+                }
+            }
             var pause = Duration.zero
             for await _ in bell {
                 guard let (snapshot, number) = await board.take() else { continue }
                 let now = clock.elapsed()
                 let turns = await board.turns(of: snapshot, at: now)
-                let isShown = await show(snapshot, turns, at: now)
+                let (failure, mayRest) = await show(snapshot, turns, at: now, quiet: board.quiet(snapshot, at: now))
+                if !mayRest { await board.stir(at: now) }
+                if await board.isOther(failure) {
+                    if let failure {
+                        logger.error("the screen does not show what it should", metadata: ["error": "\(failure)"])
+                    } else {
+                        logger.notice("the screen shows what it should again")
+                    }
+                }
+                let isShown = failure == nil
                 pause = isShown ? .zero : min(max(pause * 2, .seconds(1)), Self.longestPause)
                 let again = isShown ? nil : clock.elapsed() + pause
-                let wakes = [nextSecond(of: snapshot, after: now), turns?.next(after: now), again]
+                // Hours begin and end on a minute.
+                let hours = mayRest && snapshot.rest.mode != .never ? now + .seconds(15) : nil
+                let wakes = [nextSecond(of: snapshot, after: now), turns?.next(after: now), again, hours]
                 guard let next = wakes.compactMap({ $0 }).min() else { continue }
                 let wait = max(.zero, next - clock.elapsed())
                 group.addTask {
@@ -72,6 +107,25 @@ public struct ScreenDirector: Sendable {
         private var newest: TerminalSnapshot?
         private var taken = 0
         private var turns: FormTurns?
+        private var failure: ScreenError?
+        private var stirredAt: Duration?
+        private var wakes = 0
+
+        /// How long nothing has happened.
+        func quiet(_ snapshot: TerminalSnapshot, at now: Duration) -> Duration {
+            if snapshot.wakes != wakes { stir(at: now) }
+            wakes = snapshot.wakes
+            if stirredAt == nil { stirredAt = now }
+            return now - (stirredAt ?? now)
+        }
+
+        func stir(at now: Duration) { stirredAt = now }
+
+        /// Whether this is another than the last one: a screen that stays away is said once.
+        func isOther(_ failure: ScreenError?) -> Bool {
+            defer { self.failure = failure }
+            return failure != self.failure
+        }
 
         /// Whose turn it is from the moment on at which this form was first shown; nil without one.
         func turns(of snapshot: TerminalSnapshot, at now: Duration) -> FormTurns? {
@@ -95,23 +149,33 @@ public struct ScreenDirector: Sendable {
         func isNewest(_ number: Int) -> Bool { taken == number }
     }
 
-    /// True where the screen shows what it should.
-    private func show(_ snapshot: TerminalSnapshot, _ turns: FormTurns?, at now: Duration) async -> Bool {
+    /// Why the screen does not show what it should, nil where it does; and whether what it shows may rest.
+    private func show(
+        _ snapshot: TerminalSnapshot,
+        _ turns: FormTurns?,
+        at now: Duration,
+        quiet: Duration
+    ) async -> (failure: ScreenError?, mayRest: Bool) {
         let text = ScreenText.inLanguage(snapshot.language ?? "")
-        let scene = scene(of: snapshot, at: now, turns).said(in: text)
+        let bright = scene(of: snapshot, at: now, turns).said(in: text)
+        let mayRest = ScreenRest.mayRest(bright) && snapshot.phase == .idle
+        var scene = bright
+        if mayRest, snapshot.rest.mode != .never, let clock = await shopClock() {
+            let isDue = snapshot.rest.isDue(at: clock.time, in: clock.zone)
+            scene = snapshot.rest.applied(to: bright, isDue: isDue, quiet: quiet)
+        }
         await display.speak(text)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
             if case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: shown.qrVerified || shown.linkIsText)
             }
-            return true
+            return (nil, mayRest)
         } catch {
-            logger.error("the screen does not show what it should", metadata: ["error": "\(error)"])
             if case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: false)
             }
-            return false
+            return (error, mayRest)
         }
     }
 
@@ -170,7 +234,7 @@ public struct ScreenDirector: Sendable {
     private func idle(_ snapshot: TerminalSnapshot) -> Scene {
         let name = snapshot.merchantName ?? ""
         if let trouble = snapshot.trouble {
-            return .offline(Scene.Offline(merchantName: name, detail: trouble.message))
+            return .offline(Scene.Offline(merchantName: name, trouble))
         }
         if let message = snapshot.message { return .message(message.scene) }
         let readiness: Scene.Light.Readiness
@@ -228,7 +292,7 @@ public struct ScreenDirector: Sendable {
         case .created:
             // No link yet. Nothing of an earlier charge may stay; what is wrong, if anything, is said.
             if let trouble {
-                return .offline(Scene.Offline(merchantName: name, detail: trouble.message))
+                return .offline(Scene.Offline(merchantName: name, trouble))
             }
             return charge.isUnresolved
                 ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
@@ -387,6 +451,27 @@ extension Charge {
             case .tap: .tap
             case .connect: .connect
             }
+        }
+    }
+}
+
+extension Scene.Offline {
+    init(merchantName: String, _ trouble: Reason) {
+        self.init(merchantName: merchantName, detail: trouble.message, storage: Storage(trouble))
+    }
+}
+
+extension Scene.Offline.Storage {
+    /// What the screen says of the journal's own troubles; nil for any other.
+    public init?(_ reason: Reason) {
+        switch reason.code {
+        case "storage_full": self = .full
+        case "storage_read_only": self = .readOnly
+        case "journal_damaged": self = .damaged
+        case "journal_newer": self = .newer
+        case "journal_in_use": self = .inUse
+        case "storage_failed": self = .failed
+        default: return nil
         }
     }
 }

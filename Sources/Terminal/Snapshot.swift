@@ -196,6 +196,10 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var keypad: Scene.Keypad?
     /// A new version of the whole system; a charge that is open comes first.
     public var update: SystemUpdate?
+    /// When the screen rests.
+    public var rest: ScreenRest
+    /// Counts who touched the terminal, for a screen that rests.
+    public var wakes: Int
     public var at: WallTime
 
     public init(
@@ -212,10 +216,13 @@ public struct TerminalSnapshot: Sendable, Equatable {
         logo: Picture? = nil,
         keypad: Scene.Keypad? = nil,
         update: SystemUpdate? = nil,
+        rest: ScreenRest = ScreenRest(),
+        wakes: Int = 0,
         at: WallTime
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
         (self.keypad, self.update) = (keypad, update)
+        (self.rest, self.wakes) = (rest, wakes)
         self.connect = connect
         self.phase = phase
         self.gateway = gateway

@@ -26,6 +26,11 @@ struct Announcer: Sendable {
 
     let descriptor: Int32
 
+    /// Why nothing can be written down, and where the page that says so is.
+    func trouble(_ code: String, pageAt url: String?) {
+        write(Line(event: "trouble", url: url, code: code, at: WallTime.now.millisecondsSince1970))
+    }
+
     /// Writes a line for each change until cancelled.
     func run(_ desk: ChargeDesk) async {
         var last: Line?

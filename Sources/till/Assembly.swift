@@ -106,7 +106,15 @@ struct Assembly: Sendable {
             display: display,
             clock: clock,
             webAddress: console.address,
-            logger: logger
+            logger: logger,
+            looksEvery: configuration.hasOwnScreen ? .seconds(3) : nil,
+            shopClock: { [clock] in
+                let now = clock.wallTime()
+                guard MachineClock.isSet(now: now, notBefore: earliest ?? WallTime(millisecondsSince1970: 0)) else {
+                    return nil
+                }
+                return .init(time: now, zone: await settings.current?.settings.zone ?? .current)
+            }
         )
         let (desk, display) = (desk, display)
         let parts: [any Service] = [

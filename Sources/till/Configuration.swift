@@ -3,7 +3,7 @@ import Yams
 
 /// Where the terminal listens, draws and keeps things. What the merchant sets is not here.
 struct Configuration: Sendable, Equatable {
-    enum Sink: String, CaseIterable, Sendable { case framebuffer, png, terminal, none }
+    enum Sink: String, CaseIterable, Sendable { case framebuffer, drm, png, terminal, none }
 
     var state = "/var/lib/till"
     var webAddress = "0.0.0.0"
@@ -108,7 +108,7 @@ extension Configuration {
     }
 
     /// Whether the machine's keypads and keyboards are the terminal's alone. On a developer's machine they are not.
-    var listensToKeys: Bool { keypad ?? (sink == .framebuffer) }
+    var listensToKeys: Bool { keypad ?? hasOwnScreen }
 
     /// One line of `security.txt`: a URI without anything that could begin another line. Source: RFC 9116, 2.5.3.
     private static func isContact(_ text: String) -> Bool {

@@ -21,6 +21,13 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Also draws the screen into this PNG file.") var png: String?
     @Option(
         help: ArgumentHelp(
+            "Where this file is there, nothing that is written would last: no payment is taken, and the screen says so.",
+            valueName: "file"
+        )
+    )
+    var withoutStorage: String?
+    @Option(
+        help: ArgumentHelp(
             "Writes what the screen shows, the claim code too, to a file; - for standard output. For development.",
             visibility: .hidden
         )
@@ -59,23 +66,30 @@ struct Run: AsyncParsableCommand {
     }
 
     private func serve(_ configuration: Configuration, _ logger: Logger, _ log: LogRing) async throws {
-        let display = Display(sinks: try configuration.openSinks(png: png, caption: caption))
+        let display = Display(sinks: try configuration.openSinks(png: png, caption: caption, logger))
         // The first picture before anything that takes time: a dark screen looks broken.
-        try await display.show(.starting(checkingPayments: 0))
-
-        // Before anything is made there: a power cut may have come between.
-        if Wipe.isBegun(configuration.state) {
-            logger.notice("everything is erased, as was asked before the last stop")
-            try Wipe.finish(configuration.state)
+        do throws(ScreenError) { try await display.show(.starting(checkingPayments: 0)) } catch {
+            // A shop whose screen is broken can still see on the page what was paid.
+            guard configuration.hasOwnScreen else { throw error }
         }
-        let key = try DeviceKey.loadOrCreate(at: configuration.state + "/device.key")
-        let restored = try await Restore.finish(configuration.state, key: key)
-        let journal = try Journal.open(directory: configuration.state, deviceKey: key)
+
+        let announcer = try announcer()
+        let trouble = StorageTrouble(
+            configuration: configuration,
+            display: display,
+            logger: logger,
+            announcer: announcer
+        )
+        let (journal, restored) = try await trouble.untilOpened { () async throws(JournalError) in
+            try await openRecord(configuration.state, logger)
+        }
         try await journal.note(restored, logger)
         let transport = try HTTPClientTransport(hosts: configuration.allowedHosts)
         let result: Result<Void, any Error>
         do {
-            result = .success(try await takePayments(configuration, display, journal, transport, logger, log))
+            result = .success(
+                try await takePayments(configuration, display, journal, transport, logger, log, announcer)
+            )
         } catch { result = .failure(error) }
         await display.close()
         try await transport.shutdown()
@@ -93,6 +107,23 @@ struct Run: AsyncParsableCommand {
         try result.get()
     }
 
+    /// What is kept, after what was asked before the last stop is done.
+    private func openRecord(_ state: String, _ logger: Logger) async throws(JournalError) -> (Journal, Restore.Outcome)
+    {
+        if let withoutStorage, let why = FileManager.default.contents(atPath: withoutStorage) {
+            let detail = String(decoding: why.prefix(300), as: UTF8.self)
+            throw .unavailable(detail: detail.split(separator: "\n").first.map(String.init) ?? withoutStorage)
+        }
+        // Before anything is made there: a power cut may have come between.
+        if Wipe.isBegun(state) {
+            logger.notice("everything is erased, as was asked before the last stop")
+            try Wipe.finish(state)
+        }
+        let key = try DeviceKey.loadOrCreate(at: state + "/device.key")
+        let restored = try await Restore.finish(state, key: key)
+        return (try Journal.open(directory: state, deviceKey: key), restored)
+    }
+
     /// Puts the parts together and runs them until the terminal is told to stop.
     private func takePayments(
         _ configuration: Configuration,
@@ -100,7 +131,8 @@ struct Run: AsyncParsableCommand {
         _ journal: Journal,
         _ transport: HTTPClientTransport,
         _ logger: Logger,
-        _ log: LogRing
+        _ log: LogRing,
+        _ announcer: Announcer?
     ) async throws {
         let assembly = Assembly(
             configuration: configuration,
@@ -116,7 +148,7 @@ struct Run: AsyncParsableCommand {
         if let manager = ServiceManager(environment: ProcessInfo.processInfo.environment) {
             parts.append(Part(name: "supervision") { await manager.watch(desk, clock, logger) })
         }
-        if let announcer = try announcer() {
+        if let announcer {
             announcer.listening(at: address)
             parts.append(Part(name: "announcer") { await announcer.run(desk) })
         }

@@ -78,12 +78,18 @@ struct Trial {
 
     /// Draws a code at the screen's size and reads it back, and asks whether the screen itself can be drawn on.
     func screen() async -> Finding {
-        if configuration.sink == .framebuffer, !FileManager.default.isWritableFile(atPath: configuration.screenPath) {
-            return Finding(
-                weight: .bad,
-                text: "The screen \(configuration.screenPath) cannot be drawn on.",
-                advice: "Plug a screen in, or name it in the configuration."
-            )
+        if configuration.hasOwnScreen {
+            let path =
+                switch configuration.ownScreen() {
+                case .framebuffer(let path), .card(let path): path
+                }
+            guard FileManager.default.isWritableFile(atPath: path) else {
+                return Finding(
+                    weight: .bad,
+                    text: "The screen \(path) cannot be drawn on.",
+                    advice: "Plug a screen in, or name it in the configuration."
+                )
+            }
         }
         let file = configuration.state + "/self-test.png"
         defer { try? FileManager.default.removeItem(atPath: file) }  // Replaced by the next test.
@@ -115,12 +121,24 @@ struct Trial {
     }
 
     private var size: PixelSize {
-        let text = configuration.sink == .framebuffer ? Self.line("/sys/class/graphics/fb0/virtual_size") : nil
-        let sides = text?.split(separator: ",").compactMap { Int($0) } ?? []
+        let sides = sizeText.split(whereSeparator: { $0 == "," || $0 == "x" }).compactMap { Int($0) }
         guard sides.count == 2, sides.allSatisfy({ (320...7680).contains($0) }) else {
             return PixelSize(width: configuration.screenWidth, height: configuration.screenHeight)
         }
         return PixelSize(width: sides[0], height: sides[1])
+    }
+
+    /// As the kernel says it: `1280,800`, or the first mode of the panel that is plugged in, `1280x800`.
+    private var sizeText: String {
+        guard configuration.hasOwnScreen else { return "" }
+        switch configuration.ownScreen() {
+        case .framebuffer: return Self.line("/sys/class/graphics/fb0/virtual_size") ?? ""
+        case .card(let path):
+            let (folder, card) = ("/sys/class/drm/", path.split(separator: "/").last.map { $0 + "-" } ?? "")
+            let panels = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+            let panel = panels.first { $0.hasPrefix(card) && Self.line(folder + $0 + "/status") == "connected" }
+            return panel.flatMap { Self.line(folder + $0 + "/modes") } ?? ""
+        }
     }
 
     private static func line(_ path: String) -> String? {

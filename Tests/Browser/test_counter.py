@@ -148,6 +148,12 @@ def test_staff_add_tips_only_once_the_owner_says_so(page, shop, eyes):
     expect(page.get_by_text("A button offers more than the largest tip.")).to_be_visible()
     page.get_by_label("Buttons, in percent").fill("5, 10")
     page.get_by_label("Largest tip").fill("20")
+    expect(page.get_by_label("Rests from")).to_be_hidden()
+    page.get_by_label("Screen while nobody pays").select_option("dim")
+    page.get_by_label("Rests from").fill("25:00")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("This is no time of day.")).to_be_visible()
+    page.get_by_label("Rests from").fill("23:30")
     assert small_targets(page) == []
     eyes.look(page, "counter-settings")
     save_well(page)

@@ -35,7 +35,8 @@ struct BackupTests {
     private static let taps = #"{"tapThreshold":-50,"tipMode":"ask","tipMaximumPercent":30,"tipPresets":"5, 10"}"#
 
     private static let counter =
-        #"{"tipMode":"allowed","tipMaximumPercent":20,"tipPresets":"5, 15","keypadMode":"off","keypadErase":false}"#
+        #"{"tipMode":"allowed","tipMaximumPercent":20,"tipPresets":"5, 15","keypadMode":"off","keypadErase":false,"#
+        + #""screenRest":"dim","screenRestFrom":"23:30","screenRestUntil":"05:15"}"#
 
     private static func logo() throws -> String {
         let picture = try #require(Pixels(width: 8, height: 8, pixels: Array(repeating: 0xFF12_3456, count: 64)))

@@ -95,6 +95,28 @@ struct CounterTests {
         }
     }
 
+    @Test func theOwnerSetsWhenTheScreenRestsAndWhatIsNoTimeIsRefused() async throws {
+        try await withShop { page in
+            func screen() async throws -> [String: Any] {
+                try #require(try Page.said(try await page.ask("GET", "counter"))["screen"] as? [String: Any])
+            }
+            #expect(try await screen()["rest"] as? String == "never")
+            for wrong in ["24:00", "7", "07:5", "-1:00", "07:60", "٠٧:٠٠", "", "7:00:00"] {
+                let form = #"{"screenRest":"dark","screenRestFrom":"\#(wrong)"}"#
+                #expect(try await page.send("PUT", "counter", form) == 422, "\(wrong)")
+            }
+            let same = #"{"screenRest":"dark","screenRestFrom":"07:00","screenRestUntil":"7:00"}"#
+            #expect(try await page.send("PUT", "counter", same) == 422)
+            #expect(try await screen()["rest"] as? String == "never")
+            let form = #"{"screenRest":"dark","screenRestFrom":"23:30","screenRestUntil":"5:15"}"#
+            #expect(try await page.send("PUT", "counter", form) == 200)
+            let kept = try await screen()
+            #expect(kept["from"] as? String == "23:30" && kept["until"] as? String == "05:15")
+            #expect(try await page.send("PUT", "counter", #"{"keypadMode":"confirm"}"#) == 200)
+            #expect(try await screen()["rest"] as? String == "dark")
+        }
+    }
+
     @Test func aNoteIsShownToStaffAndStandsOnNoReceipt() async throws {
         try await withShop { page in
             let charge = try await sell(1250, note: "Lost his umbrella", in: page)

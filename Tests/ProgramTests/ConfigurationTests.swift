@@ -11,7 +11,7 @@ struct ConfigurationTests {
         ("web: { address: everywhere }", ["web.address", "everywhere", "IPv4"]),
         ("web: { securityContact: security@till.test }", ["web.securityContact", "security@till.test", "mailto:"]),
         (#"web: { securityContact: "mailto:a\nExpires: b" }"#, ["web.securityContact", "mailto:"]),
-        ("screen: { sink: hologram }", ["screen.sink", "hologram", "framebuffer, png, terminal, none"]),
+        ("screen: { sink: hologram }", ["screen.sink", "hologram", "framebuffer, drm, png, terminal, none"]),
         ("screen: { rotation: 45 }", ["screen.rotation", "45", "0, 90, 180 or 270"]),
         ("screen: { width: wide }", ["screen.width", "wide", "320 to 7680"]),
         ("gateway: { allowLoopbackHTTP: maybe }", ["gateway.allowLoopbackHTTP", "maybe", "true or false"]),

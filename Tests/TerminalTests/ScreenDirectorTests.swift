@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Payments
 import Screen
@@ -84,6 +85,15 @@ struct ScreenDirectorTests {
         )
     }
 
+    @Test(arguments: [
+        (JournalError.diskFull, Scene.Offline.Storage.full), (.readOnly(detail: ""), .readOnly),
+        (.corrupt(detail: ""), .damaged), (.fromNewerVersion(detail: ""), .newer), (.inUse(detail: ""), .inUse),
+        (.unavailable(detail: ""), .failed),
+    ])
+    func everyTroubleOfTheRecordHasItsOwnWordsOnTheScreen(error: JournalError, words: Scene.Offline.Storage) {
+        #expect(Scene.Offline.Storage(error.reason) == words)
+    }
+
     @Test func aChargeThatCannotBeRecordedSaysSo() async throws {
         try await withDesk { desk in
             desk.archive.fail(at: 2...Int.max)
@@ -93,7 +103,7 @@ struct ScreenDirectorTests {
                 at: desk.clock.now
             )
             let detail = JournalError.diskFull.reason.message
-            #expect(scene == .offline(Scene.Offline(merchantName: "Kiosk", detail: detail)))
+            #expect(scene == .offline(Scene.Offline(merchantName: "Kiosk", detail: detail, storage: .full)))
         }
     }
 
@@ -211,6 +221,36 @@ struct ScreenDirectorTests {
         }
     }
 
+    @Test func aScreenThatRestsIsLitAtOnceByAChargeAndByAKey() async throws {
+        let night = ScreenDirector.ShopClock(time: WallTime(millisecondsSince1970: 23 * 3_600_000), zone: .gmt)
+        try await withScreen(shopClock: { night }) { desk, screen in
+            var rest = ScreenRest()
+            rest.mode = .dark
+            await desk.desk.setGateway(.ready)
+            await desk.desk.use(rest: rest)
+            while screen.isLit { await desk.letPass(atMost: .seconds(15)) }
+            #expect(desk.clock.now >= ScreenRest.quiet)
+            await desk.desk.wakeScreen()
+            while !screen.isLit { try await pause() }
+            while screen.isLit { await desk.letPass(atMost: .seconds(15)) }
+            let before = desk.clock.now
+            _ = try await desk.desk.open(desk.request())
+            while !screen.isLit { try await pause() }
+            #expect(desk.clock.now == before)
+        }
+    }
+
+    @Test func aTerminalThatDoesNotKnowTheTimeStaysBright() async throws {
+        try await withScreen { desk, screen in
+            var rest = ScreenRest()
+            (rest.mode, rest.from, rest.until) = (.dark, 0, 1439)
+            await desk.desk.setGateway(.ready)
+            await desk.desk.use(rest: rest)
+            for _ in 0..<20 { await desk.letPass(atMost: .seconds(15)) }
+            #expect(screen.isLit)
+        }
+    }
+
     // MARK: - The screen under test
 
     private func pause() async throws {
@@ -231,6 +271,7 @@ struct ScreenDirectorTests {
 
     private func withScreen(
         failures: Int = 0,
+        shopClock: @escaping @Sendable () async -> ScreenDirector.ShopClock? = { nil },
         _ body: @Sendable (DeskUnderTest, Slate) async throws -> Void
     ) async throws {
         let slate = Slate(failures: failures)
@@ -240,7 +281,8 @@ struct ScreenDirectorTests {
                 display: Display(sinks: [slate.sink()]),
                 clock: desk.clock.terminalClock,
                 webAddress: nil,
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                shopClock: shopClock
             )
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await director.run() }
@@ -259,6 +301,7 @@ private final class Slate: Sendable {
         var tries = 0
         var pages = 0
         var isHeld = false
+        var isLit = true
     }
     private let state: Mutex<State>
 
@@ -266,6 +309,8 @@ private final class Slate: Sendable {
 
     var tries: Int { state.withLock { $0.tries } }
     var pages: Int { state.withLock { $0.pages } }
+
+    var isLit: Bool { state.withLock { $0.isLit } }
 
     func fail(times: Int) { state.withLock { $0.failures = times } }
     func hold() { state.withLock { $0.isHeld = true } }
@@ -281,6 +326,8 @@ private final class Slate: Sendable {
         private var isNew = true
 
         init(_ slate: Slate) { self.slate = slate }
+
+        func light(_ isOn: Bool) throws(ScreenError) { slate.state.withLock { $0.isLit = isOn } }
 
         func write(_ pixels: Span<UInt32>, to part: PixelRect) throws(ScreenError) {
             let fails = slate.state.withLock { state in

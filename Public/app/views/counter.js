@@ -9,6 +9,7 @@ import { t } from "../strings.js";
 
 const MODES = ["none", "allowed", "ask"];
 const KEYPAD_MODES = ["on", "confirm", "off"];
+const RESTS = ["never", "dim", "dark"];
 
 /** The page of tips at the counter. */
 export function counterView() {
@@ -22,7 +23,7 @@ export function counterView() {
     h("h1", { id: "counter-title", tabindex: "-1" }, t("counter.title")), h("p", { class: "lead" }, t("counter.lead")), trouble, place,
   );
 
-  function paint({ tips, keypad, version: stored }) {
+  function paint({ tips, keypad, screen, version: stored }) {
     version = stored;
     const mode = choiceField("tipMode", { label: t("counter.mode"), value: tips.mode, groups: [[null, MODES.map((name) => [name, t(`counter.modes.${name}`)])]] });
     const presets = textField("tipPresets", { label: t("counter.presets"), help: t("counter.presetsHelp"), value: tips.presets.join(", "), attributes: { maxlength: 100 } });
@@ -31,12 +32,20 @@ export function counterView() {
     const erase = choiceField("keypadErase", { label: t("counter.keypadErase"), help: t("counter.keypadEraseHelp"), value: String(keypad.mayErase), groups: [[null, ["true", "false"].map((name) => [name, t(`counter.keypadErases.${name}`)])]] });
     const tipFields = { tipMode: mode, tipPresets: presets, tipMaximumPercent: maximum };
     const keyFields = { keypadMode: keys, keypadErase: erase };
-    const fields = { ...tipFields, ...keyFields };
+    const rest = choiceField("screenRest", { label: t("counter.screenRest"), help: t("counter.screenRestHelp"), value: screen.rest, groups: [[null, RESTS.map((name) => [name, t(`counter.screenRests.${name}`)])]] });
+    const hours = { inputmode: "numeric", maxlength: 5, dir: "ltr" };
+    const restFrom = textField("screenRestFrom", { label: t("counter.screenRestFrom"), value: screen.from, attributes: hours });
+    const restUntil = textField("screenRestUntil", { label: t("counter.screenRestUntil"), help: t("counter.screenRestHours"), value: screen.until, attributes: hours });
+    const screenFields = { screenRest: rest, screenRestFrom: restFrom, screenRestUntil: restUntil };
+    const showHours = () => { for (const field of [restFrom, restUntil]) field.element.hidden = rest.value === "never"; };
+    rest.control.addEventListener("change", showHours);
+    showHours();
+    const fields = { ...tipFields, ...keyFields, ...screenFields };
     const card = (group) => h("div", { class: "card" }, Object.values(group).map((field) => field.element));
     const button = busyButton({ label: t("counter.save"), busyLabel: t("counter.saving"), className: "button primary", type: "submit" });
     const isOwner = state.session?.role === "owner";
     for (const field of Object.values(fields)) field.control.disabled = !isOwner;
-    const form = h("form", { class: "settings-form", novalidate: true }, card(tipFields), card(keyFields), isOwner ? button.element : null);
+    const form = h("form", { class: "settings-form", novalidate: true }, card(tipFields), card(keyFields), card(screenFields), isOwner ? button.element : null);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       button.during(() => save(fields));
@@ -53,6 +62,7 @@ export function counterView() {
         tipMode: fields.tipMode.value, tipPresets: fields.tipPresets.value,
         // What is no number is none of the numbers allowed either, and the terminal says so at the field.
         keypadMode: fields.keypadMode.value, keypadErase: fields.keypadErase.value === "true",
+        screenRest: fields.screenRest.value, screenRestFrom: fields.screenRestFrom.value.trim(), screenRestUntil: fields.screenRestUntil.value.trim(),
         tipMaximumPercent: /^\d{1,3}$/.test(percent) ? Number(percent) : 0, version,
       });
       update({ session: { ...state.session, tips: answer.tips } });

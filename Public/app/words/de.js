@@ -1248,6 +1248,12 @@ export default {
     keypadErase: "Alles löschen am Tastenfeld",
     keypadEraseHelp: "+ und − acht Sekunden halten, dann den Code vom Bildschirm eingeben. Geht nicht, solange eine Zahlung ohne endgültige Antwort ist.",
     keypadErases: { true: "Erlaubt", false: "Nicht erlaubt" },
+    screenRest: "Bildschirm, solange niemand zahlt",
+    screenRestHelp: "Zu diesen Stunden ruht der Bildschirm. Eine Forderung, eine Taste, eine Meldung oder was das Personal sehen muss, weckt ihn sofort.",
+    screenRests: { never: "Immer hell", dim: "Gedimmt: nur der Name, grau auf schwarz", dark: "Dunkel: ausgeschaltet, wo das geht" },
+    screenRestFrom: "Ruht ab",
+    screenRestUntil: "Bis",
+    screenRestHours: "Stunden und Minuten nach der Uhr des Geschäfts, etwa 22:00. Früher als „ab“ heißt am nächsten Tag. Solange das Terminal die Zeit nicht kennt, bleibt der Bildschirm hell.",
     save: "Speichern",
     saving: "Wird gespeichert…",
     saved: "Gespeichert.",
@@ -1285,6 +1291,8 @@ export default {
   },
   // What the terminal says itself, by the code of the reason; `cases` where one code has several sentences.
   reasons: {
+    no_time_of_day: { message: "Das ist keine Uhrzeit.", action: "Stunden und Minuten eingeben, etwa 22:00." },
+    no_hours: { message: "Der Bildschirm würde ab und bis zur selben Zeit ruhen.", action: "Eine andere Zeit eingeben oder „Immer hell“ wählen." },
     accepted_offline: { message: "Offline angenommen: Das Telefon des Kunden hat das Geld zugesagt. Gebucht wird, sobald das Terminal wieder online ist.", action: "Der Kunde kann gehen. Lassen Sie das Terminal eingeschaltet und verbinden Sie es mit dem Internet." },
     gateway_silent: {
       message: "Das Gateway antwortet nicht. Das Terminal fragt weiter.", action: "Warten Sie, oder brechen Sie ab und nehmen Sie die Zahlung auf anderem Weg an.",

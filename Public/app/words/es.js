@@ -1248,6 +1248,12 @@ export default {
     keypadErase: "Borrar todo desde el teclado",
     keypadEraseHelp: "Mantenga + y − ocho segundos y escriba el código de la pantalla. Se rechaza mientras un pago no tenga respuesta definitiva.",
     keypadErases: { true: "Permitido", false: "No permitido" },
+    screenRest: "Pantalla cuando nadie paga",
+    screenRestHelp: "A estas horas la pantalla descansa. Un cobro, una tecla, un mensaje o algo que el personal deba ver la despierta al momento.",
+    screenRests: { never: "Siempre encendida", dim: "Atenuada: solo el nombre, gris sobre negro", dark: "Oscura: apagada donde sea posible" },
+    screenRestFrom: "Descansa desde",
+    screenRestUntil: "Hasta",
+    screenRestHours: "Horas y minutos según el reloj de la tienda, por ejemplo 22:00. Antes de «desde» es del día siguiente. Mientras el terminal no sepa la hora, la pantalla queda encendida.",
     save: "Guardar",
     saving: "Guardando…",
     saved: "Guardado.",
@@ -1285,6 +1291,8 @@ export default {
   },
   // What the terminal says itself, by the code of the reason; `cases` where one code has several sentences.
   reasons: {
+    no_time_of_day: { message: "Esto no es una hora.", action: "Escriba horas y minutos, por ejemplo 22:00." },
+    no_hours: { message: "La pantalla descansaría desde y hasta la misma hora.", action: "Escriba otra hora o elija que esté siempre encendida." },
     accepted_offline: { message: "Aceptado sin conexión: el teléfono del cliente ha prometido el dinero. Se registra cuando el terminal vuelva a tener conexión.", action: "El cliente puede irse. Mantenga el terminal encendido y conéctelo a internet." },
     gateway_silent: {
       message: "La pasarela no responde. El terminal sigue preguntando.", action: "Espere, o cancele y cobre de otra forma.",

@@ -1248,6 +1248,12 @@ export default {
     keypadErase: "Tout effacer depuis le clavier",
     keypadEraseHelp: "Tenez + et − huit secondes, puis tapez le code affiché à l’écran. Refusé tant qu’un paiement est sans réponse définitive.",
     keypadErases: { true: "Permis", false: "Interdit" },
+    screenRest: "Écran quand personne ne paie",
+    screenRestHelp: "À ces heures l’écran se repose. Un encaissement, une touche, un message ou ce que le personnel doit voir le réveille aussitôt.",
+    screenRests: { never: "Toujours clair", dim: "Atténué : le nom seul, gris sur noir", dark: "Noir : éteint là où c’est possible" },
+    screenRestFrom: "Se repose à partir de",
+    screenRestUntil: "Jusqu’à",
+    screenRestHours: "Heures et minutes de l’horloge du magasin, par exemple 22:00. Avant « à partir de », c’est le lendemain. Tant que le terminal ne connaît pas l’heure, l’écran reste clair.",
     save: "Enregistrer",
     saving: "Enregistrement…",
     saved: "Enregistré.",
@@ -1285,6 +1291,8 @@ export default {
   },
   // What the terminal says itself, by the code of the reason; `cases` where one code has several sentences.
   reasons: {
+    no_time_of_day: { message: "Ce n’est pas une heure.", action: "Saisissez heures et minutes, par exemple 22:00." },
+    no_hours: { message: "L’écran se reposerait à partir de et jusqu’à la même heure.", action: "Saisissez une autre heure, ou choisissez toujours clair." },
     accepted_offline: { message: "Accepté hors ligne : le téléphone du client a promis l’argent. Il est comptabilisé quand le terminal est de nouveau en ligne.", action: "Le client peut partir. Laissez le terminal allumé et connectez-le à internet." },
     gateway_silent: {
       message: "La passerelle ne répond pas. Le terminal continue de demander.", action: "Patientez, ou annulez et encaissez autrement.",

@@ -28,7 +28,12 @@ enum BackupPart: String, CaseIterable, Sendable {
                 "printer", "columns", "codePage", "cut", "drawer", "code", "logo", "automatic", "terminal", "header",
                 "footer",
             ]
-        case .counter: ["tipMode", "tipMaximumPercent", "tipPresets", "keypadMode", "keypadErase"]
+        case .counter:
+            [
+                "tipMode", "tipMaximumPercent", "tipPresets", "keypadMode", "keypadErase", "screenRest",
+                "screenRestFrom",
+                "screenRestUntil",
+            ]
         case .logo: ["image"]
         }
     }

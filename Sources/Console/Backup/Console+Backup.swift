@@ -50,7 +50,8 @@ extension Console {
             response = try await connectResponse()
         case .customers: response = await customersResponse()
         case .receipts: response = await receiptsResponse()
-        case .counter: return await counter.tips.fields.merging(counter.keypad.fields) { $1 }
+        case .counter:
+            return await counter.tips.fields.merging(counter.keypad.fields) { $1 }.merging(counter.rest.fields) { $1 }
         case .logo: return ["image": await logo.address.map(ExactJSON.string) ?? .null]
         }
         let limits = ExactJSON.Limits(bytes: BackupFile.bodyBytes, depth: 16)
@@ -163,7 +164,7 @@ extension Console {
             case .connect: return await wallets?.validate(try Self.connectForm(part).0) ?? [:]
             case .customers: _ = try await customers.leads(try Self.customerForm(part).0)
             case .receipts: _ = try Self.receiptForm(part).0.checked(over: await receipts.settings)
-            case .counter: _ = try Self.counterForm(part).0.checked(over: await counter.tips)
+            case .counter: _ = try Self.counterForm(part).0.checked(over: await counter.tips, await counter.rest)
             case .logo: _ = try LogoDesk.picture(of: Self.logoForm(part).image)
             }
             return [:]
@@ -283,6 +284,16 @@ extension CounterKeypad {
     /// As the form of the counter's settings takes them.
     fileprivate var fields: [String: ExactJSON] {
         ["keypadMode": .string(mode.rawValue), "keypadErase": .bool(mayErase)]
+    }
+}
+
+extension ScreenRest {
+    /// As the form of the counter's settings takes them.
+    fileprivate var fields: [String: ExactJSON] {
+        [
+            "screenRest": .string(mode.rawValue), "screenRestFrom": .string(Self.text(from)),
+            "screenRestUntil": .string(Self.text(until)),
+        ]
     }
 }
 

@@ -6,9 +6,14 @@ import WebServer
 extension Console {
     func counterResponse() async -> WebResponse {
         let (tips, keypad, version) = (await counter.tips, await counter.keypad, await counter.version)
+        let rest = await counter.rest
         let members: [String: JSON] = [
             "tips": .tips(tips), "version": .integer(Int64(version)),
             "keypad": .object(["mode": .string(keypad.mode.rawValue), "mayErase": .bool(keypad.mayErase)]),
+            "screen": .object([
+                "rest": .string(rest.mode.rawValue), "from": .string(ScreenRest.text(rest.from)),
+                "until": .string(ScreenRest.text(rest.until)),
+            ]),
         ]
         return .json(JSON.object(members).text)
     }
@@ -35,6 +40,9 @@ extension Console {
         form.tipPresets = fields.optionalText("tipPresets", limit: 100)
         form.keypadMode = fields.optionalText("keypadMode", limit: 20)
         form.keypadErase = fields.bool("keypadErase")
+        form.screenRest = fields.optionalText("screenRest", limit: 20)
+        form.screenRestFrom = fields.optionalText("screenRestFrom", limit: 20)
+        form.screenRestUntil = fields.optionalText("screenRestUntil", limit: 20)
         let version = fields.integer("version")
         try fields.finish()
         return (form, version)

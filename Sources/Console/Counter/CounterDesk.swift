@@ -13,6 +13,7 @@ actor CounterDesk {
 
     private(set) var tips = CounterTips()
     private(set) var keypad = CounterKeypad()
+    private(set) var rest = ScreenRest()
     /// 0 before anything was saved.
     private(set) var version = 0
 
@@ -28,7 +29,7 @@ actor CounterDesk {
         version = stored.version
         do {
             let kept = try JSONDecoder().decode(Kept.self, from: Data(stored.bytes))
-            (tips, keypad) = (kept.tips, kept.keypad)
+            (tips, keypad, rest) = (kept.tips, kept.keypad, kept.rest)
         } catch {
             tips = CounterTips()
             // Who switched it off would not want it back because a file is damaged.
@@ -40,13 +41,18 @@ actor CounterDesk {
         }
         await desk.use(tips: tips)
         await desk.use(keypad: keypad)
+        await desk.use(rest: rest)
     }
 
     /// Checks and stores a form, and puts it into force at once.
     /// - Throws: ``Problem``: what was in force before still is.
     func save(_ form: CounterForm, replacing version: Int, by actor: Payments.Actor) async throws(Problem) {
         guard version == self.version else { throw Console.problem(.conflict) }
-        let new = Kept(tips: try form.checked(over: tips), keypad: form.keypad(over: keypad))
+        let new = Kept(
+            tips: try form.checked(over: tips, rest),
+            keypad: form.keypad(over: keypad),
+            rest: form.rest(over: rest)
+        )
         let bytes: [UInt8]
         do { bytes = Array(try JSONEncoder().encode(new)) } catch {
             throw Problem(503, JournalError.unavailable(detail: "\(error)").reason)
@@ -63,31 +69,37 @@ actor CounterDesk {
         } catch { throw Problem(503, error.reason) }
         guard case .stored(let stored) = change else { throw Console.problem(.conflict) }
         self.version = stored
-        (tips, keypad) = (new.tips, new.keypad)
+        (tips, keypad, rest) = (new.tips, new.keypad, new.rest)
         await desk.use(tips: tips)
         await desk.use(keypad: keypad)
+        await desk.use(rest: rest)
     }
 
     /// As it is stored: the tips as ever, and beside them what came later.
     private struct Kept: Codable {
         var tips: CounterTips
         var keypad: CounterKeypad
+        var rest: ScreenRest
 
-        init(tips: CounterTips, keypad: CounterKeypad) { (self.tips, self.keypad) = (tips, keypad) }
+        init(tips: CounterTips, keypad: CounterKeypad, rest: ScreenRest) {
+            (self.tips, self.keypad, self.rest) = (tips, keypad, rest)
+        }
 
         init(from decoder: any Decoder) throws {
             tips = try CounterTips(from: decoder)
             let container = try decoder.container(keyedBy: CodingKeys.self)
             keypad = try container.decodeIfPresent(CounterKeypad.self, forKey: .keypad) ?? CounterKeypad()
+            rest = try container.decodeIfPresent(ScreenRest.self, forKey: .rest) ?? ScreenRest()
         }
 
         func encode(to encoder: any Encoder) throws {
             try tips.encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(keypad, forKey: .keypad)
+            try container.encode(rest, forKey: .rest)
         }
 
-        private enum CodingKeys: String, CodingKey { case keypad }
+        private enum CodingKeys: String, CodingKey { case keypad, rest }
     }
 }
 
@@ -99,8 +111,12 @@ struct CounterForm: Sendable {
     var tipPresets: String?
     var keypadMode: String?
     var keypadErase: Bool?
+    var screenRest: String?
+    /// `HH:MM`.
+    var screenRestFrom: String?
+    var screenRestUntil: String?
 
-    func checked(over stored: CounterTips) throws(Problem) -> CounterTips {
+    func checked(over stored: CounterTips, _ rest: ScreenRest) throws(Problem) -> CounterTips {
         var tips = stored
         var errors: [String: Reason] = [:]
         if let tipMode {
@@ -134,6 +150,7 @@ struct CounterForm: Sendable {
         if let keypadMode, CounterKeypad.Mode(rawValue: keypadMode) == nil {
             errors["keypadMode"] = Self.wrong("There is no such choice.", "Use off, on or confirm.")
         }
+        errors.merge(restErrors(over: rest)) { first, _ in first }
         if errors.isEmpty, tips.presetsPercent.contains(where: { $0 > tips.maximumPercent }) {
             errors["tipPresets"] = Self.wrong(
                 "A button offers more than the largest tip.",
@@ -159,6 +176,40 @@ struct CounterForm: Sendable {
         if let mode = keypadMode.flatMap(CounterKeypad.Mode.init) { keypad.mode = mode }
         if let keypadErase { keypad.mayErase = keypadErase }
         return keypad
+    }
+
+    private func restErrors(over stored: ScreenRest) -> [String: Reason] {
+        var errors: [String: Reason] = [:]
+        if let screenRest, ScreenRest.Mode(rawValue: screenRest) == nil {
+            errors["screenRest"] = Self.wrong("There is no such choice.", "Use never, dim or dark.")
+        }
+        for (name, text) in [("screenRestFrom", screenRestFrom), ("screenRestUntil", screenRestUntil)] {
+            if let text, ScreenRest.minute(text) == nil {
+                errors[name] = Reason(
+                    code: "no_time_of_day",
+                    message: "This is no time of day.",
+                    action: "Enter hours and minutes, such as 22:00."
+                )
+            }
+        }
+        let new = rest(over: stored)
+        if errors.isEmpty, new.mode != .never, new.from == new.until {
+            errors["screenRestUntil"] = Reason(
+                code: "no_hours",
+                message: "The screen would rest from and until the same time.",
+                action: "Enter another time, or choose that it is always bright."
+            )
+        }
+        return errors
+    }
+
+    /// Of a form that was checked.
+    func rest(over stored: ScreenRest) -> ScreenRest {
+        var rest = stored
+        if let mode = screenRest.flatMap(ScreenRest.Mode.init) { rest.mode = mode }
+        if let from = screenRestFrom.flatMap(ScreenRest.minute) { rest.from = from }
+        if let until = screenRestUntil.flatMap(ScreenRest.minute) { rest.until = until }
+        return rest
     }
 
     private static func wrong(_ message: String, _ action: String) -> Reason {

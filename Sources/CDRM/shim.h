@@ -1,0 +1,3 @@
+#include <linux/netlink.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
