@@ -272,7 +272,10 @@ public actor ChargeDesk {
     }
 
     /// The snapshot now, then each newer one. A slow reader gets the newest and misses the ones between.
-    public func snapshots() -> AsyncStream<TerminalSnapshot> {
+    public func snapshots() -> AsyncStream<TerminalSnapshot> { view().snapshots }
+
+    /// As ``snapshots()``, for those who have newcomers of their own: ``tellAgain(_:)`` says to `viewer` what is now.
+    public func view() -> (viewer: Int, snapshots: AsyncStream<TerminalSnapshot>) {
         let viewer = nextViewer
         nextViewer += 1
         let (stream, continuation) = AsyncStream.makeStream(
@@ -283,8 +286,11 @@ public actor ChargeDesk {
         // Not structured: the stream's end can come from any thread. It does one thing and holds nothing.
         continuation.onTermination = { [weak self] _ in Task { await self?.leave(viewer) } }
         continuation.yield(snapshot)
-        return stream
+        return (viewer, stream)
     }
+
+    /// Says the snapshot now, in its order among the others.
+    public func tellAgain(_ viewer: Int) { viewers[viewer]?.yield(snapshot) }
 
     private func leave(_ viewer: Int) { viewers[viewer] = nil }
 
