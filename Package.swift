@@ -197,7 +197,7 @@ let package = Package(
         .executableTarget(
             name: "till-bench-journal",
             dependencies: [
-                "Journal", "Payments", .product(name: "GRDB", package: "GRDB.swift"),
+                "Console", "Journal", "Payments", "Terminal", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: swift6

@@ -28,7 +28,7 @@ def line(what, till, baseline="", ratio="", limit="", holds=None):
 
 
 def output(*command, check=True):
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=check, timeout=300).stdout
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=check, timeout=600).stdout
 
 
 def spans(text):
@@ -72,10 +72,22 @@ def journal():
 
 
 def history():
-    """Lists, searches and sums at 10 000 and at a million charges."""
+    """Lists, searches and sums at 10 000 and at a million charges, and files of all of them with commits beside."""
     row = re.compile(r"^history, (.+): (\d+) p50 ([\d.]+) ms, worst [\d.]+ ms; (\d+) p50 ([\d.]+) ms, worst ([\d.]+) ms; growth ([\d.]+)", re.M)
-    for name, few, base, many, ours, worst, growth in row.findall(output(BUILD / "till-bench-journal", "history")):
+    text = output(BUILD / "till-bench-journal", "history")
+    for name, few, base, many, ours, worst, growth in row.findall(text):
         line(f"history of {int(many):,} charges, {name}: p50", f"{ours} ms", f"{base} ms at {int(few):,}", growth, "50 ms", float(ours) < 50)
+    row = re.compile(
+        r"^exports, (.+): (\d+) first ([\d.]+) ms, whole (\d+) ms; (\d+) first ([\d.]+) ms, whole (\d+) ms, ([\d.]+) MB; growth ([\d.]+)", re.M)
+    for name, few, base_first, base, many, first, whole, size, growth in row.findall(text):
+        if float(size):
+            line(f"{int(many):,} {name}: first bytes", f"{first} ms", f"{base_first} ms at {int(few):,}",
+                 f"{float(first) / float(base_first):.1f}", "50 ms", float(first) < 50)
+        size = f", {size} MB" if float(size) else ""
+        line(f"{int(many):,} {name}: whole{size}", f"{int(whole) / 1000:.1f} s", f"{int(base) / 1000:.2f} s at {int(few):,}", growth)
+    found = re.search(r"^commit beside them: p50 [\d.]+ ms, p99 ([\d.]+) ms; alone p50 [\d.]+ ms, p99 ([\d.]+) ms", text, re.M)
+    slow, alone = map(float, found.groups())
+    line("journal, a commit beside each of these: p99", f"{slow:.1f} ms", f"{alone:.1f} ms alone", f"{slow / alone:.2f}", "15 ms", slow < 15)
 
 
 def web():

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { state } from "./store.js";
-import { hasWords, language, t } from "./strings.js";
+import { hasWords, pageLanguage, t } from "./strings.js";
 
 /** Colour name (style/tokens.css) and icon of each state. */
 const LOOKS = {
@@ -57,8 +57,8 @@ export function stateBadge(charge) {
 
 /** The shop's way of writing where it is that of the page's language; else the page's, with the digits of the rest. */
 function locale() {
-  const shop = state.session?.locale ?? language;
-  return `${shop.split("-")[0] === language ? shop : language}-u-nu-latn`;
+  const shop = state.session?.locale ?? pageLanguage();
+  return `${shop.split("-")[0] === pageLanguage() ? shop : pageLanguage()}-u-nu-latn`;
 }
 
 function format(options, moment) {

@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import { isFinal } from "./charge-words.js";
 import { settleWith } from "./intent.js";
 import { state, update } from "./store.js";
+import { inOwnWords } from "./strings.js";
 
 const KEY = "till.followed";
 const ASK_AGAIN_MILLISECONDS = 3_000;
@@ -49,9 +50,12 @@ export function hear(terminal) {
   }
 }
 
-/** After a reload or a lost connection: what is running now, else the charge that was shown before. */
-export async function reattach() {
-  const running = await api.currentCharge();
+/**
+ * After a reload or a lost connection: what is running now, else the charge that was shown before. `said` is what the terminal
+ * has on its screen, where that is known already; it may have come before the page's words.
+ */
+export async function reattach(said) {
+  const running = said === undefined ? await api.currentCharge() : JSON.parse(JSON.stringify(said), inOwnWords);
   if (running && holdsTerminal(running)) {
     follow(running);
     return;

@@ -2,7 +2,7 @@
 
 import { announce, freshID, h, refill } from "./dom.js";
 import { icon } from "./icons.js";
-import { language, t } from "./strings.js";
+import { pageLanguage, t } from "./strings.js";
 
 /** Puts `control` under a label, with help below and room for an error. Returns what a form needs of it. */
 function wrap(name, control, { label, help, frame = control, after = null }) {
@@ -78,7 +78,7 @@ export function secretField(name, { label, help, autocomplete, withStrength = fa
   const show = (isShown) => {
     input.type = isShown ? "text" : "password";
     const words = name === "password" ? (isShown ? "password.hide" : "password.show") : (isShown ? "password.hideSecret" : "password.showSecret");
-    toggle.setAttribute("aria-label", t(words, { name: language === "en" ? label.toLowerCase() : label }));
+    toggle.setAttribute("aria-label", t(words, { name: pageLanguage() === "en" ? label.toLowerCase() : label }));
     refill(toggle, icon(isShown ? "eyeOff" : "eye"));
   };
   toggle.addEventListener("click", () => show(input.type === "password"));

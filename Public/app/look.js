@@ -3,7 +3,7 @@
 import { h, refill } from "./dom.js";
 import { choiceField } from "./form.js";
 import { icon } from "./icons.js";
-import { chooseLanguage, chosenLanguage, LANGUAGES, language, t, useLanguage } from "./strings.js";
+import { chooseLanguage, chosenLanguage, LANGUAGES, pageLanguage, t, useLanguage } from "./strings.js";
 
 const SIZE_KEY = "till.size";
 /** Sizes of the text; style/look.css says how large. */
@@ -42,9 +42,9 @@ async function choose(tag, wanted) {
 /** Says everything in another language from now on, in this browser; null for what the browser prefers. */
 export async function speak(tag) {
   chooseLanguage(tag);
-  const before = language;
+  const before = pageLanguage();
   await useLanguage(navigator.languages ?? ["en"]);
-  if (language !== before) changed();
+  if (pageLanguage() !== before) changed();
 }
 
 /** The button that asks for both. */

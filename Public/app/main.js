@@ -196,12 +196,12 @@ async function entered(session, note = null) {
   await arrive(session);
 }
 
-async function arrive(session) {
+async function arrive({ charge, ...session }) {
   update({ session });
   watchIdle(session.signedIn ? session.lockMinutes : null, lock);
   if (session.signedIn) {
     lastPerson = personOf(session);
-    if (session.setUp) await reattach().catch(() => {});  // The events bring it.
+    if (session.setUp) await reattach(charge).catch(() => {});  // The events bring it.
     connect();
     if (session.setUp) fetchRecent();
   }

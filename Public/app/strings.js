@@ -10,8 +10,10 @@ const KEY = "till.language";
 
 let current = {};
 
+let language = "en";
+
 /** The language in use, as a tag. */
-export let language = "en";
+export function pageLanguage() { return language; }
 
 /** What was chosen in this browser, or null for what the browser prefers. */
 export function chosenLanguage() {

@@ -94,8 +94,15 @@ extension Console {
                 "who": .optional(session?.who.name),
                 "maximumMinor": isIn ? stored?.settings.limits.maximumMinorUnits.map(JSON.integer) ?? .null : .null,
                 "tips": isIn ? .tips(tips) : .null,
+                // What a page that is just loaded would ask for next.
+                "charge": isIn && stored != nil ? await chargeShown() : .null,
             ]).text
         )
+    }
+
+    private func chargeShown() async -> JSON {
+        guard case .charging(let charge) = await desk.snapshot.phase else { return .null }
+        return JSON.charge(charge)
     }
 
     func changePassword(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {

@@ -24,7 +24,7 @@ public struct Console: Sendable {
     let staff: StaffDesk
     private let journal: any Keeping
     let messages: MessageDesk
-    let news = TerminalNews()
+    let news: PageNews
     /// What programs are told of this terminal beside its charges.
     let about: About
     let books: Journal
@@ -217,6 +217,7 @@ public struct Console: Sendable {
         self.clock = clock
         self.sessions = sessions
         self.gate = gate
+        news = PageNews(desk: desk, sessions: sessions, clock: clock)
         entrance = Entrance(
             journal: journal,
             desk: desk,
@@ -346,6 +347,7 @@ public struct Console: Sendable {
             if own.changes { group.addTask { await followNetwork() } }
             group.addTask { await receipts.printWhenPaid() }
             group.addTask { await messages.run() }
+            group.addTask { await news.run() }
             group.addTask { await webhooks.run() }
             group.addTask { await updates.run() }
             try await group.waitForAll()

@@ -1,10 +1,10 @@
 import Foundation
 import Journal
 import Payments
-import Terminal
+package import Terminal
 
 /// What a file of charges is written as.
-enum ExportFormat: String, Sendable {
+package enum ExportFormat: String, Sendable {
     case csv, json
 
     var contentType: String {
@@ -16,16 +16,16 @@ enum ExportFormat: String, Sendable {
 }
 
 /// Writes charges as a file, a part at a time.
-actor ExportWriter {
+package actor ExportWriter {
     private let export: HistoryExport
     private let format: ExportFormat
     private var hasBegun = false
     private var hasEnded = false
 
-    init(_ export: HistoryExport, _ format: ExportFormat) { (self.export, self.format) = (export, format) }
+    package init(_ export: HistoryExport, _ format: ExportFormat) { (self.export, self.format) = (export, format) }
 
     /// - Throws: `JournalError`: what was written so far is not all.
-    func next() async throws -> [UInt8]? {
+    package func next() async throws -> [UInt8]? {
         guard !hasEnded else { return nil }
         let charges = try await export.next()
         let isFirst = !hasBegun

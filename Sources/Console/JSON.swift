@@ -9,16 +9,33 @@ enum JSON: Sendable, Equatable {
 
     /// The value as JSON text, keys sorted.
     var text: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    private func write(to text: inout String) {
         switch self {
-        case .null: "null"
-        case .bool(let value): value ? "true" : "false"
-        case .integer(let value): String(value)
-        case .string(let value): Self.quoted(value)
-        case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
+        case .null: text += "null"
+        case .bool(let value): text += value ? "true" : "false"
+        case .integer(let value): text += String(value)
+        case .string(let value): Self.quote(value, to: &text)
+        case .array(let values):
+            text += "["
+            for (place, value) in values.enumerated() {
+                if place > 0 { text += "," }
+                value.write(to: &text)
+            }
+            text += "]"
         case .object(let members):
-            "{"
-                + members.sorted { $0.key < $1.key }
-                .map { Self.quoted($0.key) + ":" + $0.value.text }.joined(separator: ",") + "}"
+            text += "{"
+            for (place, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+                if place > 0 { text += "," }
+                Self.quote(member.key, to: &text)
+                text += ":"
+                member.value.write(to: &text)
+            }
+            text += "}"
         }
     }
 
@@ -27,18 +44,23 @@ enum JSON: Sendable, Equatable {
     static func optional(_ number: Int?) -> JSON { number.map { .integer(Int64($0)) } ?? .null }
 
     /// Source: RFC 8259, section 7. `<` too, so that the text is harmless where it is pasted into a page.
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
+    private static func quote(_ value: String, to text: inout String) {
+        text += "\""
+        defer { text += "\"" }
+        // Almost every text is as it is written. U+2028 and U+2029 begin with E2 80.
+        guard value.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x3C || $0 == 0x5C || $0 == 0xE2 }) else {
+            text += value
+            return
+        }
+        for scalar in value.unicodeScalars {
             switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
             case "\u{0}"..<"\u{20}", "<", "\u{2028}", "\u{2029}":
                 let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
             }
         }
-        return result + "\""
     }
 }

@@ -82,7 +82,14 @@ final class Sessions: Sendable {
     private static let document = "sessions"
     static let most = 200
 
-    init(journal: any Keeping) { self.journal = journal }
+    /// Says something whenever somebody may have been signed out. For one reader.
+    let changes: AsyncStream<Void>
+    private let changed: AsyncStream<Void>.Continuation
+
+    init(journal: any Keeping) {
+        self.journal = journal
+        (changes, changed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
 
     /// Changes who is signed in; whoever waits for the end of one that has gone hears it at once.
     private func change<Value>(_ body: (inout State) -> Value) -> Value {
@@ -91,6 +98,7 @@ final class Sessions: Sendable {
             return (value, state.orphans())
         }
         for orphan in orphans { orphan.finish() }
+        changed.yield()
         return value
     }
 
@@ -173,16 +181,16 @@ final class Sessions: Sendable {
         guard let token, token.utf8.count == 64 else { return nil }
         let hash = Self.hash(token)
         let time = now.millisecondsSince1970
-        return change { state in
-            guard var session = state.sessions[hash] else { return nil }
-            guard !session.isOver(at: time) else {
-                state.sessions[hash] = nil
-                return nil
-            }
+        let (session, isOver): (Session?, Bool) = state.withLock { state in
+            guard var session = state.sessions[hash] else { return (nil, false) }
+            guard !session.isOver(at: time) else { return (nil, true) }
             session.usedAt = time
             state.sessions[hash] = session
-            return session
+            return (session, false)
         }
+        // Each request comes by here: whoever waits for ends is looked at only where there is one.
+        if isOver { change { $0.sessions[hash] = nil } }
+        return session
     }
 
     func isAlive(_ session: Session, at now: WallTime) -> Bool {

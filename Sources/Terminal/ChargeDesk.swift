@@ -279,9 +279,15 @@ public actor ChargeDesk {
     }
 
     /// The snapshot now, then each newer one. A slow reader gets the newest and misses the ones between.
-    public func snapshots() -> AsyncStream<TerminalSnapshot> {
-        viewers.join(beginningWith: snapshot)
+    public func snapshots() -> AsyncStream<TerminalSnapshot> { view().snapshots }
+
+    /// As ``snapshots()``, for those who have newcomers of their own: ``tellAgain(_:)`` says to `viewer` what is now.
+    public func view() -> (viewer: Int, snapshots: AsyncStream<TerminalSnapshot>) {
+        viewers.joinByNumber(beginningWith: snapshot)
     }
+
+    /// Says the snapshot now, in its order among the others.
+    public func tellAgain(_ viewer: Int) { viewers.tell(snapshot, only: viewer) }
 
     private var phase: TerminalSnapshot.Phase {
         if let checking { return .starting(checking: checking) }

@@ -178,7 +178,7 @@ public actor HistoryExport {
     private let filter: ChargeFilter
     private var place: ChargePlace? = .oldest
 
-    init(journal: Journal, filter: ChargeFilter) { (self.journal, self.filter) = (journal, filter) }
+    package init(journal: Journal, filter: ChargeFilter) { (self.journal, self.filter) = (journal, filter) }
 
     /// The next part; nil after the last one.
     /// - Throws: ``JournalError``: what was given so far is not all.

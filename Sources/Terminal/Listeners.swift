@@ -23,7 +23,10 @@ final class Listeners<Value: Sendable>: Sendable {
 
     /// A stream of each value from now on.
     /// - Parameter first: What it begins with.
-    func join(beginningWith first: Value? = nil) -> AsyncStream<Value> {
+    func join(beginningWith first: Value? = nil) -> AsyncStream<Value> { joinByNumber(beginningWith: first).1 }
+
+    /// As ``join(beginningWith:)``, for who wants to be told something on their own.
+    func joinByNumber(beginningWith first: Value? = nil) -> (Int, AsyncStream<Value>) {
         let policy: AsyncStream<Value>.Continuation.BufferingPolicy =
             switch patience {
             case .newestOnly: .bufferingNewest(1)
@@ -37,8 +40,10 @@ final class Listeners<Value: Sendable>: Sendable {
             return state.last
         }
         continuation.onTermination = { [weak self] _ in self?.leave(number) }
-        return stream
+        return (number, stream)
     }
+
+    func tell(_ value: Value, only number: Int) { state.withLock { $0.streams[number] }?.yield(value) }
 
     func tell(_ value: Value) {
         for (number, stream) in state.withLock({ $0.streams }) {

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Bounded: a client that reads slower than events come is cut off, so it costs memory up to the bound and delays
 /// nobody. While there is nothing to send the connection is suspended.
-final class EventFeed: Sendable {
+final class EventFeed: Sendable, EventTaker {
     /// What libmicrohttpd's content reader reports.
     enum Portion: Equatable { case bytes(Int), nothingYet, end, broken }
 
@@ -21,6 +21,19 @@ final class EventFeed: Sendable {
         var isIncomplete = false
         /// Who makes the parts, while it waits until the last one has gone.
         var maker: CheckedContinuation<Void, Never>?
+        /// Where the events of many come from, and this one's name there.
+        var place: (hub: EventHub, name: Int)?
+        /// The number of the hub's last event.
+        var lastTaken = 0
+        /// Woken by the hub, which waits to hear that it is at work.
+        var wasWokenByHub = false
+
+        /// The hub, where it waits to hear.
+        mutating func waker() -> EventHub? {
+            guard wasWokenByHub else { return nil }
+            wasWokenByHub = false
+            return place?.hub
+        }
     }
 
     private let state = Mutex(State())
@@ -69,6 +82,38 @@ final class EventFeed: Sendable {
         keep(task)
     }
 
+    /// Takes its place among those to whom `hub` tells its events. Ends when it is told to, the client leaves or falls behind,
+    /// or the server stops.
+    func start(_ hub: EventHub, while isWelcome: @escaping @Sendable () -> Bool) {
+        let name = hub.join(self, while: isWelcome)
+        let isOver = state.withLock { state in
+            if !state.isFinished { state.place = (hub, name) }
+            return state.isFinished
+        }
+        if isOver { hub.leave(name) }
+    }
+
+    /// From the hub.
+    func take(_ bytes: [UInt8], number: Int) -> Bool {
+        let (fits, mustResume) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isFinished, number > state.lastTaken else { return (true, false) }
+            state.lastTaken = number
+            guard state.bytes.count - state.sent + bytes.count <= limitBytes else { return (false, false) }
+            state.bytes += bytes
+            let mustResume = wake(&state)
+            if mustResume { state.wasWokenByHub = true }
+            return (true, mustResume)
+        }
+        if mustResume { connection.resume() }
+        if !fits {
+            finish()
+            cut()
+        }
+        return mustResume
+    }
+
+    func end() { finish() }
+
     private func keep(_ task: Task<Void, Never>) {
         let isFinished = state.withLock { state in
             if !state.isFinished { state.task = task }
@@ -111,39 +156,44 @@ final class EventFeed: Sendable {
 
     /// No more events: what is buffered is sent, then the answer ends. From any thread.
     func finish() {
-        let (task, maker, mustResume) = state.withLock { state in
+        let (task, maker, place, waker, mustResume) = state.withLock { state in
             state.isFinished = true
-            defer { (state.task, state.maker) = (nil, nil) }
-            return (state.task, state.maker, wake(&state))
+            let waker = state.waker()
+            defer { (state.task, state.maker, state.place) = (nil, nil, nil) }
+            return (state.task, state.maker, state.place, waker, wake(&state))
         }
         task?.cancel()
         maker?.resume()
+        waker?.isAtWork()
+        place.map { $0.hub.leave($0.name) }
         if mustResume { connection.resume() }
     }
 
     /// Fills `buffer`, or suspends the connection. On the server's thread, from the content reader.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
-        let (portion, wasParked, maker) = state.withLock {
-            state -> (Portion, Bool, CheckedContinuation<Void, Never>?) in
+        let (portion, wasParked, maker, waker) = state.withLock {
+            state -> (Portion, Bool, CheckedContinuation<Void, Never>?, EventHub?) in
             let wasParked = state.phase == .waking
             state.phase = .reading
+            let waker = state.waker()
             let count = min(buffer.count, state.bytes.count - state.sent)
             if count > 0 {
                 unsafe buffer.copyBytes(from: state.bytes[state.sent..<state.sent + count])
                 state.sent += count
-                guard state.sent == state.bytes.count else { return (.bytes(count), wasParked, nil) }
+                guard state.sent == state.bytes.count else { return (.bytes(count), wasParked, nil, waker) }
                 (state.bytes, state.sent) = ([], 0)
                 defer { state.maker = nil }
-                return (.bytes(count), wasParked, state.maker)
+                return (.bytes(count), wasParked, state.maker, waker)
             }
             guard !state.isFinished, ledger.park() else {
-                return (state.isIncomplete ? .broken : .end, wasParked, nil)
+                return (state.isIncomplete ? .broken : .end, wasParked, nil, waker)
             }
             state.phase = .parked
             connection.suspend()  // Under the lock: nobody may resume what is not yet suspended.
-            return (.nothingYet, wasParked, nil)
+            return (.nothingYet, wasParked, nil, waker)
         }
         maker?.resume()
+        waker?.isAtWork()
         if wasParked { ledger.unpark() }
         return portion
     }

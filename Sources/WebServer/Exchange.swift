@@ -129,6 +129,9 @@ final class Exchange {
             // The answer to HEAD has no body; `events` ends its producer when it goes.
             if head?.isHEAD == true { return send(response, body: [], on: connection) }
             return stream(response, on: connection) { $0.start(events) }
+        case .hub(let hub, let isWelcome):
+            if head?.isHEAD == true { return send(response, body: [], on: connection) }
+            return stream(response, on: connection) { $0.start(hub, while: isWelcome) }
         case .parts(let next):
             if head?.isHEAD == true { return send(response, body: [], on: connection) }
             return stream(response, on: connection) { $0.start(parts: next) }

@@ -5,7 +5,8 @@ import Packing
 /// ever reaches the file system.
 ///
 /// Left out: names that begin with a dot, symbolic links, and what is neither file nor folder. There is no listing; a
-/// folder's address (`/` or `/setup/`) means its index file. Sheets that import others are served whole.
+/// folder's address (`/` or `/setup/`) means its index file. Sheets that import others are served whole, and so are the
+/// modules of a page's first view.
 public struct StaticFiles: Sendable {
     /// Why the folder could not be taken. Paths are relative to it.
     public enum LoadError: Error, Sendable, Equatable {
@@ -52,8 +53,9 @@ public struct StaticFiles: Sendable {
         try loader.read(folder)
         var pages: [String: Page] = [:]
         let all = Dictionary(loader.files.map { ($0.path, $0.bytes) }) { first, _ in first }
+        let modules = all.keys.sorted().lazy.compactMap { PageModules(of: $0, in: all) }.first?.files ?? [:]
         for (path, bytes) in loader.files {
-            let whole = Stylesheet.joined(path, in: all) ?? bytes
+            let whole = modules[path] ?? Stylesheet.joined(path, in: all) ?? bytes
             let page = Self.page(path: path, bytes: whole, headers: headers)
             pages[path] = page
             if path.hasSuffix("/" + index) { pages[String(path.dropLast(index.utf8.count))] = page }

@@ -5,6 +5,8 @@ public struct WebResponse: Sendable {
         /// Server-sent events until the stream ends or the client leaves; the latter ends the stream's consumer. The
         /// caller's stream carries the heartbeat: `ServerSentEvent.comment` every 15 seconds or so.
         case events(AsyncStream<ServerSentEvent>)
+        /// What a hub tells all its listeners, until `isWelcome` says no, the client leaves or falls behind.
+        case hub(EventHub, isWelcome: @Sendable () -> Bool)
         /// Parts of a long answer, each asked for when the one before it has gone to the network; nil ends it. Where one
         /// cannot be made the connection is cut, so that nobody takes what has arrived for the whole.
         case parts(@Sendable () async throws -> [UInt8]?)
@@ -50,10 +52,19 @@ public struct WebResponse: Sendable {
 
     /// A live stream of events; never stored by caches or proxies on the way.
     public static func events(_ events: AsyncStream<ServerSentEvent>, headers: WebHeaders = [:]) -> WebResponse {
+        stream(.events(events), headers)
+    }
+
+    /// A listener's place at a hub; never stored either.
+    public static func events(of hub: EventHub, while isWelcome: @escaping @Sendable () -> Bool) -> WebResponse {
+        stream(.hub(hub, isWelcome: isWelcome), [:])
+    }
+
+    private static func stream(_ body: Body, _ headers: WebHeaders) -> WebResponse {
         var headers = headers
         headers["Content-Type"] = "text/event-stream"
         headers["Cache-Control"] = "no-store"
-        return WebResponse(status: 200, headers: headers, body: .events(events))
+        return WebResponse(status: 200, headers: headers, body: body)
     }
 
     /// The error shape of Till's own API: a stable code, what happened, what to do next.

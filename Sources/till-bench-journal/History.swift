@@ -3,9 +3,10 @@ import Glibc
 import Journal
 import Payments
 
-/// How long lists, searches and sums take at two numbers of charges, and how much longer at the larger one.
+/// How long lists, searches, sums and files of everything take at two numbers of charges, and how much longer at the larger one.
 func history(in folder: String?, counts: [Int]) async throws {
     var figures: [[(name: String, middle: Double, worst: Double)]] = []
+    var reads: [(alone: [Double], reads: [LongRead])] = []
     for count in counts {
         let place = "\(folder ?? NSTemporaryDirectory())/till-bench-history-\(UInt32.random(in: 0 ... .max))"
         defer { try? FileManager.default.removeItem(atPath: place) }  // Of a benchmark: a rest does no harm.
@@ -17,6 +18,7 @@ func history(in folder: String?, counts: [Int]) async throws {
         try journal.fillProjections(count: count, chargesOfShift: Sales.chargesOfShift, charge: sales.charge)
         print(String(format: "history, %d charges written in %.1f s", count, (clock.now - began) / .seconds(1)))
         figures.append(try await measure(journal, sales))
+        reads.append(try await longReads(journal, count: count))
         try journal.close()
     }
     guard let few = figures.first, let many = figures.last else { return }
@@ -35,6 +37,7 @@ func history(in folder: String?, counts: [Int]) async throws {
             )
         )
     }
+    printLongReads(counts, reads)
 }
 
 private func measure(

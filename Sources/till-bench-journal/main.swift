@@ -1,7 +1,7 @@
 // `[FOLDER [TURNS]]`: how fast the journal commits beside SQLite itself, in that folder.
 // `append FOLDER [BYTES]`: appends until it is killed and says what is safe. To kill it, or to pull the plug.
 // `connect FOLDER N [BYTES]`: the same with what is kept for WalletConnect.
-// `history [FOLDER [FEW MANY]]`: how fast lists, searches and sums are at few and at many charges.
+// `history [FOLDER [FEW MANY]]`: how fast lists, searches, sums and files are at few and at many charges.
 import Glibc
 
 switch CommandLine.arguments.dropFirst().first {

@@ -164,16 +164,16 @@ struct StaffTests {
                 pin: "5093"
             )
             let events = try await ada.ask("GET", "events")
-            guard case .events(let stream) = events.body else { throw Problem.notFound }
-            var reader = stream.makeAsyncIterator()
-            #expect(await reader.next()?.event == "terminal")
+            let ear = try Ear(events)
+            var reader = ear.heard.makeAsyncIterator()
+            #expect(await reader.next()?.hasPrefix("event: terminal\n") == true)
             if change == "DELETE" {
                 #expect(try await page.send("DELETE", "staff/\(id)", "{}") == 200)
             } else {
                 #expect(try await page.send("PUT", "staff/\(id)", change) == 200)
             }
             // The clock stands still: neither a ping nor news can have ended it.
-            while let event = await reader.next() { #expect(event.event == "terminal") }
+            while let event = await reader.next() { #expect(event.hasPrefix("event: terminal\n")) }
             #expect(try await ada.send("GET", "charges/current", "") == 401)
             #expect(try await other.send("GET", "charges/current", "") == 204, "nobody else is")
             let sessions = Sessions(journal: page.journal)

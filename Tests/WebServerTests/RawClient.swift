@@ -101,6 +101,11 @@ final class RawClient: Sendable {
     /// Reads until `text` has come.
     func expect(_ text: String) async throws { _ = try await onQueue { try self.read(until: text) } }
 
+    /// Reads until `text` has come, and returns all that came before and it.
+    func until(_ text: String) async throws -> String {
+        try await onQueue { String(decoding: try self.read(until: text), as: UTF8.self) }
+    }
+
     /// The next byte; nil where the server closes the connection instead.
     func firstByte() async throws -> UInt8? { try await onQueue { try self.fill() ? self.take(1).first : nil } }
 

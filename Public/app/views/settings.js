@@ -7,7 +7,7 @@ import { icon } from "../icons.js";
 import { SIGNED_OUT } from "../lazy.js";
 import { amountText, CURRENCIES, decimal, exponentOf, LOCALES, minorDigits } from "../money.js";
 import { state } from "../store.js";
-import { LANGUAGES, language, t } from "../strings.js";
+import { LANGUAGES, pageLanguage, t } from "../strings.js";
 import { changedLine } from "../who.js";
 import { addressPart } from "./address-part.js";
 import { logoField } from "./logo.js";
@@ -34,7 +34,7 @@ function forgetDraft() {
 addEventListener(SIGNED_OUT, forgetDraft);
 
 function currencyNames() {
-  const names = new Intl.DisplayNames(language, { type: "currency", fallback: "code" });
+  const names = new Intl.DisplayNames(pageLanguage(), { type: "currency", fallback: "code" });
   const option = (code) => [code, names.of(code) === code ? code : `${code} · ${names.of(code)}`];
   return [
     [null, [["", t("settings.choose")]]],
@@ -44,7 +44,7 @@ function currencyNames() {
 }
 
 function localeNames(currency) {
-  const names = new Intl.DisplayNames(language, { type: "language", languageDisplay: "standard" });
+  const names = new Intl.DisplayNames(pageLanguage(), { type: "language", languageDisplay: "standard" });
   const example = (locale) => amountText("123450", { currency: currency || "EUR", exponent: 2, locale });
   return [[null, LOCALES.map((locale) => [locale, `${example(locale)} · ${names.of(locale)}`])]];
 }
@@ -68,7 +68,7 @@ function makeFields(saved, typed) {
     currency: choiceField("currency", { label: t("settings.currency"), value: currency, groups: currencyNames() }),
     locale: choiceField("locale", { label: t("settings.locale"), value: start("locale", browserLocale()), groups: localeNames(currency) }),
     language: choiceField("language", {
-      label: t("settings.language"), help: t("settings.languageHelp"), value: saved.version ? start("language", "en") : typed.language ?? language, groups: [[null, Object.entries(LANGUAGES)]],
+      label: t("settings.language"), help: t("settings.languageHelp"), value: saved.version ? start("language", "en") : typed.language ?? pageLanguage(), groups: [[null, Object.entries(LANGUAGES)]],
     }),
     timeZone: choiceField("timeZone", { label: t("settings.timeZone"), help: t("settings.timeZoneHelp"), value: startZone(saved, typed), groups: zoneNames(saved) }),
     chargeLimit: textField("chargeLimitMinor", {

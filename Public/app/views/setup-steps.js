@@ -10,7 +10,7 @@ import { busyButton, choiceField, notice, secretField, textField } from "../form
 import { icon } from "../icons.js";
 import { speak } from "../look.js";
 import { amountText, CURRENCIES, LOCALES } from "../money.js";
-import { LANGUAGES, language, t } from "../strings.js";
+import { LANGUAGES, pageLanguage, t } from "../strings.js";
 import { logoField } from "./logo.js";
 import { acquirerStep, tipsStep, waysStep } from "./setup-ways.js";
 import { testStep } from "./setup-test.js";
@@ -54,22 +54,22 @@ function allFine(faults) {
 }
 
 function languageStep() {
-  const field = choiceField("language", { label: t("setup.language.label"), value: language, groups: [[null, Object.entries(LANGUAGES)]] });
+  const field = choiceField("language", { label: t("setup.language.label"), value: pageLanguage(), groups: [[null, Object.entries(LANGUAGES)]] });
   return {
     fields: [field],
     element: h("div", { class: "stack" }, field.element),
-    left() { if (field.value !== language) return speak(field.value); },
+    left() { if (field.value !== pageLanguage()) return speak(field.value); },
   };
 }
 
 function countryStep({ known, typed }) {
   const guess = known.setUp.answers.currency || known.settings ? "" : guessCountry();
-  const names = new Intl.DisplayNames(language, { type: "currency", fallback: "code" });
-  const tongues = new Intl.DisplayNames(language, { type: "language", languageDisplay: "standard" });
+  const names = new Intl.DisplayNames(pageLanguage(), { type: "currency", fallback: "code" });
+  const tongues = new Intl.DisplayNames(pageLanguage(), { type: "language", languageDisplay: "standard" });
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
   const zoneOf = (place) => (zonesOf(place).includes(own) || !zonesOf(place).length ? own : zonesOf(place)[0]);
   const begun = typed.country ?? known.setUp.answers.country ?? guess;
-  const country = choiceField("country", { label: t("setup.country.country"), value: begun, groups: [[null, [["", t("setup.country.choose")], ...countryNames(language)]]] });
+  const country = choiceField("country", { label: t("setup.country.country"), value: begun, groups: [[null, [["", t("setup.country.choose")], ...countryNames(pageLanguage())]]] });
   const currency = choiceField("currency", {
     label: t("setup.country.currency"), help: t("setup.country.fixed"), value: start(known, typed, "currency", currencyOf(begun)),
     groups: [[null, [["", t("setup.country.chooseCurrency")], ...CURRENCIES.map((code) => [code, `${code} · ${names.of(code)}`])]]],
@@ -257,7 +257,7 @@ function gatewayStep({ known, typed, setNext }) {
       }
       const changes = { gatewayURL, ...(key.value ? { gatewayKey: key.value } : {}) };
       if (settings) await change(known, changes, password.value);
-      else known.settings = await api.saveSettings({ ...known.setUp.answers, country: undefined, language, ...changes });
+      else known.settings = await api.saveSettings({ ...known.setUp.answers, country: undefined, language: pageLanguage(), ...changes });
       return {};
     },
   };

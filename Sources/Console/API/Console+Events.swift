@@ -1,54 +1,16 @@
 import Foundation
 import Payments
-import Synchronization
 import Terminal
 import WebServer
 
 /// News as they come: of the terminal for its page, of charges for programs.
 extension Console {
     func events(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
-        guard let program = pass.program else { return pageEvents(pass) }
-        return try await chargeEvents(program, after: pass.request.header("Last-Event-ID"))
-    }
-
-    /// Each change of the terminal, and a heartbeat every 15 seconds. Ends with the session.
-    private func pageEvents(_ pass: Gate.Pass) -> WebResponse {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: ServerSentEvent.self,
-            bufferingPolicy: .bufferingNewest(8)
-        )
-        let (desk, clock, sessions, news) = (desk, clock, sessions, news)
-        // The stream owns it: it ends with the reader, with the session, or with the terminal. Whoever charges goes first:
-        // pages may be hundreds.
-        let work = Task(priority: .utility) {
-            await withTaskGroup { group in
-                group.addTask {
-                    for await snapshot in await desk.snapshots() {
-                        guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
-                            return
-                        }
-                        continuation.yield(news.event(snapshot))
-                    }
-                }
-                group.addTask {
-                    while !Task.isCancelled {
-                        do { try await clock.sleep(.seconds(15)) } catch { return }  // The reader has left.
-                        guard let session = pass.session, sessions.isAlive(session, at: clock.wallTime()) else {
-                            return
-                        }
-                        continuation.yield(ServerSentEvent(event: "ping", data: "{}"))
-                    }
-                }
-                if let session = pass.session {
-                    group.addTask { for await _ in sessions.ending(of: session) {} }
-                }
-                await group.next()
-                group.cancelAll()
-            }
-            continuation.finish()
+        guard let program = pass.program else {
+            guard let session = pass.session else { throw .notSignedIn }
+            return news.answer(session)
         }
-        continuation.onTermination = { _ in work.cancel() }
-        return .events(stream)
+        return try await chargeEvents(program, after: pass.request.header("Last-Event-ID"))
     }
 
     /// Each change of each charge, with a number by which a program goes on after a pause, and a heartbeat every 15 seconds.
@@ -117,19 +79,5 @@ extension Console {
 
     private static func event(_ change: ChargeChange, _ run: String) -> ServerSentEvent {
         ServerSentEvent(event: "charge", data: JSON.change(change).text, id: "\(run)-\(change.number)")
-    }
-}
-
-/// The terminal's state as its pages hear it, made once for all that listen: they may be hundreds, on two cores.
-final class TerminalNews: Sendable {
-    private let last = Mutex<(snapshot: TerminalSnapshot, event: ServerSentEvent)?>(nil)
-
-    func event(_ snapshot: TerminalSnapshot) -> ServerSentEvent {
-        last.withLock { last in
-            if let last, last.snapshot == snapshot { return last.event }
-            let event = ServerSentEvent(event: "terminal", data: JSON.terminal(snapshot).text)
-            last = (snapshot, event)
-            return event
-        }
     }
 }

@@ -1,10 +1,10 @@
 import Foundation
-import Journal
+package import Journal
 import Payments
 
 /// Writes the whole audit log as a file, oldest first, a part at a time. `scripts/verify-audit-export` checks such a file
 /// without the terminal: each entry carries its hashed bytes and both hashes.
-actor AuditExport {
+package actor AuditExport {
     static let names = [
         "seq", "at", "who", "from", "what", "result", "detail", "intact", "format", "body", "previous", "hash",
     ]
@@ -16,10 +16,10 @@ actor AuditExport {
     private var hasBegun = false
     private var hasEnded = false
 
-    init(journal: Journal, format: ExportFormat) { (self.journal, self.format) = (journal, format) }
+    package init(journal: Journal, format: ExportFormat) { (self.journal, self.format) = (journal, format) }
 
     /// - Throws: `JournalError`: what was written so far is not all.
-    func next() async throws -> [UInt8]? {
+    package func next() async throws -> [UInt8]? {
         guard !hasEnded else { return nil }
         let lines = try await journal.auditLines(after: last, limit: Self.part)
         last = lines.last?.sequence ?? last
