@@ -58,7 +58,7 @@ final class Stage: TaskExecutor {
             isDone.signal()
         }
         isDone.wait()
-        // It is there: the signal comes after it.
-        return try result.withLock { $0! }.get()
+        guard let came = result.withLock({ $0 }) else { preconditionFailure("the signal comes after the result") }
+        return try came.get()
     }
 }
