@@ -144,7 +144,7 @@ class Terminal:
         try:
             try:
                 connection.sendall(request)
-            except (BrokenPipeError, ConnectionResetError):
+            except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
                 pass  # It did not want to hear the rest; its answer says why.
             answer, goes_on = self.hear(connection, request)
         except BaseException:
