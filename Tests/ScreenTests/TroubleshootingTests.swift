@@ -41,7 +41,8 @@ struct TroubleshootingTests {
         let lights = Scene.Light.Readiness.allCases.map { Scene.Light(.scan, $0) }
         let scenes =
             Sample.scenes() + Sample.messages() + Scene.Keypad.Kind.allCases.map { .keypad(.init($0)) }
-            + Scene.Update.Kind.allCases.map { .update(.init($0)) } + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0)) }
+            + Scene.Update.Kind.allCases.map { .update(.init($0)) }
+            + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0)) }
             + Scene.Offline.Storage.allCases.map { .offline(.init(merchantName: "", storage: $0)) }
             + [.idle(.init(merchantName: "", lights: lights, notices: notices)), Sample.setup(purpose: .reset)]
         for word in scenes.flatMap(Self.words) + [ScreenText.english.codeNotShownTitle] {
