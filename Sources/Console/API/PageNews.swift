@@ -5,6 +5,11 @@ import WebServer
 /// The terminal's state as its pages hear it: one who follows the desk, one timer, and a hub for all pages. They may be
 /// hundreds, on two cores, and a charge waits for none of them.
 struct PageNews: Sendable {
+    /// So many hear each change as it comes. More of them cost a charge more than it costs itself, so they hear of it a moment
+    /// later, and of what comes in one go as one.
+    private static let few = 16
+    private static let pause = Duration.milliseconds(25)
+
     private let hub: EventHub
     private let comings: AsyncStream<Void>
     private let timers: AsyncStream<Void>
@@ -34,7 +39,7 @@ struct PageNews: Sendable {
         let (viewer, snapshots) = await desk.view()
         await withTaskGroup { group in
             // Ahead of whoever draws or computes: it is one short step for all pages.
-            group.addTask(priority: .high) { await tell(snapshots) }
+            group.addTask(priority: .high) { await tell(snapshots, to: viewer) }
             group.addTask { for await _ in comings { await desk.tellAgain(viewer) } }
             group.addTask {
                 for await _ in timers {
@@ -50,9 +55,16 @@ struct PageNews: Sendable {
         }
     }
 
-    private func tell(_ snapshots: AsyncStream<TerminalSnapshot>) async {
+    private func tell(_ snapshots: AsyncStream<TerminalSnapshot>, to viewer: Int) async {
         var last: TerminalSnapshot?
-        for await snapshot in snapshots {
+        var reader = snapshots.makeAsyncIterator()
+        while var snapshot = await reader.next() {
+            if hub.count > Self.few {
+                do { try await clock.sleep(Self.pause) } catch { return }  // The terminal stops.
+                await desk.tellAgain(viewer)
+                guard let newest = await reader.next() else { return }
+                snapshot = newest
+            }
             defer { last = snapshot }
             guard hub.count > 0 else { continue }
             let event = ServerSentEvent(event: "terminal", data: JSON.terminal(snapshot).text)
