@@ -1,7 +1,7 @@
 // The terminal's API as this page uses it. Two kinds of failure, because they mean different things for the money:
 // `Refused` is the terminal's answer (nothing happened), `NoAnswer` is silence (it may have happened).
 
-import { inOwnWords, t } from "./strings.js";
+import { inOwnWords, t, wordsAreLoaded } from "./strings.js";
 
 const ROOT = "/api/v1";
 const TIMEOUT_MILLISECONDS = 20_000;
@@ -60,8 +60,10 @@ async function request(method, path, { body, headers = {}, isEntrance = false, i
     if (isFile && response.ok) return await response.blob();
     text = await response.text();
   } catch {
+    await wordsAreLoaded();
     throw new NoAnswer();
   }
+  await wordsAreLoaded();
   const answer = isText && response.ok ? text : parse(text);
   if (response.ok && answer !== undefined) return answer;
   // A 5xx, or an answer that is none: whether the terminal acted is open.

@@ -12,6 +12,12 @@ let current = {};
 
 let language = "en";
 
+let tellLoaded = null;
+const loaded = new Promise((resolve) => { tellLoaded = resolve; });
+
+/** Resolves when there are words: what the terminal answers is read by them, however early it was asked. */
+export function wordsAreLoaded() { return loaded; }
+
 /** The language in use, as a tag. */
 export function pageLanguage() { return language; }
 
@@ -48,6 +54,7 @@ export async function useLanguage(tags) {
   }
   document.documentElement.lang = language;
   document.documentElement.dir = RIGHT_TO_LEFT.has(language) ? "rtl" : "ltr";
+  tellLoaded();
 }
 
 /** The words for `key` (`"keypad.button"`), with `{name}` filled in from `values`. */

@@ -110,6 +110,7 @@ def test_what_cannot_be_is_said_while_it_is_typed(page):
     page.locator(".settings-form [name=chargeLimitMinor]").fill("50")
     save_well(page)
     page.goto("/#/charge")
+    expect(amount(page)).to_have_text("€0.00")
     page.keyboard.type("4000+1001")
     expect(page.get_by_role("button", name="One charge may be €50.00 at most")).to_be_disabled()
     page.keyboard.press("Delete")
