@@ -35,6 +35,8 @@ final class Air: TapRadio {
         /// When somebody began to listen.
         var scans: [Duration] = []
         var watchers: [AsyncStream<Void>.Continuation] = []
+        /// How many values a radio takes at once and sends by and by.
+        var room = 0
         var values = 0
     }
 
@@ -74,6 +76,10 @@ final class Air: TapRadio {
     /// This value alone is lost, counted from 0, and nobody is told.
     func lose(_ value: Int) { state.withLock { $0.lostValue = value } }
     func refuse(_ name: String, _ error: TapRadioError?) { state.withLock { $0.refusals[name] = error } }
+
+    /// From now on each link's radio takes so many values at once.
+    func makeRoom(for values: Int) { state.withLock { $0.room = values } }
+    var room: Int { state.withLock { $0.room } }
 
     func failScans(_ fails: Bool) { state.withLock { $0.scansFail = fails } }
 
@@ -162,6 +168,15 @@ final class AirConnection: TapConnection {
     private let peripheral: any Peripheral
     private let central: String
     private let isClosed = Mutex(false)
+    /// What the radio has taken and not sent yet.
+    private let held = Mutex(0)
+    private let buffer = AsyncStream.makeStream(of: Held.self)
+
+    private struct Held {
+        let fragment: [UInt8]
+        /// Who waits until it has left; nil where nobody does.
+        let sender: CheckedContinuation<Result<Void, TapRadioError>, Never>?
+    }
 
     init(air: Air, peripheral: any Peripheral, central: String, maximumValueLength: Int) {
         (self.air, self.peripheral, self.central) = (air, peripheral, central)
@@ -170,6 +185,16 @@ final class AirConnection: TapConnection {
     }
 
     func open() async {
+        Task {
+            for await held in buffer.stream {
+                let result: Result<Void, TapRadioError>
+                do throws(TapRadioError) { result = .success(try await pass(held.fragment)) } catch {
+                    result = .failure(error)
+                }
+                self.held.withLock { $0 -= 1 }
+                held.sender?.resume(returning: result)
+            }
+        }
         await peripheral.subscribe(central: central, maximumValueLength: maximumValueLength) { [weak self] value in
             guard let self else { return }
             switch air.passage() {
@@ -182,7 +207,30 @@ final class AirConnection: TapConnection {
 
     func readHello() async throws(TapRadioError) -> [UInt8] { await peripheral.read(by: central) }
 
+    func sendAtOnce(_ fragment: [UInt8]) throws(TapRadioError) -> Bool {
+        guard !isClosed.withLock({ $0 }) else { throw .failed("the link is down") }
+        return held.withLock { held in
+            guard held < air.room else { return false }
+            held += 1
+            buffer.continuation.yield(Held(fragment: fragment, sender: nil))
+            return true
+        }
+    }
+
     func send(_ fragment: [UInt8]) async throws(TapRadioError) {
+        guard air.room > 0 else { return try await pass(fragment) }
+        // What was taken before goes first.
+        let result = await withCheckedContinuation { sender in
+            held.withLock { held in
+                held += 1
+                let sent = buffer.continuation.yield(Held(fragment: fragment, sender: sender))
+                if case .terminated = sent { sender.resume(returning: .failure(.failed("the link is down"))) }
+            }
+        }
+        try result.get()
+    }
+
+    private func pass(_ fragment: [UInt8]) async throws(TapRadioError) {
         guard !isClosed.withLock({ $0 }) else { throw .failed("the link is down") }
         switch air.passage() {
         case .arrives: await peripheral.write(fragment, by: central)
@@ -202,6 +250,7 @@ final class AirConnection: TapConnection {
         }
         guard isFirst else { return }
         incoming.finish()
+        buffer.continuation.finish()
         air.closed()
         await peripheral.unsubscribe(central: central)
     }

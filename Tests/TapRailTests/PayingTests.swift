@@ -24,6 +24,25 @@ struct PayingTests {
         #expect(await stall.bank.executions == 1)
     }
 
+    /// What the radio takes leaves at once, and the rest of a message before everything that is said later.
+    @Test(arguments: [1, 3, 1000], [20, 512])
+    func aPhonePaysHoweverMuchTheRadioTakesAtOnce(values: Int, maximumValueLength: Int) async throws {
+        let stall = try Stall(maximumValueLength: maximumValueLength)
+        stall.air.makeRoom(for: values)
+        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(4))))
+        try stall.phone("ben", user: PhoneUser(answer: .never))
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("both are asked") { stall.wasAsked("ben") && stall.wasAsked("anna") }
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+            try await shift.until("ben hears it") { stall.heardOtherPaid("ben") }
+            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+        }
+        #expect(await stall.bank.executions == 1)
+        #expect(!stall.heard("anna").contains { if case .refused = $0 { true } else { false } })
+    }
+
     /// What is on the disk is said at once; the charge's own note of it is nothing that a customer waits for.
     @Test(arguments: [TapMessageType.claim, .result])
     func aPhoneDoesNotWaitForTheChargesNote(of message: TapMessageType) async throws {

@@ -22,6 +22,8 @@ actor TapLink {
     private enum Outgoing {
         /// `tries` is nil where no answer is waited for, else how often it was sent before.
         case message(TapBody, answering: Int?, tries: Int?)
+        /// Fragments of a message for which the radio had no room.
+        case rest([[UInt8]])
         case control(ControlCode)
         case hangUp(reason: String)
     }
@@ -46,7 +48,10 @@ actor TapLink {
 
     private let outbox: AsyncStream<Outgoing>
     private let outgoing: AsyncStream<Outgoing>.Continuation
+    /// What is in line, with what is being written.
     private var waiting = 0
+    /// Nobody else writes: what finds nothing in line may leave at once.
+    private var isServing = false
     private let openings: AsyncStream<Void>
     private let opening: AsyncStream<Void>.Continuation
     private let finals: AsyncStream<Int>
@@ -151,12 +156,22 @@ actor TapLink {
 
     // MARK: - Out
 
-    /// Puts a message in line. A final one is repeated once where it is not acknowledged, then the link ends.
+    /// Says something to the phone, after what was said before. A final message is repeated once where it is not
+    /// acknowledged, then the link ends.
     /// - Parameter allowsSilence: The phone waits for the acquirer from now on; its silence is no reason to end the link.
     func send(_ body: TapBody, answering number: Int? = nil, isFinal: Bool = false, allowsSilence: Bool = false) {
         if isFinal { isClosing = true }
         if allowsSilence { allowSilence(true) }
-        enqueue(.message(body, answering: number, tries: isFinal ? 0 : nil))
+        let tries = isFinal ? 0 : nil
+        guard isServing, waiting == 0 else { return enqueue(.message(body, answering: number, tries: tries)) }
+        do {
+            let (own, fragments) = try seal(body, answering: number)
+            // A phone waits: another task would take its time to begin.
+            if let full = try fragments.firstIndex(where: { try !connection.sendAtOnce($0) }) {
+                enqueue(.rest(Array(fragments[full...])))
+            }
+            if let tries { expectAnswer(to: own, body, tries: tries) }
+        } catch { enqueue(.hangUp(reason: "\(error)")) }
     }
 
     /// Says BYE and ends the link.
@@ -184,34 +199,41 @@ actor TapLink {
         heardAt = clock.elapsed()
     }
 
-    /// The only one who writes once the handshake is answered: fragments of two messages never mix.
+    /// Writes what is in line. Fragments of two messages never mix: nobody else writes before it is all out.
     private func send() async -> String? {
+        isServing = true
+        defer { isServing = false }
         for await item in outbox {
-            waiting -= 1
             do {
                 switch item {
                 case .message(let body, let number, let tries):
-                    let own = try await put(body, answering: number)
-                    guard let tries else { break }
-                    awaited = (own, body, tries)
-                    final.yield(own)
+                    let (own, fragments) = try seal(body, answering: number)
+                    try await write(fragments)
+                    if let tries { expectAnswer(to: own, body, tries: tries) }
+                case .rest(let fragments): try await write(fragments)
                 case .control(let code): try await write([fragmenter.control(code)])
                 case .hangUp(let reason): return reason
                 }
             } catch { return "\(error)" }
+            waiting -= 1
         }
         return "closed"
     }
 
-    private func put(_ body: TapBody, answering number: Int?) async throws -> Int {
+    /// A message as it goes over the air, and its number. What is sealed first must be sent first.
+    private func seal(_ body: TapBody, answering number: Int?) throws -> (number: Int, fragments: [[UInt8]]) {
         let own = sent.next()
         let plain = TapMessage(number: own, answers: number, body: body).encoded
         logger.trace("to the phone", metadata: ["message": "\(CBOR.diagnosis(of: plain))"])
         guard var session else { throw Failure.phone("no session") }
         let message = try session.seal(plain)
         self.session = session
-        try await write(try fragmenter.fragments(of: message))
-        return own
+        return (own, try fragmenter.fragments(of: message))
+    }
+
+    private func expectAnswer(to number: Int, _ body: TapBody, tries: Int) {
+        awaited = (number, body, tries)
+        final.yield(number)
     }
 
     private func write(_ fragments: [[UInt8]]) async throws {
