@@ -6,6 +6,8 @@ struct ClaimRecords: Sendable {
     let notes: TapNotes
     /// What the claim means for the charge.
     let following: Charge.Event
+    /// Ends when the customer has been told. Until then the desk tells nobody and records nothing.
+    let isTold: AsyncStream<Never>
 }
 
 /// Two ways to pay one charge: whoever agrees first holds the other back, with its authority's word, before money moves.

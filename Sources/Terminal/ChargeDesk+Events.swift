@@ -51,13 +51,14 @@ extension ChargeDesk {
             charges[id] = next
             updated[id] = now
         }
-        guard records != nil else {
+        guard let records else {
             tell(steps, from: charge, at: now)
             return (next, false)
         }
         isToldLater = true
-        // Not structured: it waits for its turn at this desk and for nothing else.
+        // Not structured: it waits until the rail has spoken to the customer, which needs no word of anybody's.
         Task {
+            for await _ in records.isTold {}
             self.tell(steps, from: charge, at: now)
             self.writing.leave()
         }

@@ -63,7 +63,41 @@ public struct AcceptanceCheck: Sendable {
         pass: Signed<PaymentPass>,
         nowMilliseconds: Int
     ) throws(AcceptanceRefusal) -> PaymentClaim.Mode {
-        try checkSignatures(accept, pass: pass, nowMilliseconds: nowMilliseconds)
+        try checkPass(pass, of: accept, nowMilliseconds: nowMilliseconds)
+        return try checkAccept(accept, pass: pass, nowMilliseconds: nowMilliseconds)
+    }
+
+    /// Check A1 alone. With ``checkAccept(_:pass:nowMilliseconds:)`` it is the whole, and both may run at the same time: where
+    /// both refuse, this one's refusal counts.
+    public func checkPass(
+        _ pass: Signed<PaymentPass>,
+        of accept: Signed<PaymentAcceptance>,
+        nowMilliseconds: Int
+    ) throws(AcceptanceRefusal) {
+        guard let key = trusted.key(issuer: pass.payload.issuer, keyID: pass.envelope.keyID) else {
+            throw AcceptanceRefusal(.a1, .passInvalid)
+        }
+        do throws(COSEError) { try pass.verify(key) } catch { throw AcceptanceRefusal(.a1, .passInvalid) }
+        let isInTime = RequestCheck.isInTime(
+            pass.payload.notBeforeSeconds,
+            pass.payload.notAfterSeconds,
+            nowMilliseconds
+        )
+        guard isInTime else {
+            throw AcceptanceRefusal(.a1, accept.payload.spend == nil ? .passInvalid : .voucherExpired)
+        }
+    }
+
+    /// Checks A2 to A9, which say nothing without A1: see ``checkPass(_:of:nowMilliseconds:)``.
+    /// - Returns: As ``check(_:pass:nowMilliseconds:)``.
+    public func checkAccept(
+        _ accept: Signed<PaymentAcceptance>,
+        pass: Signed<PaymentPass>,
+        nowMilliseconds: Int
+    ) throws(AcceptanceRefusal) -> PaymentClaim.Mode {
+        do throws(COSEError) { try accept.verify(pass.payload.deviceKey) } catch {
+            throw AcceptanceRefusal(.a2, .acceptSignatureInvalid)
+        }
         let (asked, agreed) = (request.payload, accept.payload)
         guard agreed.requestHash == request.hash, agreed.paymentID == asked.paymentID else {
             throw AcceptanceRefusal(.a3, .notThisRequest)
@@ -98,30 +132,6 @@ public struct AcceptanceCheck: Sendable {
         // A wallet that signs over BLE agrees by its signatures.
         case 3: throw AcceptanceRefusal(.a7, .instrumentRefused)
         default: break
-        }
-    }
-
-    private func checkSignatures(
-        _ accept: Signed<PaymentAcceptance>,
-        pass: Signed<PaymentPass>,
-        nowMilliseconds: Int
-    ) throws(AcceptanceRefusal) {
-        guard let key = trusted.key(issuer: pass.payload.issuer, keyID: pass.envelope.keyID) else {
-            throw AcceptanceRefusal(.a1, .passInvalid)
-        }
-        do throws(COSEError) { try pass.verify(key) } catch { throw AcceptanceRefusal(.a1, .passInvalid) }
-        let isInTime = RequestCheck.isInTime(
-            pass.payload.notBeforeSeconds,
-            pass.payload.notAfterSeconds,
-            nowMilliseconds
-        )
-        guard isInTime else {
-            throw AcceptanceRefusal(.a1, accept.payload.spend == nil ? .passInvalid : .voucherExpired)
-        }
-        do throws(COSEError) {
-            try accept.verify(pass.payload.deviceKey)
-        } catch {
-            throw AcceptanceRefusal(.a2, .acceptSignatureInvalid)
         }
     }
 

@@ -45,10 +45,13 @@ extension TapSale {
         // Nothing is taken back for an accept that nobody could carry out.
         guard isStill(pending), let mode = await possibleMode(of: pending, isOnline: isOnline) else { return .nothing }
         guard let claim = signed(pending, mode, isOnline: isOnline) else { return .again }
+        let told = AsyncStream.makeStream(of: Never.self)
+        defer { told.continuation.finish() }
         let records = ClaimRecords(
             notes: tools.archive.notes(claim.records, of: name, spend: spend(of: claim.records)),
             following: mode == .online
-                ? .reported(attempt: attempt.id, report: .processing) : .promised(attempt: attempt.id)
+                ? .reported(attempt: attempt.id, report: .processing) : .promised(attempt: attempt.id),
+            isTold: told.stream
         )
         let tip = Int64(pending.accept.payload.tip)
         guard let (answer, isKept) = await attempt.claimNow(tipMinorUnits: tip, keeping: records) else { return .wait }
@@ -56,7 +59,7 @@ extension TapSale {
             self.pending?.isSecondTry = true
             return .again
         }
-        return await follow(answer, pending, claim, isKept: isKept)
+        return await follow(answer, pending, claim, isKept: isKept, telling: told.continuation)
     }
 
     private func decide(_ pending: Pending, _ answer: ClaimAnswer, isOnline: Bool) async -> ClaimStep {
@@ -74,7 +77,8 @@ extension TapSale {
         _ answer: ClaimAnswer,
         _ pending: Pending,
         _ claim: SignedClaim?,
-        isKept: Bool = false
+        isKept: Bool = false,
+        telling: AsyncStream<Never>.Continuation? = nil
     ) async -> ClaimStep {
         switch answer {
         case .granted:
@@ -82,7 +86,7 @@ extension TapSale {
             answering = acceptNumbers[pending.link] ?? 1
             defer { answering = nil }
             let event = TerminalPayment.Event.accept(pending.link, claim.verdict)
-            guard await handle(event, with: claim.records, isKept: isKept) else { return .again }
+            guard await handle(event, with: claim.records, isKept: isKept, telling: telling) else { return .again }
             self.pending = nil
         case .refused(let refusal):
             self.pending = nil
@@ -99,16 +103,14 @@ extension TapSale {
     private func signed(_ pending: Pending, _ mode: PaymentClaim.Mode, isOnline: Bool) -> SignedClaim? {
         let claim: Signed<PaymentClaim>
         do throws(SigningFailure) {
-            claim = try Signed(
-                signing: PaymentClaim(
-                    paymentID: name.payment,
-                    acceptHash: pending.accept.hash,
-                    claimedAtMilliseconds: nowMilliseconds,
-                    attempt: machine.attempt,
-                    mode: mode
-                ),
-                with: tools.credentials.keys.signer
-            )
+            if let fresh = freshClaim(of: pending, mode) {
+                claim = fresh
+            } else {
+                claim = try Signed(
+                    signing: self.claim(of: pending.accept, mode),
+                    with: tools.credentials.keys.signer
+                )
+            }
         } catch {
             tools.logger.error("a claim cannot be signed", metadata: ["error": "\(error.reason)"])
             return nil
@@ -123,13 +125,29 @@ extension TapSale {
         )
     }
 
+    func claim(of accept: Signed<PaymentAcceptance>, _ mode: PaymentClaim.Mode) -> PaymentClaim {
+        PaymentClaim(
+            paymentID: name.payment,
+            acceptHash: accept.hash,
+            claimedAtMilliseconds: nowMilliseconds,
+            attempt: machine.attempt,
+            mode: mode
+        )
+    }
+
+    /// The claim that was signed beside the checks, where it says what one would say now.
+    private func freshClaim(of pending: Pending, _ mode: PaymentClaim.Mode) -> Signed<PaymentClaim>? {
+        guard pending.judged.isFresh(clock.elapsed()), let claim = pending.judged.claim,
+            claim.payload.mode == mode, claim.payload.attempt == machine.attempt
+        else { return nil }
+        return claim
+    }
+
     /// How the accept is executed now; nil where nobody can, which its phone then hears. Only within the turn.
     private func possibleMode(of pending: Pending, isOnline: Bool) async -> PaymentClaim.Mode? {
         // Moments ago it passed on the same ground. Other payments change only what is left for vouchers.
         let judged = pending.judged
-        if judged.isTerminalOnline == isOnline, pending.accept.payload.spend == nil,
-            clock.elapsed() - judged.at < .seconds(2)
-        {
+        if judged.isTerminalOnline == isOnline, pending.accept.payload.spend == nil, judged.isFresh(clock.elapsed()) {
             return judged.mode
         }
         do throws(AcceptanceRefusal) {
@@ -183,4 +201,9 @@ extension TapSale {
         }
         if isCancelWanted { await handle(.cancelRequested) }
     }
+}
+
+extension TapSale.Judgement {
+    /// Moments ago: what it says holds still.
+    fileprivate func isFresh(_ now: Duration) -> Bool { now - at < .seconds(2) }
 }

@@ -142,9 +142,7 @@ extension TapSale {
         do throws(AcceptanceRefusal) {
             known = await tools.host.reachability()
             // What depends on the network is judged again before the claim, by a fresh word.
-            let isOnline = known ?? true
-            let mode = try await mode(of: accept, pass, isOnline: isOnline)
-            judged = Judgement(mode: mode, isTerminalOnline: isOnline, at: clock.elapsed())
+            judged = try await judge(accept, pass, isOnline: known ?? true)
         } catch {
             if machine.state == .open { note(error) }
             await handle(.accept(link, .invalid(accept.hash, error.code)))
@@ -169,9 +167,36 @@ extension TapSale {
         _ pass: Signed<PaymentPass>,
         isOnline: Bool
     ) async throws(AcceptanceRefusal) -> PaymentClaim.Mode {
+        try await check(for: accept, isOnline: isOnline).check(accept, pass: pass, nowMilliseconds: nowMilliseconds)
+    }
+
+    /// The same, with two cores where there are two: a phone waits, and most of it is cryptography.
+    private func judge(
+        _ accept: Signed<PaymentAcceptance>,
+        _ pass: Signed<PaymentPass>,
+        isOnline: Bool
+    ) async throws(AcceptanceRefusal) -> Judgement {
+        let check = await check(for: accept, isOnline: isOnline)
+        let now = nowMilliseconds
+        // A voucher's claim is signed once its mode is known.
+        let order = accept.payload.spend == nil ? claim(of: accept, .online) : nil
+        let signer = tools.credentials.keys.signer
+        async let beside = (
+            Result { () throws(AcceptanceRefusal) in try check.checkPass(pass, of: accept, nowMilliseconds: now) },
+            order.flatMap { try? Signed(signing: $0, with: signer) }
+        )
+        let judged = Result { () throws(AcceptanceRefusal) in
+            try check.checkAccept(accept, pass: pass, nowMilliseconds: now)
+        }
+        let (passed, claim) = await beside
+        try passed.get()
+        return Judgement(mode: try judged.get(), isTerminalOnline: isOnline, at: clock.elapsed(), claim: claim)
+    }
+
+    private func check(for accept: Signed<PaymentAcceptance>, isOnline: Bool) async -> AcceptanceCheck {
         // Without a voucher its book says nothing.
         let vouchers = accept.payload.spend == nil ? VoucherBook.nothing : await tools.host.voucherBook()
-        let check = AcceptanceCheck(
+        return AcceptanceCheck(
             trusted: tools.credentials.trusted,
             request: story.request,
             maximumTotal: story.certificate.payload.maximumAmount,
@@ -179,7 +204,6 @@ extension TapSale {
             isTerminalOnline: isOnline,
             vouchers: vouchers
         )
-        return try check.check(accept, pass: pass, nowMilliseconds: nowMilliseconds)
     }
 
     func note(_ refusal: AcceptanceRefusal) {

@@ -65,6 +65,8 @@ actor TapSale: TapLink.Owner {
         let mode: PaymentClaim.Mode
         let isTerminalOnline: Bool
         let at: Duration
+        /// Signed beside the checks, for where it is granted as judged. Nobody has seen it.
+        let claim: Signed<PaymentClaim>?
     }
 
     nonisolated let name: TapStory.Name
@@ -254,9 +256,15 @@ actor TapSale: TapLink.Owner {
     /// - Parameters:
     ///   - extra: What is kept together with the machine's own record.
     ///   - isKept: It is in the journal already.
+    ///   - telling: Ends once phones and acquirer have been told.
     /// - Returns: False where the journal did not take it: it has not happened.
     @discardableResult
-    func handle(_ event: TerminalPayment.Event, with extra: [TapRecord] = [], isKept: Bool = false) async -> Bool {
+    func handle(
+        _ event: TerminalPayment.Event,
+        with extra: [TapRecord] = [],
+        isKept: Bool = false,
+        telling: AsyncStream<Never>.Continuation? = nil
+    ) async -> Bool {
         var next = machine
         let actions = next.handle(event)
         var records = extra
@@ -267,6 +275,7 @@ actor TapSale: TapLink.Owner {
         for case .cancelAll(.expired) in actions { endsByExpiry = true }
         // What is on disk may leave now. The desk's own note of it waits, and not a customer.
         for action in actions { await perform(action) }
+        telling?.finish()
         if machine.state != before { await announce() }
         if !before.isFinal, isOver {
             for watcher in watchers { watcher.finish() }
