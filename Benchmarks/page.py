@@ -24,7 +24,7 @@ CHROMIUM = os.environ.get("TILL_CHROMIUM", "/usr/bin/chromium")
 PASSWORD = "four unrelated words: kite"
 #: Milliseconds until an answer begins, and kilobits a second down and up.
 NETWORKS = {"shop": (40, 10_000, 5_000), "slow": (150, 1_600, 750)}
-LOADS, CHARGES, CLIENTS, ADDRESSES = 9, 150, 200, 10
+LOADS, CHARGES, CLIENTS, ADDRESSES = 9, 400, 200, 10
 
 shop = json.loads(pathlib.Path(os.environ["TILL_SHOP_FILE"]).read_text())
 host = urlsplit(shop["url"]).netloc
