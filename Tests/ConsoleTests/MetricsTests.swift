@@ -52,6 +52,11 @@ struct MetricsTests {
                 #expect(refused.status == 401 && refused.headers["WWW-Authenticate"] == "Bearer realm=\"metrics\"")
                 #expect(!CustomerShop.html(refused).contains("till_charges"))
             }
+            // A till's own token is good, and not for this.
+            let made = try await page.ask("POST", "tokens", #"{"name":"Till","scopes":["charges","state"]}"#)
+            let till = try #require(try Page.said(made)["token"] as? String)
+            let refused = try await scrape(page, till)
+            #expect(refused.status == 401 && !CustomerShop.html(refused).contains("till_charges"))
             #expect(try await scrape(page, text, scheme: "Basic").status == 401)
             #expect(try await scrape(page, text, method: "POST").status == 405)
             let read = try await scrape(page, text)

@@ -79,18 +79,22 @@ struct HistoryTests {
         let begin: [Charge.Event] = [.attemptStarted(attempt: 1, rail: .scan), .sending(attempt: 1)]
         let refusal = Charge.Event.refused(attempt: 1, refusal: Refusal(code: "merchant_not_found", message: "no"))
         let declined = Charge.Event.reported(attempt: 1, report: .failed(code: "declined"))
-        let lives: [(events: [Charge.Event], state: Charge.State, isRefused: Bool)] = [
-            (begin + [refusal], .failed, true),
-            (begin + [Charge.Event.offer, declined], .failed, false),
+        let evidence = Evidence(paymentID: "pay_2", transactionID: nil, paid: nil)
+        let paidOtherwise: [Charge.Event] = [
+            .sending(attempt: 2), .offered(attempt: 2, offer: Offer(paymentID: "pay_2", link: nil, expiresAt: nil)),
+            .reported(attempt: 2, report: .succeeded(evidence)),
+        ]
+        let lives: [(events: [Charge.Event], isRefused: Bool)] = [
+            (begin + [refusal], true),
+            (begin + [Charge.Event.offer, declined], false),
             // It had an answer after all, and that payment failed.
-            (begin + [refusal, Charge.Event.offer, declined], .failed, false),
+            (begin + [refusal, Charge.Event.offer, declined], false),
             // A refusal to the second request says nothing of the first one.
-            (begin + [.silent(attempt: 1, reason: "30 s"), .sending(attempt: 1), refusal], .created, false),
-            (
-                begin + [refusal, .attemptStarted(attempt: 2, rail: .tap), .cancelRequested(by: .terminal)], .failed,
-                true
-            ),
-            (Charge.Event.paid, .succeeded, false),
+            (begin + [.silent(attempt: 1, reason: "30 s"), .sending(attempt: 1), refusal], false),
+            (begin + [refusal, .attemptStarted(attempt: 2, rail: .tap), .cancelRequested(by: .terminal)], true),
+            (Charge.Event.paid, false),
+            // One way to pay was refused, and by the other it was paid.
+            ([.attemptStarted(attempt: 2, rail: .tap)] + begin + [refusal] + paidOtherwise, false),
         ]
         var charges: [Charge] = []
         for life in lives {
