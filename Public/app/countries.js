@@ -45,6 +45,21 @@ export function zonesOf(country) {
   }
 }
 
+/** Where the first of a country's zones, by the alphabet, is not that of most of its shops. Source: tzdata 2025b, `zone.tab`: each country's
+ * first; of AU, BR, CA, RU and UZ, which stand there from one end of the country to the other, that of the largest city. */
+const USUAL_ZONES = [
+  "America/New_York", "America/Toronto", "America/Mexico_City", "America/Sao_Paulo", "America/Santiago", "America/Nuuk", "America/Godthab",
+  "Asia/Nicosia", "Asia/Tashkent", "Asia/Ulaanbaatar", "Australia/Sydney", "Europe/Lisbon", "Europe/Madrid", "Europe/Moscow", "Pacific/Majuro",
+  "Pacific/Port_Moresby", "Pacific/Tahiti", "Pacific/Tarawa",
+];
+
+/** The time zone to propose for a shop there: the browser's own where it is one of the country's, else the usual one of the country; the
+ * browser's own too where it knows none of the country. */
+export function zoneOf(country, own = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "") {
+  const zones = zonesOf(country);
+  return zones.length === 0 || zones.includes(own) ? own : zones.find((zone) => USUAL_ZONES.includes(zone)) ?? zones[0];
+}
+
 /** How amounts are written there: the country's own way, else its language's, else the usual. */
 export function localeOf(country) {
   const own = LOCALES.find((locale) => locale.endsWith(`-${country}`));

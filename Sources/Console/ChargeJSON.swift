@@ -83,7 +83,7 @@ extension JSON {
             "merchantName": .string(terms.merchantName), "createdAt": .time(terms.openedAt),
             "updatedAt": .time(snapshot.updatedAt), "deadline": .time(terms.deadline),
             "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(charge.isUnresolved),
-            "refused": .bool(charge.state == .failed && charge.wasRefused),
+            "refused": .bool(charge.wasRefused),
             "late": .bool(charge.isLate), "promised": .bool(charge.isPromised), "givenBack": .bool(charge.isGivenBack),
             "canGiveBack": .bool(charge.canGiveBack), "confirmedBy": .optional(charge.confirmedBy?.rawValue),
             "link": .optional(snapshot.link), "connect": .connect(snapshot),

@@ -108,7 +108,7 @@ extension JSON {
             "note": .optional(charge.note), "shift": charge.shift.map(JSON.integer) ?? .null,
             "createdAt": .time(charge.openedAt), "updatedAt": .time(charge.updatedAt),
             "rail": .optional(charge.rail?.rawValue), "openedBy": .string(charge.openedBy),
-            "late": .bool(charge.isLate), "promised": .bool(charge.isPromised),
+            "refused": .bool(charge.wasRefused), "late": .bool(charge.isLate), "promised": .bool(charge.isPromised),
             "givenBack": .bool(charge.isGivenBack), "open": .bool(charge.isOpen),
             "confirmedBy": .optional(charge.state == .succeeded ? charge.rail?.authority.rawValue : nil),
             "surplusMinor": .integer(charge.surplus.minorUnits),

@@ -19,8 +19,9 @@ extension Console {
             fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
         switch await tokens.check(token, for: .metrics, from: request.peerAddress) {
         case .granted:
-            let text = MetricsText(await desk.measures, process: ProcessMeasures(), startedAt: startedAt).text
-            return .file(Array(text.utf8), contentType: MetricsText.contentType)
+            var metrics = MetricsText(await desk.measures, process: ProcessMeasures(), startedAt: startedAt)
+            metrics.add(await health.facts(), await webhooks.measures())
+            return .file(Array(metrics.text.utf8), contentType: MetricsText.contentType)
         case .tooOften(let wait):
             var problem = Problem(
                 429,

@@ -63,7 +63,7 @@ enum CSV {
 enum ChargeRecordLine {
     static let names = [
         "id", "code", "opened_at", "updated_at", "state", "currency", "amount", "total", "tip", "surplus", "refunded",
-        "rail", "opened_by", "reference", "payment_id", "transaction_id", "late", "note", "shift",
+        "rail", "opened_by", "reference", "payment_id", "transaction_id", "late", "note", "shift", "refused",
     ]
 
     static func fields(_ charge: ChargeSummary) -> [String] {
@@ -73,6 +73,7 @@ enum ChargeRecordLine {
             charge.surplus.plain, charge.refunded.plain, charge.rail?.rawValue ?? "", charge.openedBy,
             charge.reference ?? "", charge.paymentID ?? "", charge.transactionID ?? "", charge.isLate ? "yes" : "no",
             charge.note ?? "", charge.shift.map(String.init) ?? "",
+            charge.wasRefused ? "yes" : "no",
         ]
     }
 }
@@ -89,7 +90,7 @@ extension JSON {
             "refundedMinor": .integer(charge.refunded.minorUnits), "rail": .optional(charge.rail?.rawValue),
             "openedBy": .string(charge.openedBy), "reference": .optional(charge.reference),
             "paymentID": .optional(charge.paymentID), "transactionID": .optional(charge.transactionID),
-            "late": .bool(charge.isLate), "note": .optional(charge.note),
+            "refused": .bool(charge.wasRefused), "late": .bool(charge.isLate), "note": .optional(charge.note),
             "shift": charge.shift.map(JSON.integer) ?? .null,
         ])
     }

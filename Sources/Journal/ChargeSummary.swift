@@ -1,6 +1,6 @@
 public import Payments
 
-/// A charge as lists, searches and exports show it: read from one row, without its entries.
+/// A charge as lists, searches and exports show it: read from one row; of its entries only those of refusals count.
 public struct ChargeSummary: Sendable, Hashable, Identifiable {
     public let id: ChargeID
     /// What customer and cashier compare.
@@ -8,6 +8,8 @@ public struct ChargeSummary: Sendable, Hashable, Identifiable {
     public let state: Charge.State
     /// The authority has not ended every attempt.
     public let isOpen: Bool
+    /// It was not paid, because an authority refused to make a payment.
+    public let wasRefused: Bool
     public let isLate: Bool
     public let isPromised: Bool
     /// Everything that was paid went back to the customer.

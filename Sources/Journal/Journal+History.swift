@@ -89,7 +89,7 @@ struct ChargeListing {
             ),
             arguments: [start.sequence, limit + 1]
         )
-        return try page(rows, lastLookedAt: nil)
+        return try page(db, rows, lastLookedAt: nil)
     }
 
     /// Of a few charges that may fit, wherever they are.
@@ -111,7 +111,7 @@ struct ChargeListing {
                 """,
             arguments: arguments
         )
-        return try page(rows, lastLookedAt: nil)
+        return try page(db, rows, lastLookedAt: nil)
     }
 
     /// Along the index that fits best, a bounded number of charges.
@@ -132,17 +132,31 @@ struct ChargeListing {
             sql: "SELECT * FROM (SELECT \(ChargeRow.columns) \(source)) AS charge WHERE \(conditions) LIMIT ?",
             arguments: walked + values + [limit + 1]
         )
-        guard rows.count <= limit else { return try page(rows, lastLookedAt: nil) }
+        guard rows.count <= limit else { return try page(db, rows, lastLookedAt: nil) }
         let looked = try Int64.fetchAll(db, sql: "SELECT opened_seq \(source)", arguments: walked)
-        return try page(rows, lastLookedAt: looked.count < Self.mostLookedAt ? nil : looked.last, db)
+        return try page(db, rows, lastLookedAt: looked.count < Self.mostLookedAt ? nil : looked.last)
     }
 
-    private func page(_ rows: [Row], lastLookedAt last: Int64?, _ db: Database? = nil) throws -> ChargePage {
-        let charges = try rows.prefix(limit).map { try ChargeSummary(ChargeRow(checked: $0)) }
+    private func page(_ db: Database, _ rows: [Row], lastLookedAt last: Int64?) throws -> ChargePage {
+        let charges = try rows.prefix(limit).map { row in
+            let row = try ChargeRow(checked: row)
+            return try ChargeSummary(row, wasRefused: Self.wasRefused(db, row))
+        }
         if rows.count > limit { return ChargePage(charges: charges, next: charges.last?.id) }
-        guard let last, let db else { return ChargePage(charges: charges, next: nil) }
+        guard let last else { return ChargePage(charges: charges, next: nil) }
         let id = try String.fetchOne(db, sql: "SELECT id FROM charge WHERE opened_seq = ?", arguments: [last])
         return ChargePage(charges: charges, next: id.flatMap(ChargeID.init))
+    }
+
+    /// Whether an authority refused to make a payment. The row does not say so, the entries do: they are read of the few
+    /// charges that were not paid, and replayed where one names a refusal, because one after a silence ends nothing.
+    private static func wasRefused(_ db: Database, _ row: ChargeRow) throws -> Bool {
+        guard row.state == Charge.State.failed.rawValue else { return false }
+        let named = try db.cachedStatement(
+            sql: "SELECT EXISTS (SELECT 1 FROM event WHERE charge = ? AND kind = 'refused')"
+        )
+        guard try Bool.fetchOne(named, arguments: [row.id]) == true else { return false }
+        return try Replay(db, row.id)?.charge.wasRefused == true
     }
 
     // MARK: - Parts of the question
@@ -238,7 +252,7 @@ struct ChargeListing {
 }
 
 extension ChargeSummary {
-    init(_ row: ChargeRow) throws {
+    init(_ row: ChargeRow, wasRefused: Bool) throws {
         guard let id = ChargeID(row.id), let state = Charge.State(rawValue: row.state),
             let currency = Currency(code: row.currency)
         else {
@@ -250,6 +264,7 @@ extension ChargeSummary {
             code: row.code,
             state: state,
             isOpen: row.isOpen,
+            wasRefused: wasRefused,
             isLate: row.isLate,
             isPromised: row.isPromised,
             isGivenBack: row.isGivenBack,

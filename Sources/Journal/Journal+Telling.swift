@@ -72,6 +72,16 @@ extension Journal {
         try await reading { db in try Int64.fetchOne(db, sql: "SELECT max(seq) FROM event") ?? 0 }
     }
 
+    /// When the first entry after this one was written, by the clock of then; nil where there is none.
+    public func timeOfEntry(after sequence: Int64) async throws(JournalError) -> WallTime? {
+        try await reading { db in
+            try Int64.fetchOne(
+                db.cachedStatement(sql: "SELECT wall_ms FROM event WHERE seq > ? ORDER BY seq LIMIT 1"),
+                arguments: [sequence]
+            ).map(WallTime.init(millisecondsSince1970:))
+        }
+    }
+
     /// What tells this journal from every other: made with it, and gone with it.
     public func name() async throws(JournalError) -> String {
         try await reading { db in

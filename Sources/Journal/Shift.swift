@@ -346,7 +346,8 @@ enum ShiftQuery {
         return ShiftSums(
             shift: try row.shift,
             takings: try sums.sorted { $0.key < $1.key }.map { try Takings($0.key, $0.value) },
-            open: naming ? try open.prefix(mostNamed).map(ChargeSummary.init) : [],
+            // A charge that is open has not failed.
+            open: naming ? try open.prefix(mostNamed).map { try ChargeSummary($0, wasRefused: false) } : [],
             openCount: open.count
         )
     }

@@ -201,6 +201,12 @@ public struct Charge: Sendable, Hashable {
     /// Whether staff can go on without an answer: only where waiting is all that is left.
     public var canRelease: Bool { holdsTerminal && (isUnresolved || state == .processing || state == .unknown) }
 
+    /// It was not paid, and an authority refused to make a payment for it: the screen, the page and lists say so instead of
+    /// “not paid”.
+    public var wasRefused: Bool {
+        state == .failed && attempts.contains { if case .refused = $0.ending { true } else { false } }
+    }
+
     public func attempt(_ id: Attempt.ID) -> Attempt? { attempts.first { $0.id == id } }
 
     /// Takes what happened and returns what to do next.

@@ -233,10 +233,3 @@ public struct TerminalSnapshot: Sendable, Equatable {
         self.at = at
     }
 }
-
-extension Charge {
-    /// Whether an authority refused to make a payment for it: the screen and the page say so instead of “not paid”.
-    public var wasRefused: Bool {
-        attempts.contains { if case .refused = $0.ending { true } else { false } }
-    }
-}

@@ -387,10 +387,14 @@ def test_a_printed_page_is_what_it_shows_and_nothing_else(page, eyes, tmp_path, 
         expect(page.locator({"history": ".list a.row", "detail": ".timeline", "totals": ".figure"}[place]).first).to_be_visible()
         page.wait_for_load_state("networkidle")
         page.emulate_media(media="print", color_scheme="dark")
-        for part in (".nav", ".topbar .gateway", ".look-button", ".filters", ".strip-place", "button", ".button"):
+        for part in (".nav", ".topbar .gateway", ".look-button", ".history-filters *", ".filters", ".strip-place", "button", ".button"):
             assert not any(element.is_visible() for element in page.locator(part).all()), part
         ground, ink = page.locator("body").evaluate("(body) => [getComputedStyle(document.documentElement).colorScheme, getComputedStyle(body).color]")
         assert (ground, ink) == ("light", "rgb(0, 0, 0)"), "dark paper costs ink"
+        if place == "history":
+            row = page.locator(".list a.row").first
+            expect(row).to_be_visible()
+            first = {"state": row.locator(".row-state").inner_text(), "amount": row.locator(".row-amount").inner_text()}
         file = tmp_path / "page.pdf"
         file.write_bytes(page.pdf(prefer_css_page_size=True, format="A4"))
     finally:
@@ -405,7 +409,11 @@ def test_a_printed_page_is_what_it_shows_and_nothing_else(page, eyes, tmp_path, 
     }[place]
     for fact in facts:
         assert fact in words, f"{fact} in {words}"
-    for control in ("Settings", "More filters", "Write down a refund", "Download", "Sign out"):
+    if place == "history":
+        # Right below the title and its day, before the second row.
+        lines = [line.strip() for line in words.splitlines() if line.strip()]
+        assert any(first["amount"] in line or first["state"] in line for line in lines[:6]), lines
+    for control in ("Settings", "Search", "Reference, note, code", "More filters", "Write down a refund", "Download", "Sign out"):
         assert control not in words, control
     assert words.count("\f") <= {"history": 2, "detail": 2, "totals": 2}[place], f"{words.count(chr(12))} sheets"
 

@@ -10,9 +10,13 @@ import WebServer
 /// What the page and programs get when they look back.
 struct HistoryTests {
     /// A charge that was opened some seconds after the clock's beginning and paid by scanning.
-    private func sell(_ minorUnits: Int64, _ reference: String?, in page: Page, after seconds: Int) async throws
-        -> Charge
-    {
+    private func sell(
+        _ minorUnits: Int64,
+        _ reference: String?,
+        in page: Page,
+        after seconds: Int,
+        refused: Bool = false
+    ) async throws -> Charge {
         var generator = SystemRandomNumberGenerator()
         let time = page.clock.terminalClock.wallTime().advanced(by: .seconds(seconds))
         let terms = ChargeTerms(
@@ -31,11 +35,16 @@ struct HistoryTests {
         var charge = Charge(terms: terms)
         try await page.journal.open(terms, under: nil)
         let paid = Report.succeeded(Evidence(paymentID: "pay_\(minorUnits)", transactionID: "0x5e", paid: nil))
-        for event in [
-            Charge.Event.attemptStarted(attempt: 1, rail: .scan), .sending(attempt: 1),
-            .offered(attempt: 1, offer: Offer(paymentID: "pay_\(minorUnits)", link: nil, expiresAt: nil)),
-            .reported(attempt: 1, report: paid),
-        ] {
+        let begin: [Charge.Event] = [.attemptStarted(attempt: 1, rail: .scan), .sending(attempt: 1)]
+        let refusal = Refusal(code: "merchant_not_found", message: "no merchant")
+        let rest: [Charge.Event] =
+            refused
+            ? [.refused(attempt: 1, refusal: refusal)]
+            : [
+                .offered(attempt: 1, offer: Offer(paymentID: "pay_\(minorUnits)", link: nil, expiresAt: nil)),
+                .reported(attempt: 1, report: paid),
+            ]
+        for event in begin + rest {
             _ = charge.handle(event)
             try await page.journal.append(event, to: charge, at: time)
         }
@@ -82,6 +91,29 @@ struct HistoryTests {
                 (newer["charges"] as? [[String: Any]])?.map { $0["id"] as? String }
                     == [sold[4], sold[3]].map(\.id.rawValue)
             )
+        }
+    }
+
+    /// The page makes its word of `state` and `refused`: they are the same in the list, in the detail and in both files.
+    @Test func aRefusedChargeIsCalledThatWhereverItIsShown() async throws {
+        try await withShop { page in
+            _ = try await sell(1000, nil, in: page, after: 1)
+            let refused = try await sell(2000, nil, in: page, after: 2, refused: true)
+            let detail = try Page.said(try await page.ask("GET", "charges/\(refused.id)"))
+            #expect(detail["state"] as? String == "failed" && detail["refused"] as? Bool == true)
+            for query in ["", "?state=failed", "?q=\(refused.terms.code.rawValue)"] {
+                let said = try Page.said(try await page.ask("GET", "charges\(query)"))
+                let listed = try #require((said["charges"] as? [[String: Any]])?.first)
+                #expect(listed["id"] as? String == refused.id.rawValue)
+                #expect(listed["state"] as? String == "failed" && listed["refused"] as? Bool == true, "\(query)")
+            }
+            let lines = try await text(of: try await page.ask("GET", "export.csv")).components(separatedBy: "\r\n")
+            #expect(lines.prefix(3).map { $0.split(separator: ",").last } == ["refused", "no", "yes"])
+            let json = try await text(of: try await page.ask("GET", "export.json"))
+            let said = try #require(
+                try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: [[String: Any]]]
+            )
+            #expect(said["charges"]?.map { $0["refused"] as? Bool } == [false, true])
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import Machine
 import Payments
 import Synchronization
 import Testing
@@ -51,6 +52,11 @@ struct MetricsTests {
                 #expect(refused.status == 401 && refused.headers["WWW-Authenticate"] == "Bearer realm=\"metrics\"")
                 #expect(!CustomerShop.html(refused).contains("till_charges"))
             }
+            // A till's own token is good, and not for this.
+            let made = try await page.ask("POST", "tokens", #"{"name":"Till","scopes":["charges","state"]}"#)
+            let till = try #require(try Page.said(made)["token"] as? String)
+            let refused = try await scrape(page, till)
+            #expect(refused.status == 401 && !CustomerShop.html(refused).contains("till_charges"))
             #expect(try await scrape(page, text, scheme: "Basic").status == 401)
             #expect(try await scrape(page, text, method: "POST").status == 405)
             let read = try await scrape(page, text)
@@ -200,6 +206,70 @@ struct MetricsTests {
             }
             // Nothing of the shop or of a customer is in it.
             for secret in ["canary", "Zoë", "12.50", id.rawValue, "pay_1"] { #expect(!text.contains(secret)) }
+        }
+    }
+
+    @Test func storageAndClockAreThereAndWhatIsNotKnownIsNot() async throws {
+        let offset = Mutex<MachineView.Offset?>(nil)
+        let storage = MachineFacts.Storage(totalBytes: 16_000_000_000, freeBytes: 1_250_000_000, isReadOnly: false)
+        let machine = MachineView(
+            facts: {
+                var facts = MachineFacts()
+                facts.storage = offset.withLock { $0 } == nil ? nil : storage
+                return facts
+            },
+            clock: { MachineView.Clock(isSet: offset.withLock { $0 } != nil, isSynchronised: false) },
+            gatewayOffset: { offset.withLock { $0 } }
+        )
+        try await withConsole(machine: machine) { page in
+            _ = try await CustomerShop(page)
+            let (token, _) = try await token(page)
+            var text = CustomerShop.html(try await scrape(page, token))
+            #expect(value("till_clock_set", in: text) == 0)
+            for unknown in ["till_storage_free_bytes", "till_clock_gateway_offset_seconds"] {
+                #expect(!text.contains(unknown), "0 would be a claim")
+            }
+            offset.withLock { $0 = MachineView.Offset(milliseconds: -2500, at: page.clock.wallTime) }
+            text = CustomerShop.html(try await scrape(page, token))
+            for (name, expected) in [
+                ("till_storage_free_bytes", 1.25e9), ("till_storage_size_bytes", 16e9), ("till_journal_writable", 1),
+                ("till_clock_set", 1), ("till_clock_synchronised", 0), ("till_clock_gateway_offset_seconds", -2.5),
+                ("till_webhooks{state=\"good\"}", 0), ("till_webhook_waiting_entries", 0),
+            ] {
+                #expect(value(name, in: text) == expected, "\(name)")
+            }
+            #expect(value("till_journal_size_bytes", in: text).map { $0 > 4096 } == true)
+            try page.journal.close()
+            text = CustomerShop.html(try await scrape(page, token))
+            #expect(value("till_journal_writable", in: text) == 0)
+            // How far webhooks are cannot be read then.
+            #expect(!text.contains("till_webhook"))
+        }
+    }
+
+    /// Each of them has its row in the guide, and the guide has no others.
+    @Test func theGuideNamesEveryMetric() async throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let guide = try String(
+            contentsOf: root.deletingLastPathComponent().appending(path: "docs/metrics.md"),
+            encoding: .utf8
+        )
+        let documented = Set(guide.matches(of: #/`((?:till|process)_[a-z_]+)/#).map { String($0.1) })
+        let machine = MachineView(
+            facts: {
+                var facts = MachineFacts()
+                facts.storage = MachineFacts.Storage(totalBytes: 2, freeBytes: 1, isReadOnly: false)
+                return facts
+            },
+            gatewayOffset: { MachineView.Offset(milliseconds: 0, at: WallTime(millisecondsSince1970: 0)) }
+        )
+        try await withConsole(machine: machine) { page in
+            _ = try await CustomerShop(page)
+            let (token, _) = try await token(page)
+            let text = CustomerShop.html(try await scrape(page, token))
+            let types = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+            let said = Set(types.map { String($0.split(separator: " ")[2]) })
+            #expect(said == documented)
         }
     }
 

@@ -162,6 +162,7 @@ func withConsole(
     numbers: @escaping @Sendable () -> [String] = { [] },
     webhooks: (any WebhookCarrier)? = nil,
     updates: (any UpdateService)? = nil,
+    machine: MachineView = MachineView(),
     in kept: TemporaryFolder? = nil,
     _ body: (Page) async throws -> Void
 ) async throws {
@@ -194,7 +195,7 @@ func withConsole(
         wallets: wallets
     )
     (configuration.webhooks, configuration.updates) = (webhooks, updates)
-    configuration.localName = localName
+    (configuration.localName, configuration.machine) = (localName, machine)
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
         configuration: configuration,

@@ -188,6 +188,17 @@ struct WebhookTests {
             let first = try #require(await receiver.next())
             try await shop.pay(charge)
             #expect(receiver.posts == 1, "it waits")
+            await untilFailing(page, storage, tries: 1)
+            // Whoever watches from outside sees it grow old.
+            let began = try #require(await page.console.webhooks.measures())
+            #expect(began.counts == ["failing": 1] && began.waiting > 1)
+            page.clock.advance(by: .seconds(3))
+            #expect(await page.console.webhooks.measures()?.oldest == began.oldest + .seconds(3))
+            // No other webhook hides it: the one furthest behind counts.
+            let (other, _) = try await make(page, #""unknown""#)
+            #expect(await page.console.webhooks.measures()?.waiting == began.waiting)
+            #expect(await page.console.webhooks.measures()?.counts == ["failing": 1, "new": 1])
+            #expect(try await page.send("DELETE", "webhooks/\(other)", "{}") == 200)
             // A hook that failed keeps its pause, whatever else happens.
             var tries = [first]
             for pause in [7, 40, 150] {
@@ -243,6 +254,7 @@ struct WebhookTests {
             let checks = try #require(health["checks"] as? [[String: Any]])
             #expect(checks.contains { $0["part"] as? String == "webhooks" && $0["weight"] as? String == "note" })
             #expect(receiver.posts == 1)
+            #expect(await page.console.webhooks.measures() == WebhookMeasures(counts: ["off": 1]), "it does not wait")
             #expect(try await page.send("PUT", "webhooks/\(id)", #"{"paused":false}"#) == 200)
             let later = await receiver.until { $0.type == "charge.succeeded" }
             #expect(later.map(\.type) == ["charge.created", "charge.succeeded"])

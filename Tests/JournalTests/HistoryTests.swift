@@ -61,6 +61,7 @@ struct HistoryTests {
             #expect(all.charges.map(\.id) == charges.map(\.id) && all.next == nil)
             #expect(all.charges.map(\.state) == charges.map(\.state))
             #expect(all.charges.map(\.total) == charges.map(\.total))
+            #expect(all.charges.map(\.wasRefused) == charges.map(\.wasRefused))
             let ever = WallTime(millisecondsSince1970: 0)..<WallTime.example.advanced(by: .seconds(86_400 * 30))
             let takings = try await journal.takings(in: [ever])[0]
             #expect(sums(takings) == sums(charges))
@@ -69,6 +70,52 @@ struct HistoryTests {
             try journal.close()
             let again = try folder.open()
             #expect(!again.startup.didRebuild)
+        }
+    }
+
+    /// The word in the list is the word of the charge: “refused” only where no payment was ever made.
+    @Test func aListTellsARefusedChargeFromOneThatWasNotPaid() async throws {
+        let journal = try folder.open()
+        let begin: [Charge.Event] = [.attemptStarted(attempt: 1, rail: .scan), .sending(attempt: 1)]
+        let refusal = Charge.Event.refused(attempt: 1, refusal: Refusal(code: "merchant_not_found", message: "no"))
+        let declined = Charge.Event.reported(attempt: 1, report: .failed(code: "declined"))
+        let evidence = Evidence(paymentID: "pay_2", transactionID: nil, paid: nil)
+        let paidOtherwise: [Charge.Event] = [
+            .sending(attempt: 2), .offered(attempt: 2, offer: Offer(paymentID: "pay_2", link: nil, expiresAt: nil)),
+            .reported(attempt: 2, report: .succeeded(evidence)),
+        ]
+        let lives: [(events: [Charge.Event], isRefused: Bool)] = [
+            (begin + [refusal], true),
+            (begin + [Charge.Event.offer, declined], false),
+            // It had an answer after all, and that payment failed.
+            (begin + [refusal, Charge.Event.offer, declined], false),
+            // A refusal to the second request says nothing of the first one.
+            (begin + [.silent(attempt: 1, reason: "30 s"), .sending(attempt: 1), refusal], false),
+            (begin + [refusal, .attemptStarted(attempt: 2, rail: .tap), .cancelRequested(by: .terminal)], true),
+            (Charge.Event.paid, false),
+            // One way to pay was refused, and by the other it was paid.
+            ([.attemptStarted(attempt: 2, rail: .tap)] + begin + [refusal] + paidOtherwise, false),
+        ]
+        var charges: [Charge] = []
+        for life in lives {
+            let charge = try await journal.play(life.events)
+            #expect(charge.wasRefused == life.isRefused)
+            charges.append(charge)
+        }
+        let all = try await journal.charges(ChargeFilter(), from: .oldest, limit: 10).charges
+        #expect(all.map(\.wasRefused) == lives.map(\.isRefused))
+        #expect(all.map(\.state) == charges.map(\.state))
+        // However it is found.
+        var failed = ChargeFilter()
+        failed.state = .failed
+        var found = ChargeFilter()
+        found.total = 1250...1250
+        for filter in [failed, found] {
+            let listed = try await journal.charges(filter, from: .oldest, limit: 10).charges
+            #expect(listed.contains { $0.wasRefused })
+            for charge in charges where listed.contains(where: { $0.id == charge.id }) {
+                #expect(listed.first { $0.id == charge.id }?.wasRefused == charge.wasRefused)
+            }
         }
     }
 

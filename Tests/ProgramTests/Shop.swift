@@ -114,13 +114,16 @@ struct Shop: Sendable {
     /// - Parameter more: Further lines of its configuration.
     func withTerminal<Value: Sendable>(
         _ more: String = "",
+        address: String = "127.0.0.1",
+        hasLocalName: Bool = true,
+        environment: Environment = .inherit,
         ended: (TerminationStatus) -> Void = { _ in },
         _ body: @Sendable @escaping (Terminal) async throws -> Value
     ) async throws -> Value {
         let config = folder.appending("till.yaml")
         let yaml = """
             state: \(folder)/terminal
-            web: { address: 127.0.0.1, port: 0, names: [localhost], pages: "\(Programs.root)/Public" }
+            web: { address: \(address), port: 0, names: [localhost], pages: "\(Programs.root)/Public", localName: \(hasLocalName) }
             screen: { sink: png, path: "\(folder)/screen.png", width: 800, height: 480 }
             gateway: { allowLoopbackHTTP: true }
             log: { level: debug }
@@ -132,6 +135,7 @@ struct Shop: Sendable {
             "till",
             ["run", "--config", config.string, "--announce", "-"],
             log: folder.appending("terminal.log"),
+            environment: environment,
             ended: ended
         ) { running in
             let url = try #require(try await running.first { $0.event == "listening" }.url)

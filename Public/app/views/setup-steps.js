@@ -4,7 +4,7 @@
 // false stays. Once there are settings, an earlier step that is gone back to changes them at once.
 
 import * as api from "../api.js";
-import { countryNames, currencyOf, guessCountry, localeOf, zonesOf } from "../countries.js";
+import { countryNames, currencyOf, guessCountry, localeOf, zoneOf } from "../countries.js";
 import { h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, secretField, textField } from "../form.js";
 import { icon } from "../icons.js";
@@ -67,7 +67,6 @@ function countryStep({ known, typed }) {
   const names = new Intl.DisplayNames(pageLanguage(), { type: "currency", fallback: "code" });
   const tongues = new Intl.DisplayNames(pageLanguage(), { type: "language", languageDisplay: "standard" });
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
-  const zoneOf = (place) => (zonesOf(place).includes(own) || !zonesOf(place).length ? own : zonesOf(place)[0]);
   const begun = typed.country ?? known.setUp.answers.country ?? guess;
   const country = choiceField("country", { label: t("setup.country.country"), value: begun, groups: [[null, [["", t("setup.country.choose")], ...countryNames(pageLanguage())]]] });
   const currency = choiceField("currency", {

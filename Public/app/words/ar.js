@@ -1099,7 +1099,7 @@ export default {
     lastOne: "آخر عملية",
     all: "كل العمليات",
     filter: "عرض",
-    filters: { all: "الكل", succeeded: "مدفوع", unknown: "غير معروف بعد", failed: "لم يُدفع", expired: "انتهى الوقت", cancelled: "أُلغيت" },
+    filters: { all: "الكل", succeeded: "مدفوع", unknown: "غير معروف بعد", failed: "لم يُدفع أو رُفض", expired: "انتهى الوقت", cancelled: "أُلغيت" },
     empty: "لا توجد عمليات بعد.",
     emptyHint: "تظهر كل عملية هنا فور فتحها.",
     emptyFilter: "لا توجد عملية كهذه.",

@@ -1087,7 +1087,7 @@ export default {
     lastOne: "Letzter Vorgang",
     all: "Alle Vorgänge",
     filter: "Anzeigen",
-    filters: { all: "Alle", succeeded: "Bezahlt", unknown: "Noch nicht bekannt", failed: "Nicht bezahlt", expired: "Zeit abgelaufen", cancelled: "Abgebrochen" },
+    filters: { all: "Alle", succeeded: "Bezahlt", unknown: "Noch nicht bekannt", failed: "Nicht bezahlt oder abgelehnt", expired: "Zeit abgelaufen", cancelled: "Abgebrochen" },
     empty: "Noch keine Vorgänge.",
     emptyHint: "Jeder Vorgang steht hier, sobald er eröffnet ist.",
     emptyFilter: "Kein solcher Vorgang.",

@@ -1088,7 +1088,7 @@ export default {
     lastOne: "Last charge",
     all: "All charges",
     filter: "Show",
-    filters: { all: "All", succeeded: "Paid", unknown: "Not known yet", failed: "Not paid", expired: "Time is up", cancelled: "Cancelled" },
+    filters: { all: "All", succeeded: "Paid", unknown: "Not known yet", failed: "Not paid or refused", expired: "Time is up", cancelled: "Cancelled" },
     empty: "No charges yet.",
     emptyHint: "Each charge stands here as soon as it is opened.",
     emptyFilter: "No charge like that.",

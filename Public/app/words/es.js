@@ -1087,7 +1087,7 @@ export default {
     lastOne: "Último cobro",
     all: "Todos los cobros",
     filter: "Mostrar",
-    filters: { all: "Todos", succeeded: "Pagados", unknown: "Aún no se sabe", failed: "No pagados", expired: "Tiempo agotado", cancelled: "Cancelados" },
+    filters: { all: "Todos", succeeded: "Pagados", unknown: "Aún no se sabe", failed: "No pagados o rechazados", expired: "Tiempo agotado", cancelled: "Cancelados" },
     empty: "Aún no hay cobros.",
     emptyHint: "Cada cobro aparece aquí en cuanto se abre.",
     emptyFilter: "Ningún cobro así.",

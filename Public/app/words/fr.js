@@ -1087,7 +1087,7 @@ export default {
     lastOne: "Dernier encaissement",
     all: "Tous les encaissements",
     filter: "Afficher",
-    filters: { all: "Tous", succeeded: "Payés", unknown: "Pas encore connus", failed: "Non payés", expired: "Temps écoulé", cancelled: "Annulés" },
+    filters: { all: "Tous", succeeded: "Payés", unknown: "Pas encore connus", failed: "Non payés ou refusés", expired: "Temps écoulé", cancelled: "Annulés" },
     empty: "Pas encore d’encaissements.",
     emptyHint: "Chaque encaissement s’affiche ici dès qu’il est ouvert.",
     emptyFilter: "Aucun encaissement de ce genre.",

@@ -93,7 +93,7 @@ extension Console {
         ])
     }
 
-    private static func state(_ hook: Webhook, _ progress: WebhookProgress) -> String {
+    static func state(_ hook: Webhook, _ progress: WebhookProgress) -> String {
         if progress.off != nil { return "off" }
         if hook.isPaused { return "paused" }
         if progress.failed != nil { return "failing" }
