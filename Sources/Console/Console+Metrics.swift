@@ -19,8 +19,12 @@ extension Console {
             fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
         switch await tokens.check(token, for: .metrics, from: request.peerAddress) {
         case .granted:
-            let text = MetricsText(await desk.measures, process: ProcessMeasures(), startedAt: startedAt).text
-            return .file(Array(text.utf8), contentType: MetricsText.contentType)
+            var metrics = MetricsText(await desk.measures, process: ProcessMeasures(), startedAt: startedAt)
+            // A journal that cannot be read says so in till_trouble.
+            if await outbox.outbox.isEnabled, let standing = try? await outbox.standing() {
+                metrics.addOutbox(standing, await outbox.progress, at: clock.wallTime())
+            }
+            return .file(Array(metrics.text.utf8), contentType: MetricsText.contentType)
         case .tooOften(let wait):
             var problem = Problem(
                 429,

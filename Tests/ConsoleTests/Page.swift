@@ -161,6 +161,7 @@ func withConsole(
     localName: LocalNameView = .off,
     numbers: @escaping @Sendable () -> [String] = { [] },
     webhooks: (any WebhookCarrier)? = nil,
+    events: (any EventSink)? = nil,
     updates: (any UpdateService)? = nil,
     in kept: TemporaryFolder? = nil,
     _ body: (Page) async throws -> Void
@@ -195,6 +196,7 @@ func withConsole(
     )
     (configuration.webhooks, configuration.updates) = (webhooks, updates)
     configuration.localName = localName
+    configuration.events = events
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
         configuration: configuration,
