@@ -61,6 +61,7 @@ let package = Package(
         .systemLibrary(name: "CClock"),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
         // Core: decides. No I/O, no clock of its own.
@@ -116,6 +117,7 @@ let package = Package(
         .target(name: "Paper", dependencies: ["CPaperPDF", "Payments", "Receipts"], swiftSettings: swift6),
         .target(name: "WebServer", dependencies: ["CMicrohttpd", "Packing"], swiftSettings: swift6),
         .target(name: "Keypad", dependencies: ["CLinuxInput", "Payments"], swiftSettings: swift6),
+        .target(name: "Postgres", dependencies: ["CPostgres"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
         .target(name: "Machine", swiftSettings: swift6),
         .target(
@@ -170,7 +172,8 @@ let package = Package(
                 "CClock", "CMalloc", "Acquirer", "Avahi", "Backup", "Bluetooth", "Payments", "WalletConnect",
                 "WalletConnectPay",
                 "WebSocket",
-                "DBus", "Journal", "Keypad", "Machine", "Net", "Supervision", "Updates", "WebServer", "Screen",
+                "DBus", "Journal", "Keypad", "Machine", "Net", "Postgres", "Supervision", "Updates", "WebServer",
+                "Screen",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -318,6 +321,7 @@ let package = Package(
         .testTarget(name: "KeypadTests", dependencies: ["Keypad", "Payments"], swiftSettings: swift6),
         .testTarget(name: "MachineTests", dependencies: ["Machine"], swiftSettings: swift6),
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision", subprocess], swiftSettings: swift6),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", subprocess], swiftSettings: swift6),
         .testTarget(name: "PaperTests", dependencies: ["Paper", "Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "ReceiptsTests", dependencies: ["Payments", "Receipts"], swiftSettings: swift6),

@@ -8,6 +8,8 @@ const TIMEOUT_MILLISECONDS = 20_000;
 /** Of a million entries on a small board. */
 /** A receiver may take its time. */
 const SENDING_MILLISECONDS = 45_000;
+/** Longer than the terminal waits for a connection and then for an answer. */
+const DATABASE_MILLISECONDS = 45_000;
 const VERIFY_MILLISECONDS = 180_000;
 /** Of a long record on a slow network. */
 const FILE_MILLISECONDS = 600_000;
@@ -191,6 +193,14 @@ export async function tokens() { return await request("GET", "/tokens"); }
 export async function makeToken(body) { return await change("POST", "/tokens", { body }); }
 
 export async function revokeToken(id) { return await change("DELETE", `/tokens/${encodeURIComponent(id)}`); }
+
+/** The operator's database that events are copied into, and how far that is. */
+export async function outbox() { return await request("GET", "/outbox"); }
+
+export async function saveOutbox(body) { return await change("PUT", "/outbox", { body }); }
+
+/** Whether the database takes events from here: `{ arrived, reason }`. Sends none. */
+export async function testOutbox() { return await change("POST", "/outbox/test", { timeout: DATABASE_MILLISECONDS }); }
 
 /** Who is told of charges, and how that stands: `{ webhooks, events, readable }`. */
 export async function webhooks() { return await request("GET", "/webhooks"); }

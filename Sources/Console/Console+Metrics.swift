@@ -21,6 +21,10 @@ extension Console {
         case .granted:
             var metrics = MetricsText(await desk.measures, process: ProcessMeasures(), startedAt: startedAt)
             metrics.add(await health.facts(), await webhooks.measures())
+            // A journal that cannot be read says so in till_trouble.
+            if await outbox.outbox.isEnabled, let standing = try? await outbox.standing() {
+                metrics.addOutbox(standing, await outbox.progress, at: clock.wallTime())
+            }
             return .file(Array(metrics.text.utf8), contentType: MetricsText.contentType)
         case .tooOften(let wait):
             var problem = Problem(

@@ -74,6 +74,7 @@ extension Console {
         case .revokeToken(let id):
             try requireEmptyForm(pass)
             return try await revokeToken(id, pass)
+        case .outbox, .saveOutbox, .testOutbox: return try await outboxAnswer(pass)
         case .webhooks, .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook:
             return try await webhookAnswer(pass)
         case .customers: return await customersResponse()

@@ -20,6 +20,7 @@ public struct Console: Sendable {
     let counter: CounterDesk
     let tokens: TokenDesk
     let webhooks: WebhookDesk
+    let outbox: OutboxDesk
     let setUp: SetUpDesk
     let staff: StaffDesk
     private let journal: any Keeping
@@ -87,6 +88,8 @@ public struct Console: Sendable {
         public var isErased: @Sendable () -> Bool = { false }
         /// Carries webhooks' messages; nil where none can be sent.
         public var webhooks: (any WebhookCarrier)?
+        /// Reaches the operator's database; nil where none can be reached.
+        public var events: (any EventSink)?
         /// Says that a backup which was checked shall be the journal, and has the program end; nil where that cannot be done
         /// from the page.
         public var restore: (@Sendable () throws(JournalError) -> Void)?
@@ -240,6 +243,14 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
+        outbox = OutboxDesk(
+            journal: journal,
+            books: books,
+            desk: desk,
+            sink: configuration.events,
+            clock: clock,
+            logger: logger
+        )
         logo = LogoDesk(journal: journal, desk: desk, clock: clock, logger: logger)
         setUp = SetUpDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         staff = StaffDesk(
@@ -271,6 +282,7 @@ public struct Console: Sendable {
             certificate: certificate,
             addresses: own.all,
             webhooks: webhooks,
+            outbox: outbox,
             localName: localName
         )
         (log, erase, isErased) = (configuration.log, configuration.erase, configuration.isErased)
@@ -311,6 +323,7 @@ public struct Console: Sendable {
         try await counter.load()
         try await tokens.load()
         try await webhooks.load()
+        try await outbox.load()
         try await setUp.load()
         try await logo.load()
         await restore.load()
@@ -349,6 +362,7 @@ public struct Console: Sendable {
             group.addTask { await messages.run() }
             group.addTask { await news.run() }
             group.addTask { await webhooks.run() }
+            group.addTask { await outbox.run() }
             group.addTask { await updates.run() }
             try await group.waitForAll()
         }

@@ -24,6 +24,7 @@ enum Route: Sendable, Equatable {
     case shifts(from: ShopDay?, to: ShopDay?, by: String?), openShift, currentShift, shift(Int64), closeShift(Int64)
     case shiftReport(Int64, ShiftFormat)
     case tokens, makeToken, revokeToken(String)
+    case outbox, saveOutbox, testOutbox
     case webhooks, makeWebhook, pauseWebhook(String), removeWebhook(String), testWebhook(String)
     case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
@@ -73,6 +74,8 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .refund(Self.id(parts[1])), "PUT": .refundAgain(Self.id(parts[1]))])
         case ("tokens", 1): self = try Self.only(method, ["GET": .tokens, "POST": .makeToken])
         case ("tokens", 2): self = try Self.only(method, ["DELETE": .revokeToken(parts[1])])
+        case ("outbox", 1): self = try Self.only(method, ["GET": .outbox, "PUT": .saveOutbox])
+        case ("outbox", 2) where parts[1] == "test": self = try Self.only(method, ["POST": .testOutbox])
         case ("webhooks", 1): self = try Self.only(method, ["GET": .webhooks, "POST": .makeWebhook])
         case ("webhooks", 2):
             self = try Self.only(method, ["PUT": .pauseWebhook(parts[1]), "DELETE": .removeWebhook(parts[1])])
@@ -177,7 +180,8 @@ enum Route: Sendable, Equatable {
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .setUp, .saveSetUp, .logo, .saveLogo: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
-        case .webhooks: [.owner, .manager]
+        case .webhooks, .outbox: [.owner, .manager]
+        case .saveOutbox, .testOutbox: [.owner]
         case .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook: [.owner]
         case .audit, .exportAudit, .verifyAudit, .logs, .supportBundle, .wipe, .wipeEverything, .exportBackup,
             .importBackup:
@@ -212,7 +216,7 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
             .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
-            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .restore, .update:
+            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .outbox, .restore, .update:
             false
         case .signInWithPIN, .signInWithCode, .changePIN: true
         case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
@@ -224,6 +228,7 @@ enum Route: Sendable, Equatable {
         case .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
+        case .saveOutbox, .testOutbox: true
         case .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true

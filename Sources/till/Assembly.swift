@@ -83,6 +83,7 @@ struct Assembly: Sendable {
         pages.machine = .system(state: configuration.state, gateway: gateway, clock: clock)
         pages.log = log
         pages.webhooks = WebhookPost(policy: outsidePolicy, transport: outside)
+        pages.events = PostgresSink()
         let naming = try await LocalNaming(configuration, journal: journal, clock: clock)
         pages.localName = naming.view
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }

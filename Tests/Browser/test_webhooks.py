@@ -14,7 +14,8 @@ from playwright.sync_api import expect
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "API"))
 
-from shopfloor import DESKTOP, PHONE, WAIT_MILLISECONDS, small_targets, until  # noqa: E402
+from own_postgres import TABLE, own_postgres  # noqa: E402
+from shopfloor import DESKTOP, OWNER_PASSWORD, PHONE, WAIT_MILLISECONDS, small_targets, until  # noqa: E402
 from steps import cancel_charge, current_charge, open_charge, open_or_keep_keypad, panel, set_up  # noqa: E402
 from webhook_receiver import is_genuine  # noqa: E402
 
@@ -186,6 +187,56 @@ def test_in_arabic_the_address_stays_as_it_is_read(page, context, watch, server,
     eyes.look(arabic, "webhooks-ar")
     arabic.set_viewport_size(DESKTOP)
     abroad.close()
+
+
+def test_events_come_into_the_operators_own_postgresql_and_what_it_missed_comes_later(page, shop, eyes):
+    with own_postgres() as database:
+        database.start()
+        page.goto("/#/settings")
+        page.get_by_role("link", name="Outbox").click()
+        expect(page.get_by_text("Switched off.")).to_be_visible()
+        page.locator("[name=enabled]").check()
+        for name, value in (
+            ("host", "localhost"), ("port", str(database.port)), ("database", "postgres"), ("user", "till"), ("authorities", database.authority),
+            ("outboxPassword", database.password), ("password", OWNER_PASSWORD),
+        ):
+            page.locator(f"[name={name}]").fill(value)
+        page.get_by_role("button", name="Save").click()
+        standing = page.locator("#outbox-standing")
+        # The operator made neither the user nor the table yet.
+        expect(standing).to_contain_text("does not let this user in")
+        assert database.password not in page.content()
+        assert small_targets(page) == []
+        eyes.look(page, "outbox-refused")
+        database.ask(f"CREATE ROLE till LOGIN PASSWORD '{database.password}'")
+        test = page.get_by_role("button", name="Test the connection")
+        test.click()
+        expect(page.get_by_text("has no table till_event").first).to_be_visible()
+        database.ask(TABLE)
+        database.ask("GRANT INSERT ON till_event TO till")
+        test.click()
+        expect(page.get_by_text("The database takes events")).to_be_visible()
+        count = "SELECT count(*) FROM till_event WHERE charge = '{}' AND type = 'charge.{}'"
+        # Everything from the first entry on, those of the tests before this too.
+        until(lambda: database.ask("SELECT min(sequence) FROM till_event WHERE data->>'reference' = 'A 4711'") != "", "what was before")
+        database.stop()
+        page.goto("/#/charge")
+        open_or_keep_keypad(page)
+        open_charge(page, "8.00")
+        charge = current_charge(page)
+        shop.pay(charge["link"])
+        expect(panel(page, "succeeded")).to_contain_text("€8.00")
+        database.start()
+        page.goto("/#/outbox")
+        expect(standing).to_contain_text("does not answer")
+        page.get_by_role("button", name="Test the connection").click()
+        until(lambda: database.ask(count.format(charge["id"], "succeeded")) == "1", "the charge to come")
+        gaps = "SELECT count(*) - max(sequence) || '' FROM till_event"
+        assert database.ask(gaps) == "0"
+        expect(standing).to_contain_text("Events reach the database.")
+        eyes.look(page, "outbox-good", ("phone",))
+        page.goto("/#/health")
+        expect(page.locator(".health-check").filter(has_text="Operator’s database")).to_contain_text("reach")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ LANGUAGES = {"ar": "rtl", "de": "ltr", "es": "ltr", "fr": "ltr"}
 LOOKED_AT = {"ar": ("phone", "desktop"), "de": ("phone",)}
 #: Addresses of pages that need no charge.
 PLACES = [
-    "charge", "history", "totals", "shifts", "days", "settings", "staff", "counter", "security", "tokens", "webhooks", "phones", "connect",
+    "charge", "history", "totals", "shifts", "days", "settings", "staff", "counter", "security", "tokens", "webhooks", "outbox", "phones", "connect",
     "customers", "receipts", "health", "logs", "audit", "backup", "updates", "setup",
 ]
 

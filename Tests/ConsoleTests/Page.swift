@@ -161,6 +161,7 @@ func withConsole(
     localName: LocalNameView = .off,
     numbers: @escaping @Sendable () -> [String] = { [] },
     webhooks: (any WebhookCarrier)? = nil,
+    events: (any EventSink)? = nil,
     updates: (any UpdateService)? = nil,
     machine: MachineView = MachineView(),
     in kept: TemporaryFolder? = nil,
@@ -196,6 +197,7 @@ func withConsole(
     )
     (configuration.webhooks, configuration.updates) = (webhooks, updates)
     (configuration.localName, configuration.machine) = (localName, machine)
+    configuration.events = events
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
         configuration: configuration,

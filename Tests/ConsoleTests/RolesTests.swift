@@ -27,6 +27,7 @@ struct RolesTests {
         ("GET", "connect", "o----"), ("PUT", "connect", "o----"), ("POST", "connect/forget", "o----"),
         ("GET", "customers", "o----"), ("PUT", "customers", "o----"),
         ("GET", "tokens", "o----"), ("POST", "tokens", "o----"), ("DELETE", "tokens/1", "o----"),
+        ("GET", "outbox", "om---"), ("PUT", "outbox", "o----"), ("POST", "outbox/test", "o----"),
         ("GET", "webhooks", "om---"), ("POST", "webhooks", "o----"), ("PUT", "webhooks/1", "o----"),
         ("DELETE", "webhooks/1", "o----"), ("POST", "webhooks/1/test", "o----"),
         ("GET", "receipts", "o----"), ("PUT", "receipts", "o----"), ("POST", "receipts/test", "o----"),

@@ -58,7 +58,7 @@ private final class Receiver: WebhookCarrier {
 }
 
 /// The journal, which says of each document and audit row that it is kept now.
-private final class NotingStorage: Keeping {
+final class NotingStorage: Keeping {
     private let journal: Journal
     private let noted = AsyncStream.makeStream(of: String.self)
 

@@ -5,7 +5,7 @@ import StrictJSON
 /// One part of what the owner sets, with the names of its fields, as its address takes them.
 enum BackupPart: String, CaseIterable, Sendable {
     // In the order in which they are brought in: amounts of the others are in the first one's currency.
-    case settings, taps, connect, customers, receipts, counter, logo
+    case settings, taps, connect, customers, receipts, counter, logo, outbox
 
     var fields: [String] {
         switch self {
@@ -35,6 +35,7 @@ enum BackupPart: String, CaseIterable, Sendable {
                 "screenRestUntil",
             ]
         case .logo: ["image"]
+        case .outbox: ["enabled", "host", "port", "database", "user", "authorities"]
         }
     }
 
@@ -43,12 +44,13 @@ enum BackupPart: String, CaseIterable, Sendable {
         switch self {
         case .settings: ("gatewayKey", "gateway-key")
         case .taps: ("acquirerPassword", "tap-acquirer-password")
+        case .outbox: ("outboxPassword", Outbox.secretName)
         case .connect, .customers, .receipts, .counter, .logo: nil
         }
     }
 
     /// Whether its form takes the owner's password.
-    var takesPassword: Bool { self == .settings || self == .taps || self == .customers }
+    var takesPassword: Bool { self == .settings || self == .taps || self == .customers || self == .outbox }
 }
 
 /// Everything that the owner set, as a file that another terminal takes.

@@ -52,6 +52,10 @@ extension Console {
         case .receipts: response = await receiptsResponse()
         case .counter:
             return await counter.tips.fields.merging(counter.keypad.fields) { $1 }.merging(counter.rest.fields) { $1 }
+        case .outbox:
+            // One that was never set is nobody's to take along.
+            guard await !outbox.outbox.place.host.isEmpty else { return nil }
+            response = try await outboxResponse()
         case .logo: return ["image": await logo.address.map(ExactJSON.string) ?? .null]
         }
         let limits = ExactJSON.Limits(bytes: BackupFile.bodyBytes, depth: 16)
@@ -165,6 +169,7 @@ extension Console {
             case .customers: _ = try await customers.leads(try Self.customerForm(part).0)
             case .receipts: _ = try Self.receiptForm(part).0.checked(over: await receipts.settings)
             case .counter: _ = try Self.counterForm(part).0.checked(over: await counter.tips, await counter.rest)
+            case .outbox: try await checkOutboxSecret(try Self.outboxForm(part))
             case .logo: _ = try LogoDesk.picture(of: Self.logoForm(part).image)
             }
             return [:]
@@ -239,6 +244,7 @@ extension Console {
                 case .customers: _ = try await saveCustomers(part)
                 case .receipts: _ = try await saveReceipts(part)
                 case .counter: _ = try await saveCounter(part)
+                case .outbox: _ = try await saveOutbox(part)
                 case .logo: _ = try await saveLogo(part)
                 }
                 done.append(planned.part)

@@ -15,6 +15,7 @@ actor HealthDesk {
     private let certificate: DeviceCertificate
     private let addresses: @Sendable () -> [String]
     private let webhooks: WebhookDesk
+    private let outbox: OutboxDesk
     private let localName: LocalNameView
     private var libraries: [String: String]?
     private var fault: (reason: Reason?, at: Duration)?
@@ -32,12 +33,13 @@ actor HealthDesk {
         certificate: DeviceCertificate,
         addresses: @escaping @Sendable () -> [String],
         webhooks: WebhookDesk,
+        outbox: OutboxDesk,
         localName: LocalNameView
     ) {
         self.localName = localName
         (self.journal, self.desk, self.settings, self.taps) = (journal, desk, settings, taps)
         (self.clock, self.machine, self.certificate, self.addresses) = (clock, machine, certificate, addresses)
-        self.webhooks = webhooks
+        (self.webhooks, self.outbox) = (webhooks, outbox)
         startedAt = clock.wallTime()
     }
 
@@ -57,6 +59,7 @@ actor HealthDesk {
         facts.connect = measures.connect.light
         facts.tap = await tap(measures.tap)
         facts.webhooksCheck = await webhooks.health()
+        facts.outboxCheck = await outbox.health()
         facts.journalFault = await journalFault()
         facts.journalBytes = journal.fileBytes
         facts.machine = machine.facts()

@@ -7,8 +7,8 @@ extension HealthFacts {
     /// Each part, the ways to pay first.
     var checks: [HealthCheck] {
         [
-            gatewayCheck, acquirerCheck, radioCheck, relayCheck, webhooksCheck, journalCheck, storageCheck, wearCheck,
-            clockCheck, temperatureCheck, memoryCheck, nameCheck, certificateCheck,
+            gatewayCheck, acquirerCheck, radioCheck, relayCheck, webhooksCheck, outboxCheck, journalCheck,
+            storageCheck, wearCheck, clockCheck, temperatureCheck, memoryCheck, nameCheck, certificateCheck,
         ].compactMap(\.self)
     }
 

@@ -12,6 +12,8 @@ struct HealthFacts: Sendable {
     var connect = ConnectStatus.Light.off
     /// Nil where there are none.
     var webhooksCheck: HealthCheck?
+    /// Nil where it is off.
+    var outboxCheck: HealthCheck?
     /// Why nothing can be recorded; nil where it can.
     var journalFault: Reason?
     var journalBytes = 0
