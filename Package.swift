@@ -376,8 +376,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "till", "Bluetooth", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Terminal",
-                "WalletConnectPay", asyncHTTPClient,
+                "till", "Bluetooth", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Postgres",
+                "Terminal", "WalletConnectPay", asyncHTTPClient,
                 logging, subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

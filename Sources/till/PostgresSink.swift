@@ -20,7 +20,7 @@ struct PostgresSink: EventSink {
 }
 
 extension EventFault {
-    fileprivate init(_ fault: PostgresFault) {
+    init(_ fault: PostgresFault) {
         let kind: Kind =
             switch fault {
             case .unreachable, .silent, .broken: .unreachable

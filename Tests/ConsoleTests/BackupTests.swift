@@ -38,6 +38,10 @@ struct BackupTests {
         #"{"tipMode":"allowed","tipMaximumPercent":20,"tipPresets":"5, 15","keypadMode":"off","keypadErase":false,"#
         + #""screenRest":"dim","screenRestFrom":"23:30","screenRestUntil":"05:15"}"#
 
+    private static let outbox =
+        #"{"enabled":true,"host":"db.test","port":5433,"database":"fleet","user":"till","authorities":[],"#
+        + #""outboxPassword":"\#(key)","password":"\#(password)"}"#
+
     private static func logo() throws -> String {
         let picture = try #require(Pixels(width: 8, height: 8, pixels: Array(repeating: 0xFF12_3456, count: 64)))
         return #"{"image":"data:image/png;base64,\#(Data(PNG.encode(picture)).base64EncodedString())"}"#
@@ -50,6 +54,7 @@ struct BackupTests {
         #expect(try await page.send("PUT", "taps", Self.taps) == 200)
         #expect(try await page.send("PUT", "counter", Self.counter) == 200)
         #expect(try await page.send("PUT", "logo", try Self.logo()) == 200)
+        #expect(try await page.send("PUT", "outbox", Self.outbox) == 200)
         let answer = try await page.ask("POST", "backup/export", "{\(more)}")
         guard answer.status == 200, case .bytes(let bytes) = answer.body else { return "" }
         return String(decoding: bytes, as: UTF8.self)
@@ -71,7 +76,7 @@ struct BackupTests {
                 let preview = try Page.said(try await second.ask("POST", "backup/import", body + "}"))
                 let changes = try #require(preview["changes"] as? [[String: Any]])
                 #expect((preview["problems"] as? [Any])?.isEmpty == true, "\(preview)")
-                #expect(preview["secrets"] as? [String] == ["gatewayKey"])
+                #expect(preview["secrets"] as? [String] == ["gatewayKey", "outboxPassword"])
                 #expect(
                     changes.contains {
                         $0["field"] as? String == "merchantName" && $0["to"] as? String == "Kiosk “Zoë”"
@@ -85,20 +90,23 @@ struct BackupTests {
                 let apply = body + #","apply":true,"password":"\#(Self.password)"}"#
                 let said = try Page.said(try await second.ask("POST", "backup/import", apply))
                 #expect(said["complete"] as? Bool == true, "\(said)")
-                #expect(said["stored"] as? [String] == ["settings", "taps", "receipts", "counter", "logo"])
-                for path in ["settings", "taps", "receipts", "customers", "connect", "counter", "logo"] {
+                #expect(said["stored"] as? [String] == ["settings", "taps", "receipts", "counter", "logo", "outbox"])
+                for path in ["settings", "taps", "receipts", "customers", "connect", "counter", "logo", "outbox"] {
                     var (one, other) = (
                         try Page.said(try await first.ask("GET", path)),
                         try Page.said(try await second.ask("GET", path))
                     )
                     for own in [
                         "version", "changedAt", "tagURI", "tagCode", "light", "notices", "ownAddress", "changedBy",
+                        "terminal", "waiting", "oldestAt",
                     ] {
                         (one[own], other[own]) = (nil, nil)
                     }
                     #expect(NSDictionary(dictionary: one) == NSDictionary(dictionary: other), "\(path)")
                 }
-                #expect(try await second.journal.secret("gateway-key") == Array(Self.key.utf8))
+                for name in ["gateway-key", "outbox-password"] {
+                    #expect(try await second.journal.secret(name) == Array(Self.key.utf8))
+                }
                 #expect(try await second.rows().last?.what == "backup.import")
                 // Once more it changes nothing.
                 let again = try Page.said(try await second.ask("POST", "backup/import", #"{"file":\#(file)}"#))
@@ -114,8 +122,13 @@ struct BackupTests {
             try await withOwner { second in
                 let preview = try Page.said(try await second.ask("POST", "backup/import", #"{"file":\#(file)}"#))
                 let problems = preview["problems"] as? [[String: Any]] ?? []
-                #expect(problems.map { $0["field"] as? String } == ["gatewayKey"], "it has to be typed")
-                let typed = #"{"file":\#(file),"gatewayKey":"wcp_typed","apply":true,"password":"\#(Self.password)"}"#
+                #expect(
+                    problems.map { $0["field"] as? String } == ["gatewayKey", "outboxPassword"],
+                    "they have to be typed"
+                )
+                let typed =
+                    #"{"file":\#(file),"gatewayKey":"wcp_typed","outboxPassword":"typed","apply":true,"#
+                    + #""password":"\#(Self.password)"}"#
                 #expect(
                     try Page.said(try await second.ask("POST", "backup/import", typed))["complete"] as? Bool == true
                 )
@@ -155,7 +168,7 @@ struct BackupTests {
                     #"{"file":\#(file),"passphrase":"\#(Self.passphrase)","apply":true,"password":"\#(Self.password)"}"#
                 let said = try Page.said(try await second.ask("POST", "backup/import", body))
                 #expect(said["complete"] as? Bool == false && said["stored"] as? [String] == ["settings", "taps"])
-                #expect(said["notStored"] as? [String] == ["receipts", "counter", "logo"])
+                #expect(said["notStored"] as? [String] == ["receipts", "counter", "logo", "outbox"])
                 #expect((said["trouble"] as? [String: Any])?["message"] != nil)
                 #expect(try Page.said(try await second.ask("GET", "logo"))["image"] is NSNull)
                 let row = try await second.rows().last

@@ -74,15 +74,21 @@ function save(value) {
 function importPart() {
   const chosen = textField("file", { label: t("backup.file"), attributes: { type: "file", accept: "application/json,.json" } });
   const passphrase = secretField("passphrase", { label: t("backup.passphrase"), help: t("backup.openHelp"), autocomplete: "off" });
-  const key = secretField("gatewayKey", { label: t("settings.gatewayKey"), help: t("backup.keyHelp"), autocomplete: "off" });
+  const keys = [["settings", "gatewayKey"], ["taps", "acquirerPassword"], ["outbox", "outboxPassword"]].map(([part, name]) => {
+    const field = secretField(name, { label: part === "settings" ? fieldName(name) : `${partName(part)}: ${fieldName(name)}`, help: t("backup.keyHelp"), autocomplete: "off" });
+    // The others only where the file turns out to need them.
+    field.element.hidden = name !== "gatewayKey";
+    return { name, field };
+  });
   const password = secretField("password", { label: t("settings.password"), help: t("backup.importPasswordHelp"), autocomplete: "current-password" });
-  const fields = [chosen, passphrase, key, password];
+  const typed = keys.map(({ field }) => field);
+  const fields = [chosen, passphrase, ...typed, password];
   const found = h("div", { class: "backup-found", role: "status" });
   const look = busyButton({ label: t("backup.look"), busyLabel: t("backup.looking"), className: "button wide" });
   const trouble = h("div", { class: "trouble", role: "alert" });
   const bring = busyButton({ label: t("backup.bring"), busyLabel: t("backup.bringing"), type: "button" });
   const step = h("div", { class: "backup-step", hidden: true }, password.element, trouble, bring.element);
-  for (const field of fields.slice(0, 3)) field.control.addEventListener("input", () => { step.hidden = true; refill(found); });
+  for (const field of fields) if (field !== password) field.control.addEventListener("input", () => { step.hidden = true; refill(found); });
 
   async function body() {
     const file = chosen.control.files[0];
@@ -90,8 +96,9 @@ function importPart() {
       chosen.setError(t("backup.fileMissing"));
       return null;
     }
+    const entered = keys.filter(({ field }) => field.value).map(({ name, field }) => [name, field.value]);
     try {
-      return { file: JSON.parse(await file.text()), ...(passphrase.value ? { passphrase: passphrase.value } : {}), ...(key.value ? { gatewayKey: key.value } : {}) };
+      return { file: JSON.parse(await file.text()), ...(passphrase.value ? { passphrase: passphrase.value } : {}), ...Object.fromEntries(entered) };
     } catch {
       chosen.setError(t("backup.fileUnreadable"));
       return null;
@@ -113,7 +120,7 @@ function importPart() {
     }
   }));
 
-  return card("import", [chosen.element, passphrase.element, key.element], look, async (upper) => {
+  return card("import", [chosen.element, passphrase.element, ...typed.map(({ element }) => element)], look, async (upper) => {
     clear(upper, fields);
     refill(found);
     step.hidden = true;
@@ -122,6 +129,8 @@ function importPart() {
     try {
       const answer = await api.importBackup(asked);
       refill(found, preview(answer));
+      const missing = new Set(answer.problems.map(({ field }) => field.split(".").at(-1)));
+      for (const { name, field } of keys) if (missing.has(name)) field.element.hidden = false;
       step.hidden = answer.problems.length > 0 || answer.changes.length + answer.secrets.length === 0;
     } catch (error) {
       say(upper, error, fields);
@@ -149,7 +158,7 @@ function parts(names) { return names.map(partName).join(", ") || t("backup.nothi
 /** The words of the field's own page where it has some. */
 function fieldName(field) {
   const name = field.split(".").at(-1);
-  const key = ["settings", "phones", "connect", "customers", "receipts"].map((place) => `${place}.${name}`).find(hasWords);
+  const key = ["settings", "phones", "connect", "customers", "receipts", "outbox"].map((place) => `${place}.${name}`).find(hasWords);
   return key ? t(key) : name;
 }
 

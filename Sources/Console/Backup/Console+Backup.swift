@@ -92,7 +92,7 @@ extension Console {
         let passphrase = form.optionalText("passphrase", limit: 1000) ?? ""
         let password = form.optionalText("password", limit: 1000)
         var typed: [String: String] = [:]
-        for name in ["gatewayKey", "acquirerPassword"] {
+        for name in BackupPart.allCases.compactMap(\.secret?.field) {
             if let text = form.optionalText(name, limit: 500), !text.isEmpty { typed[name] = text }
         }
         let applies = form.bool("apply") ?? false
