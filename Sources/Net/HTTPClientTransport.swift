@@ -103,49 +103,45 @@ public struct HTTPClientTransport: HTTPTransport {
 
     public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         if let objection = hosts.objection(to: request.url) { throw .notSent(reason: objection) }
-        var outgoing = HTTPClientRequest(url: request.url)
-        outgoing.method = HTTPMethod(rawValue: request.method.rawValue)
-        for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
-        if let body = request.body { outgoing.body = .bytes(ByteBuffer(bytes: body)) }
         let clock = ContinuousClock()
         let started = clock.now
-        let result = await withTaskGroup(of: Result<HTTPResponse, any Error>?.self) { group in
-            group.addTask { [outgoing] in
-                do { return .success(try await exchange(outgoing, request)) } catch { return .failure(error) }
-            }
-            group.addTask {
-                // Ends early only where the whole call is cancelled or done; then nobody looks at its result.
-                try? await clock.sleep(for: request.timeout)
-                return nil
-            }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            return first
-        }
-        switch result {
-        case .success(let response): return response
-        case .failure(let error):
+        do {
+            let response = try await exchange(request)
+            return HTTPResponse(
+                status: Int(response.status.code),
+                headers: response.headers.map { ($0.name, $0.value) },
+                body: response.body.map { Array($0.readableBytesView) } ?? []
+            )
+        } catch {
             throw Self.classify(error, after: started.duration(to: clock.now), limit: request.responseLimitBytes)
-        case nil: throw Task.isCancelled ? .cancelled : .noAnswer(after: started.duration(to: clock.now))
         }
     }
 
-    /// The client's own deadline holds until the answer's head has come; the time of the whole exchange is the caller's.
-    private func exchange(_ outgoing: HTTPClientRequest, _ request: HTTPRequest) async throws -> HTTPResponse {
-        let response = try await client.execute(outgoing, deadline: NIODeadline.now() + TimeAmount(request.timeout))
-        let body = try await response.body.collect(upTo: request.responseLimitBytes)
-        return HTTPResponse(
-            status: Int(response.status.code),
-            headers: response.headers.map { ($0.name, $0.value) },
-            body: Array(body.readableBytesView)
+    /// By the client's older interface: its deadline holds for the whole exchange, the answer's last byte included.
+    private func exchange(_ request: HTTPRequest) async throws -> HTTPClient.Response {
+        let outgoing = try HTTPClient.Request(
+            url: request.url,
+            method: HTTPMethod(rawValue: request.method.rawValue),
+            headers: HTTPHeaders(request.headers.map { ($0.name, $0.value) }),
+            body: request.body.map { .byteBuffer(ByteBuffer(bytes: $0)) }
         )
+        let task = client.execute(
+            request: outgoing,
+            delegate: ResponseAccumulator(request: outgoing, maxBodySize: request.responseLimitBytes),
+            deadline: NIODeadline.now() + TimeAmount(request.timeout)
+        )
+        return try await withTaskCancellationHandler {
+            try await task.get()
+        } onCancel: {
+            task.cancel()
+        }
     }
 
     /// What an error proves. Where it proves nothing, the request may have arrived.
     private static func classify(_ error: any Error, after: Duration, limit: Int) -> TransportError {
         switch error {
         case is CancellationError: return .cancelled
-        case is NIOTooManyBytesError: return .answerTooLarge(limitBytes: limit)
+        case is ResponseAccumulator.ResponseTooBigError: return .answerTooLarge(limitBytes: limit)
         case let error as HTTPClientError: return classify(error, after: after)
         case let error as NIOSSLError: return classify(error, after: after)
         case is NIOSSLExtraError: return .notSent(reason: "the certificate is not for this host")
