@@ -22,10 +22,17 @@ actor TapLink {
     private enum Outgoing {
         /// `tries` is nil where no answer is waited for, else how often it was sent before.
         case message(TapBody, answering: Int?, tries: Int?)
-        /// Fragments of a message for which the radio had no room.
-        case rest([[UInt8]])
+        /// Fragments of a message for which the radio had no room, and the answer that the message wants.
+        case rest([[UInt8]], wants: Awaited?)
         case control(ControlCode)
         case hangUp(reason: String)
+    }
+
+    /// A message that wants an answer before the link closes, and how often it was sent before.
+    private struct Awaited {
+        let number: Int
+        let body: TapBody
+        let tries: Int
     }
 
     nonisolated let address: TapSighting.PhoneAddress
@@ -62,8 +69,7 @@ actor TapLink {
     /// The link may be silent: it waits for the acquirer, not for its user.
     private var mayBeSilent = false
     private var isWatchingFragments = false
-    /// The last message that wants an answer before the link closes.
-    private var awaited: (number: Int, body: TapBody, tries: Int)?
+    private var awaited: Awaited?
     private var isClosing = false
     /// The link is about to end: what the phone still says is not heard.
     private var isDeaf = false
@@ -166,11 +172,13 @@ actor TapLink {
         guard isServing, waiting == 0 else { return enqueue(.message(body, answering: number, tries: tries)) }
         do {
             let (own, fragments) = try seal(body, answering: number)
+            let wanted = tries.map { Awaited(number: own, body: body, tries: $0) }
             // A phone waits: another task would take its time to begin.
             if let full = try fragments.firstIndex(where: { try !connection.sendAtOnce($0) }) {
-                enqueue(.rest(Array(fragments[full...])))
+                enqueue(.rest(Array(fragments[full...]), wants: wanted))
+            } else {
+                expect(wanted)
             }
-            if let tries { expectAnswer(to: own, body, tries: tries) }
         } catch { enqueue(.hangUp(reason: "\(error)")) }
     }
 
@@ -209,8 +217,10 @@ actor TapLink {
                 case .message(let body, let number, let tries):
                     let (own, fragments) = try seal(body, answering: number)
                     try await write(fragments)
-                    if let tries { expectAnswer(to: own, body, tries: tries) }
-                case .rest(let fragments): try await write(fragments)
+                    expect(tries.map { Awaited(number: own, body: body, tries: $0) })
+                case .rest(let fragments, let wanted):
+                    try await write(fragments)
+                    expect(wanted)
                 case .control(let code): try await write([fragmenter.control(code)])
                 case .hangUp(let reason): return reason
                 }
@@ -231,9 +241,11 @@ actor TapLink {
         return (own, try fragmenter.fragments(of: message))
     }
 
-    private func expectAnswer(to number: Int, _ body: TapBody, tries: Int) {
-        awaited = (number, body, tries)
-        final.yield(number)
+    /// Its time begins when all of the message has left.
+    private func expect(_ wanted: Awaited?) {
+        guard let wanted else { return }
+        awaited = wanted
+        final.yield(wanted.number)
     }
 
     private func write(_ fragments: [[UInt8]]) async throws {
