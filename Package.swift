@@ -114,15 +114,20 @@ let package = Package(
             ],
             swiftSettings: swift6
         ),
-        .target(name: "Paper", dependencies: ["CPaperPDF", "Payments", "Receipts"], swiftSettings: swift6),
+        .target(name: "Executors", swiftSettings: swift6),
+        .target(
+            name: "Paper",
+            dependencies: ["CPaperPDF", "Executors", "Payments", "Receipts"],
+            swiftSettings: swift6
+        ),
         .target(name: "WebServer", dependencies: ["CMicrohttpd", "Packing"], swiftSettings: swift6),
         .target(name: "Keypad", dependencies: ["CLinuxInput", "Payments"], swiftSettings: swift6),
-        .target(name: "Postgres", dependencies: ["CPostgres"], swiftSettings: swift6),
+        .target(name: "Postgres", dependencies: ["CPostgres", "Executors"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
         .target(name: "Machine", swiftSettings: swift6),
         .target(
             name: "Screen",
-            dependencies: ["CDRM", "CQRencode", "CPango", "CZBar", "CLinuxFramebuffer", "Packing"],
+            dependencies: ["CDRM", "CQRencode", "CPango", "CZBar", "CLinuxFramebuffer", "Executors", "Packing"],
             swiftSettings: swift6
         ),
 

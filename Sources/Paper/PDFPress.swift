@@ -1,4 +1,5 @@
 import CPaperPDF
+import Executors
 public import Receipts
 
 /// Sets slips as PDF documents: one page as wide as a roll of 80 mm and as long as the text, with its fonts in it and the

@@ -1,3 +1,4 @@
+import Executors
 import Glibc
 
 /// Sends jobs to a receipt printer, one after the other.

@@ -1,3 +1,5 @@
+import Executors
+
 /// Where a database is, and as whom it is asked. Holds no secret.
 public struct PostgresPlace: Sendable, Equatable {
     /// A name or an address; its certificate has to be for this.

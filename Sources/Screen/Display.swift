@@ -1,8 +1,11 @@
+import Dispatch
+import Executors
+
 /// The terminal's screen: shows one scene at a time on every sink it has, and checks that a QR code on it can be read.
 ///
 /// Drawing blocks, so the actor runs on a queue of its own. Nothing happens between two calls: no timer, no thread.
 public actor Display {
-    private let executor = QueueExecutor(label: "screen")
+    private let executor = QueueExecutor(label: "screen", qos: .userInteractive)
     private var outputs: [Output]
     private var text: ScreenText
     private var pixelTypesetter: Typesetter?

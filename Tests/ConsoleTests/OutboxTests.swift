@@ -75,22 +75,6 @@ struct OutboxTests {
         try Page.said(try await page.ask("GET", "outbox"))
     }
 
-    private func withOutbox(
-        _ table: Table,
-        in folder: TemporaryFolder? = nil,
-        _ body: (Page, NotingStorage) async throws -> Void
-    ) async throws {
-        var made: NotingStorage?
-        let keep = { (journal: Journal) -> any Keeping in
-            let storage = NotingStorage(journal)
-            made = storage
-            return storage
-        }
-        try await withConsole(keepingIn: keep, events: table, in: folder) { page in
-            try await body(page, try #require(made))
-        }
-    }
-
     /// Waits until the desk has written down what `fits`.
     private func until(_ page: Page, _ storage: NotingStorage, _ fits: (OutboxProgress) -> Bool) async {
         while await !fits(page.console.outbox.progress) { await storage.until(OutboxDesk.progressDocument) }
@@ -105,7 +89,7 @@ struct OutboxTests {
 
     @Test func nothingIsSentUntilItIsSwitchedOnAndThenEverythingFromTheFirstEntryOnWithoutARestart() async throws {
         let table = Table()
-        try await withOutbox(table) { page, storage in
+        try await withNotingConsole(events: table) { page, storage in
             let shop = try await Program.shop(page)
             try await shop.pay(try await shop.offered(500))
             #expect(try await state(page)["state"] as? String == "off")
@@ -131,7 +115,7 @@ struct OutboxTests {
     @Test func daysWithoutTheDatabaseHoldNoChargeUpAndAreCaughtUpInBoundedBatches() async throws {
         let table = Table()
         table.fail(EventFault(.unreachable))
-        try await withOutbox(table) { page, storage in
+        try await withNotingConsole(events: table) { page, storage in
             let shop = try await Program.shop(page)
             #expect(try await page.send("PUT", "outbox", form()) == 200)
             for _ in 0..<18 { try await shop.pay(try await shop.offered()) }
@@ -152,10 +136,10 @@ struct OutboxTests {
             // It is back, but the first batch’s acknowledgement is lost: it comes twice and is there once.
             table.fail(nil)
             table.breakAt(table.batches.count + 1)
-            await desk.ring()
+            desk.bell.ring()
             await until(page, storage) { $0.failures == 2 }
             page.clock.advance(by: .seconds(20))
-            await desk.ring()
+            desk.bell.ring()
             await until(page, storage) { $0.sequence == last }
             #expect(table.numbers == Array(1...last))
             #expect(table.batches.allSatisfy { $0 <= OutboxDesk.step })
@@ -164,7 +148,7 @@ struct OutboxTests {
 
     @Test func aTerminalThatDiesBetweenTheAcknowledgementAndItsNoteSendsTheSameRowsAgain() async throws {
         let table = Table()
-        try await withOutbox(table) { page, storage in
+        try await withNotingConsole(events: table) { page, storage in
             let shop = try await Program.shop(page)
             try await shop.pay(try await shop.offered())
             #expect(try await page.send("PUT", "outbox", form()) == 200)

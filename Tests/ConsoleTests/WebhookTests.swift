@@ -57,48 +57,6 @@ private final class Receiver: WebhookCarrier {
     func next() async -> Post? { await until { _ in true }.last }
 }
 
-/// The journal, which says of each document and audit row that it is kept now.
-final class NotingStorage: Keeping {
-    private let journal: Journal
-    private let noted = AsyncStream.makeStream(of: String.self)
-
-    init(_ journal: Journal) { self.journal = journal }
-
-    /// Waits until something of that name was kept.
-    func until(_ name: String) async { for await kept in noted.stream where kept == name { return } }
-
-    func document(_ name: String) async throws(JournalError) -> StoredDocument? { try await journal.document(name) }
-
-    func secret(_ name: String) async throws(JournalError) -> [UInt8]? { try await journal.secret(name) }
-
-    func setDocument(
-        _ name: String,
-        _ bytes: [UInt8],
-        expecting expectation: DocumentExpectation,
-        by actor: Payments.Actor,
-        at time: WallTime
-    ) async throws(JournalError) -> DocumentChange {
-        try await setDocument(name, bytes, expecting: expectation, with: nil, by: actor, at: time)
-    }
-
-    func setDocument(
-        _ name: String,
-        _ bytes: [UInt8],
-        expecting expectation: DocumentExpectation,
-        with secret: SecretChange?,
-        by actor: Payments.Actor,
-        at time: WallTime
-    ) async throws(JournalError) -> DocumentChange {
-        defer { noted.continuation.yield(name) }
-        return try await journal.setDocument(name, bytes, expecting: expectation, with: secret, by: actor, at: time)
-    }
-
-    func audit(_ entry: AuditEntry) async throws(JournalError) {
-        defer { noted.continuation.yield(entry.what) }
-        try await journal.audit(entry)
-    }
-}
-
 @Suite(.timeLimit(.minutes(2)))
 struct WebhookTests {
     private static let url = "https://shop.test/till?key=canary-path"
@@ -180,7 +138,7 @@ struct WebhookTests {
 
     @Test func whatDoesNotArriveIsSentAgainLaterUnderItsNameAndNothingOvertakesIt() async throws {
         let receiver = Receiver()
-        try await withNotingConsole(receiver) { page, storage in
+        try await withNotingConsole(webhooks: receiver) { page, storage in
             let shop = try await Program.shop(page)
             let (id, _) = try await make(page, #""created","succeeded""#)
             receiver.answer(.status(500, retryAfter: nil), .silence, .status(302, retryAfter: nil))
@@ -220,25 +178,9 @@ struct WebhookTests {
         }
     }
 
-    /// A terminal whose storage says what it has kept.
-    private func withNotingConsole(
-        _ receiver: Receiver,
-        _ body: (Page, NotingStorage) async throws -> Void
-    ) async throws {
-        var made: NotingStorage?
-        let keep = { (journal: Journal) -> any Keeping in
-            let storage = NotingStorage(journal)
-            made = storage
-            return storage
-        }
-        try await withConsole(keepingIn: keep, webhooks: receiver) { page in
-            try await body(page, try #require(made))
-        }
-    }
-
     @Test func aReceiverThatIsGoneIsSwitchedOffForAllToSeeAndGoesOnWhereItWas() async throws {
         let receiver = Receiver()
-        try await withNotingConsole(receiver) { page, storage in
+        try await withNotingConsole(webhooks: receiver) { page, storage in
             let shop = try await Program.shop(page)
             let (id, _) = try await make(page, #""created","succeeded""#)
             receiver.answer(.status(410, retryAfter: nil))
@@ -289,7 +231,7 @@ struct WebhookTests {
     /// The next start, from the same journal, without what the last one had in memory.
     @Test func anotherStartGoesOnBehindTheLastMessageThatArrived() async throws {
         let receiver = Receiver()
-        try await withNotingConsole(receiver) { page, storage in
+        try await withNotingConsole(webhooks: receiver) { page, storage in
             let shop = try await Program.shop(page)
             _ = try await make(page, #""created","succeeded""#)
             let charge = try await shop.offered()

@@ -25,8 +25,7 @@ actor OutboxDesk {
     /// Tells this terminal's rows from another's.
     private(set) var terminal = ""
     private var due: Duration?
-    private var rings = 0
-    private var bell: AsyncStream<Never>.Continuation?
+    nonisolated let bell = Bell()
 
     private static let document = "outbox"
     static let progressDocument = "outbox-progress"
@@ -48,8 +47,7 @@ actor OutboxDesk {
 
     /// Reads what was set earlier. Payments do not wait for it: what cannot be read only keeps events from being sent.
     func load() async throws(JournalError) {
-        terminal = String(try await books.name().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(12))
-            .lowercased()
+        terminal = try await books.senderName()
         if let stored = try await journal.document(Self.document) {
             version = stored.version
             do { outbox = try JSONDecoder().decode(Outbox.self, from: Data(stored.bytes)) } catch {
@@ -110,7 +108,7 @@ actor OutboxDesk {
         if progress.place != changed.place.text { progress = OutboxProgress(place: changed.place.text) }
         progress.noteAnswer()
         due = nil
-        ring()
+        bell.ring()
     }
 
     /// Whether a password is kept.
@@ -132,8 +130,8 @@ actor OutboxDesk {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.listen() }
             while !Task.isCancelled {
-                let rung = rings
-                if let pause = await work() { await wait(since: rung, atMost: pause.limit) }
+                let rung = bell.rings
+                if let pause = await work() { await bell.wait(since: rung, atMost: pause.limit, by: clock) }
             }
             group.cancelAll()
         }
@@ -142,8 +140,8 @@ actor OutboxDesk {
     /// The desk's changes say only that there is something to be read: whoever misses some reads it all the same.
     private func listen() async {
         while !Task.isCancelled {
-            for await _ in await desk.follow(after: nil).next { ring() }
-            ring()
+            for await _ in await desk.follow(after: nil).next { bell.ring() }
+            bell.ring()
         }
     }
 
@@ -227,33 +225,9 @@ actor OutboxDesk {
         if fault == nil {
             progress.noteAnswer()
             due = nil
-            ring()
+            bell.ring()
         }
         return fault
-    }
-
-    // MARK: - News
-
-    func ring() {
-        rings += 1
-        bell?.finish()
-        bell = nil
-    }
-
-    private func wait(since rung: Int, atMost limit: Duration?) async {
-        guard rings == rung else { return }
-        let (stream, continuation) = AsyncStream<Never>.makeStream()
-        bell = continuation
-        let clock = clock
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in stream {} }
-            if let limit {
-                // Ends early only where nobody waits any more.
-                group.addTask { try? await clock.sleep(limit) }
-            }
-            await group.next()
-            group.cancelAll()
-        }
     }
 
     // MARK: - How it stands
@@ -272,7 +246,7 @@ actor OutboxDesk {
         guard waiting > 0 else { return Standing() }
         return Standing(
             waiting: waiting,
-            oldest: try await books.told(after: progress.sequence, limit: 1).first?.time,
+            oldest: try await books.timeOfEntry(after: progress.sequence),
             nextTry: due.map { max($0 - clock.elapsed(), .zero) }
         )
     }

@@ -32,13 +32,14 @@ extension WebhookDesk {
 
     private func serve(_ id: String) async {
         // Made before the desk ran, it is among those at the start too.
-        guard serving.insert(id).inserted else { return }
-        defer { serving.remove(id) }
+        guard bells[id] == nil else { return }
+        let bell = Bell()
+        bells[id] = bell
+        defer { bells[id] = nil }
         while !Task.isCancelled, hook(id) != nil {
-            let rung = rings[id, default: 0]
-            if let pause = await work(id) { await wait(id, since: rung, atMost: pause.limit) }
+            let rung = bell.rings
+            if let pause = await work(id) { await bell.wait(since: rung, atMost: pause.limit, by: clock) }
         }
-        (rings[id], bells[id]) = (nil, nil)
     }
 
     /// Until there is news, and no longer than the limit where there is one.
@@ -148,28 +149,8 @@ extension WebhookDesk {
         return failure
     }
 
-    // MARK: - News
-
-    func ring(_ id: String) {
-        rings[id, default: 0] += 1
-        bells.removeValue(forKey: id)?.finish()
-    }
-
-    private func wait(_ id: String, since rung: Int, atMost limit: Duration?) async {
-        guard rings[id, default: 0] == rung else { return }
-        let (stream, continuation) = AsyncStream<Never>.makeStream()
-        bells[id] = continuation
-        let clock = clock
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in stream {} }
-            if let limit {
-                // Ends early only where nobody waits any more.
-                group.addTask { try? await clock.sleep(limit) }
-            }
-            await group.next()
-            group.cancelAll()
-        }
-    }
+    /// There is news for it.
+    func ring(_ id: String) { bells[id]?.ring() }
 
     // MARK: - How it stands
 

@@ -28,11 +28,8 @@ actor WebhookDesk {
     private(set) var name = ""
     /// Not before then is a webhook tried again.
     var due: [String: Duration] = [:]
-    /// Those that have their task.
-    var serving: Set<String> = []
-    /// How often there was news for a webhook, and who waits for the next.
-    var rings: [String: Int] = [:]
-    var bells: [String: AsyncStream<Never>.Continuation] = [:]
+    /// Of those that have their task.
+    var bells: [String: Bell] = [:]
     let starts = AsyncStream.makeStream(of: String.self)
 
     static let most = 5
@@ -59,8 +56,7 @@ actor WebhookDesk {
 
     /// Reads what was set earlier. Payments do not wait for webhooks: what cannot be read only keeps them from being sent.
     func load() async throws(JournalError) {
-        name = String(try await books.name().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(12))
-            .lowercased()
+        name = try await books.senderName()
         if let stored = try await journal.document(Self.document) {
             version = stored.version
             do { hooks = try JSONDecoder().decode([Webhook].self, from: Data(stored.bytes)) } catch {
