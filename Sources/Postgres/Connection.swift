@@ -4,6 +4,7 @@ import Glibc
 /// A connection, ended with the object. Used on its table's queue only.
 @safe final class Connection {
     private let handle: OpaquePointer
+    private let library: Library
 
     /// Nothing of the machine's own settings counts, and TLS is never optional.
     private static let fixed = [
@@ -15,6 +16,8 @@ import Glibc
     private static let slice: Int32 = 100
 
     init(_ place: PostgresPlace, password: String, within patience: Duration) throws(PostgresFault) {
+        let library = try Library.onThisMachine.get()
+        self.library = library
         // Kept until the connection stands: the library reads it on the way.
         let authorities = try place.authorities.map { text throws(PostgresFault) in try MemoryFile(text) }
         let all =
@@ -23,13 +26,14 @@ import Glibc
                 ("password", password), ("sslrootcert", authorities?.path ?? Self.systemAuthorities),
             ]
         let made = unsafe Texts(all.map(\.0)).with { names in
-            unsafe Texts(all.map(\.1)).with { values in unsafe PQconnectStartParams(names, values, 0) }
+            unsafe Texts(all.map(\.1)).with { values in unsafe library.connectStartParams(names, values, 0) }
         }
         guard let made = unsafe made else { throw .broken }
         unsafe handle = made
-        unsafe till_ignore_notices(handle)
+        // What the server says beside its answers is nobody's: without this the library writes it to the log.
+        _ = unsafe library.setNoticeProcessor(handle, { _, _ in }, nil)
         // In place of words in the server's language.
-        unsafe PQsetErrorVerbosity(handle, PQERRORS_SQLSTATE)
+        _ = unsafe library.setErrorVerbosity(handle, PQERRORS_SQLSTATE)
         try connect(within: patience)
         withExtendedLifetime(authorities) {}
     }
@@ -37,17 +41,17 @@ import Glibc
     private func connect(within patience: Duration) throws(PostgresFault) {
         let end = ContinuousClock.now + patience
         var step = PGRES_POLLING_WRITING
-        while unsafe PQstatus(handle) != CONNECTION_BAD {
+        while unsafe library.status(handle) != CONNECTION_BAD {
             if step == PGRES_POLLING_OK { return }
             if step == PGRES_POLLING_FAILED { break }
             try wait(for: step == PGRES_POLLING_WRITING ? POLLOUT : POLLIN, until: end)
-            step = unsafe PQconnectPoll(handle)
+            step = unsafe library.connectPoll(handle)
         }
         throw PostgresFault(connecting: message)
     }
 
     private var message: String {
-        guard let text = unsafe PQerrorMessage(handle) else { return "" }
+        guard let text = unsafe library.errorMessage(handle) else { return "" }
         return String(unsafe String(cString: text).prefix(1000))
     }
 
@@ -55,7 +59,7 @@ import Glibc
     private func wait(for events: Int32, until end: ContinuousClock.Instant) throws(PostgresFault) {
         while true {
             guard !Task.isCancelled, ContinuousClock.now < end else { throw .silent }
-            var place = pollfd(fd: unsafe PQsocket(handle), events: Int16(events), revents: 0)
+            var place = pollfd(fd: unsafe library.socket(handle), events: Int16(events), revents: 0)
             guard place.fd >= 0 else { throw .broken }
             let count = unsafe poll(&place, 1, Self.slice)
             if count > 0 { return }
@@ -67,39 +71,39 @@ import Glibc
     func run(_ sql: String, _ values: [String], within patience: Duration) throws(PostgresFault) -> Int {
         let end = ContinuousClock.now + patience
         let isSent = unsafe Texts(values).with { texts in
-            unsafe PQsendQueryParams(handle, sql, Int32(values.count), nil, texts, nil, nil, 0)
+            unsafe library.sendQueryParams(handle, sql, Int32(values.count), nil, texts, nil, nil, 0)
         }
         guard isSent == 1 else { throw .broken }
         while true {
-            let left = unsafe PQflush(handle)
+            let left = unsafe library.flush(handle)
             if left == 0 { break }
             guard left == 1 else { throw .broken }
             try wait(for: POLLIN | POLLOUT, until: end)
-            guard unsafe PQconsumeInput(handle) == 1 else { throw .broken }
+            guard unsafe library.consumeInput(handle) == 1 else { throw .broken }
         }
-        while unsafe PQisBusy(handle) == 1 {
+        while unsafe library.isBusy(handle) == 1 {
             try wait(for: POLLIN, until: end)
-            guard unsafe PQconsumeInput(handle) == 1 else { throw .broken }
+            guard unsafe library.consumeInput(handle) == 1 else { throw .broken }
         }
-        guard let result = unsafe PQgetResult(handle) else { throw .broken }
-        defer { unsafe PQclear(result) }
-        guard unsafe PQresultStatus(result) == PGRES_COMMAND_OK else {
-            guard let code = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C"))) else { throw .broken }
+        guard let result = unsafe library.getResult(handle) else { throw .broken }
+        defer { unsafe library.clear(result) }
+        guard unsafe library.resultStatus(result) == PGRES_COMMAND_OK else {
+            guard let code = unsafe library.resultErrorField(result, Int32(UInt8(ascii: "C"))) else { throw .broken }
             throw PostgresFault(code: unsafe String(cString: code))
         }
-        let count = unsafe PQcmdTuples(result).flatMap { unsafe Int(String(cString: $0)) } ?? 0
+        let count = unsafe library.cmdTuples(result).flatMap { unsafe Int(String(cString: $0)) } ?? 0
         // Only after the null that ends the answers may the next question be asked.
         while true {
-            while unsafe PQisBusy(handle) == 1 {
+            while unsafe library.isBusy(handle) == 1 {
                 try wait(for: POLLIN, until: end)
-                guard unsafe PQconsumeInput(handle) == 1 else { throw .broken }
+                guard unsafe library.consumeInput(handle) == 1 else { throw .broken }
             }
-            guard let more = unsafe PQgetResult(handle) else { return count }
-            unsafe PQclear(more)
+            guard let more = unsafe library.getResult(handle) else { return count }
+            unsafe library.clear(more)
         }
     }
 
-    deinit { unsafe PQfinish(handle) }
+    deinit { unsafe library.finish(handle) }
 }
 
 /// A text that the library reads as a file. Nothing of it is on the storage.

@@ -26,6 +26,8 @@ public enum PostgresFault: Error, Sendable, Equatable {
     case noRight
     /// Anything else the server objects to. A SQLSTATE of five characters.
     case refused(String)
+    /// There is no libpq on this machine.
+    case noLibrary
     /// The connection ended, or the library could not work.
     case broken
 

@@ -29,8 +29,13 @@ extension EventFault {
             case .authorities: .authorities
             case .password, .notAllowed: .password
             case .noDatabase, .noTable, .noRight: .table
-            case .refused: .refused
+            case .refused, .noLibrary: .refused
             }
-        if case .refused(let code) = fault { self.init(kind, code: code) } else { self.init(kind, code: "") }
+        switch fault {
+        case .refused(let code): self.init(kind, code: code)
+        // What is to be installed stands where the database's own code would.
+        case .noLibrary: self.init(kind, code: "libpq5")
+        default: self.init(kind, code: "")
+        }
     }
 }

@@ -12,7 +12,7 @@ struct PostgresSinkTests {
             (.broken, .unreachable, ""), (.noTLS, .plain, ""), (.certificate, .certificate, ""),
             (.otherName, .certificate, ""), (.authorities, .authorities, ""), (.password, .password, ""),
             (.notAllowed, .password, ""), (.noDatabase, .table, ""), (.noTable, .table, ""), (.noRight, .table, ""),
-            (.refused("23514"), .refused, "23514"),
+            (.refused("23514"), .refused, "23514"), (.noLibrary, .refused, "libpq5"),
         ]
     )
     func eachFaultHasItsWords(fault: PostgresFault, kind: EventFault.Kind, code: String) {
