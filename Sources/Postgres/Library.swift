@@ -7,7 +7,8 @@ import Glibc
     typealias Texts = UnsafePointer<UnsafePointer<CChar>?>
 
     let connectStartParams: @convention(c) (Texts?, Texts?, Int32) -> OpaquePointer?
-    let setNoticeProcessor: @convention(c) (OpaquePointer, PQnoticeProcessor, UnsafeMutableRawPointer?) -> PQnoticeProcessor?
+    let setNoticeProcessor:
+        @convention(c) (OpaquePointer, PQnoticeProcessor, UnsafeMutableRawPointer?) -> PQnoticeProcessor?
     let setErrorVerbosity: @convention(c) (OpaquePointer, PGVerbosity) -> PGVerbosity
     let status: @convention(c) (OpaquePointer) -> ConnStatusType
     let connectPoll: @convention(c) (OpaquePointer) -> PostgresPollingStatusType

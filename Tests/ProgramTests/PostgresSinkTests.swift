@@ -1,5 +1,7 @@
 import Console
 import Postgres
+import Subprocess
+import SystemPackage
 import Testing
 
 @testable import till
@@ -18,5 +20,16 @@ struct PostgresSinkTests {
     func eachFaultHasItsWords(fault: PostgresFault, kind: EventFault.Kind, code: String) {
         let said = EventFault(fault)
         #expect(said.kind == kind && said.code == code)
+    }
+
+    /// Its libraries would be in the memory of every terminal.
+    @Test func aTerminalWithoutADatabaseDoesNotCarryItsLibrary() async throws {
+        let result = try await run(
+            .name("ldd"),
+            arguments: [Programs.directory.appending("till").string],
+            output: .string(limit: 65536)
+        )
+        #expect(result.terminationStatus.isSuccess && result.standardOutput.contains("libmicrohttpd"))
+        for name in ["libpq", "libldap", "libkrb5"] { #expect(!result.standardOutput.contains(name)) }
     }
 }
