@@ -70,23 +70,28 @@ public struct HTTPClientTransport: HTTPTransport {
         hosts = .only([name])
     }
 
-    /// - Parameter authorities: PEM certificates to trust beside the system's, for a gateway of one's own.
+    /// - Parameter authorities: PEM certificates to trust beside the system's, for a gateway of one's own; empty for none.
     /// - Throws: What the TLS library says about `authorities`.
-    public init(hosts: AllowedHosts, authorities: [String] = []) throws {
+    public init(hosts: AllowedHosts, authorities: String = "") throws {
         try self.init(hosts: hosts, authorities: authorities, addresses: [:])
+    }
+
+    /// Whether there is a certificate in the text, and nothing that cannot be read as one.
+    public static func isAuthorities(_ pem: String) -> Bool {
+        (try? NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))?.isEmpty == false
     }
 
     /// To one host, at an address in numbers that was looked at: the name is not asked for again. The certificate has to be
     /// the name's.
     init(reaching host: String, at address: String) throws {
-        try self.init(hosts: .checkedBefore, authorities: [], addresses: host == address ? [:] : [host: address])
+        try self.init(hosts: .checkedBefore, authorities: "", addresses: host == address ? [:] : [host: address])
     }
 
-    private init(hosts: AllowedHosts, authorities: [String], addresses: [String: String]) throws {
+    private init(hosts: AllowedHosts, authorities: String, addresses: [String: String]) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
-        tls.additionalTrustRoots = try authorities.map {
-            .certificates(try NIOSSLCertificate.fromPEMBytes(Array($0.utf8)))
+        if !authorities.isEmpty {
+            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMBytes(Array(authorities.utf8)))]
         }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.redirectConfiguration = .disallow

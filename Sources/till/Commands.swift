@@ -22,7 +22,11 @@ struct ConfigurationFile {
         } catch {
             throw fail("\(path) cannot be read: \(error.localizedDescription)")
         }
-        do throws(ConfigurationError) { return try Configuration(yaml: text) } catch { throw fail("\(path): \(error)") }
+        do throws(ConfigurationError) {
+            var configuration = try Configuration(yaml: text)
+            try configuration.readCertificates()
+            return configuration
+        } catch { throw fail("\(path): \(error)") }
     }
 
     private static func fail(_ sentence: String) -> ExitCode {

@@ -1,3 +1,5 @@
+import Foundation
+import Net
 import Screen
 import Yams
 
@@ -24,6 +26,8 @@ struct Configuration: Sendable, Equatable {
     var gatewayHosts: [String] = []
     var linkHosts = ["pay.walletconnect.com", "pay.wct.me"]
     var allowsLoopbackHTTP = false
+    /// PEM certificates that are believed of a gateway beside the system's; empty for none. Until it is read: perhaps a path.
+    var gatewayCertificates = ""
     /// Nil for the system's authorities.
     var relayCertificates: String?
     /// Nil for the first there is.
@@ -85,6 +89,9 @@ extension Configuration {
             try gateway.list("hosts", into: &gatewayHosts, "host names, 20 at most", Self.isHostName)
             try gateway.list("linkHosts", into: &linkHosts, "host names, 20 at most", Self.isHostName)
             try gateway.flag("allowLoopbackHTTP", into: &allowsLoopbackHTTP)
+            try gateway.text("certificates", into: &gatewayCertificates, Self.certificatesAllowed) {
+                $0.isEmpty || $0.hasPrefix("/") || $0.hasPrefix("-----BEGIN CERTIFICATE-----")
+            }
         }
         try reader.section("relay") { relay throws(ConfigurationError) in
             var path = ""
@@ -105,6 +112,25 @@ extension Configuration {
             try log.text("level", into: &logLevel, levels.joined(separator: ", "), levels.contains)
         }
         try reader.finish()
+    }
+
+    private static let certificatesAllowed = "empty, certificates in PEM, or an absolute path of a file of such"
+
+    /// Takes the gateway's certificates out of their file, and looks whether they can be used.
+    mutating func readCertificates() throws(ConfigurationError) {
+        let written = gatewayCertificates
+        guard !written.isEmpty else { return }
+        if written.hasPrefix("/") {
+            // What cannot be read has no certificates in it.
+            gatewayCertificates = (try? String(contentsOfFile: written, encoding: .utf8)) ?? ""
+        }
+        guard HTTPClientTransport.isAuthorities(gatewayCertificates) else {
+            throw ConfigurationError(
+                key: "gateway.certificates",
+                value: String(written.prefix(80)),
+                allowed: Self.certificatesAllowed
+            )
+        }
     }
 
     /// Whether the machine's keypads and keyboards are the terminal's alone. On a developer's machine they are not.

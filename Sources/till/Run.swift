@@ -84,7 +84,10 @@ struct Run: AsyncParsableCommand {
             try await openRecord(configuration.state, logger)
         }
         try await journal.note(restored, logger)
-        let transport = try HTTPClientTransport(hosts: configuration.allowedHosts)
+        let transport = try HTTPClientTransport(
+            hosts: configuration.allowedHosts,
+            authorities: configuration.gatewayCertificates
+        )
         let result: Result<Void, any Error>
         do {
             result = .success(
