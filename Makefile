@@ -22,7 +22,7 @@ image: setup-image
 bundle: setup-image
 	@image/bundle .build/image/out "$(KEY)" "$(CERT)" .build/image/out/till.raucb
 
-test-image: setup-image
+test-image: setup-image setup-test
 	@scripts/test-image
 
 bench: setup-test

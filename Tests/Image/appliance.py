@@ -1,7 +1,7 @@
 """The appliance's image in a machine: what a merchant sees from power to payment, what an attacker would look for, what is left
 after power cuts, and updates that work and that do not. `scripts/test-image` runs it.
 
-    appliance.py --out FOLDER --parts PART…      PARTs: static boot cuts update rollback
+    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale cuts update rollback
 """
 
 import argparse
@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import disk
+import outside
 from guest import Machine, free_port, overlay
 from terminal import Refusal, Terminal
 
@@ -247,6 +248,57 @@ class Trials:
         )  # fmt: skip
         text = (said.stdout + said.stderr).strip().replace("\n", "; ")
         return self.ledger.promise(sentence, said.returncode == 0 and "intact" in text, text)
+
+    # ---- a sale, as a shop makes it
+
+    def sale(self):
+        print("sale", flush=True)
+        gateway = outside.Gateway(self.work)
+        try:
+            prepared = disk.with_configuration(self.out / "till.img", self.work, gateway.configuration())
+            overlay(prepared, self.work / "sale.qcow2")
+            machine = self.start("sale.qcow2")
+            try:
+                self.sell(machine, gateway)
+            finally:
+                machine.cut()
+        finally:
+            gateway.close()
+
+    def sell(self, machine, gateway):
+        url = self.claim_code(machine)
+        if not self.ledger.promise("A terminal that till.yaml prepared comes up", url and self.is_up(machine), "no claim code"):
+            return
+        code = re.search(r"#claim=([\w-]+)", url)[1]
+        with outside.browser(machine.port, self.limit) as page:
+            outside.set_up(page, gateway.shop(code))
+            page.screenshot(path=self.shots / "sale-set-up.png")
+            self.ledger.promise("A browser claims it and goes through its set-up", True)
+            self.on_screen(machine, "idle", "Caf")
+            machine.press("kp_1", "kp_2", "kp_5", "kp_0", "kp_enter")
+            link = machine.wait(lambda: next((text for text in machine.codes() if "#claim=" not in text), None), self.limit, every=1)
+            machine.picture(self.shots / "sale-code.png")
+            if not self.ledger.promise("12.50 and Enter on the keypad show a payment code", link, "none was seen"):
+                return
+            self.ledger.promise("The customer’s wallet pays what the screen shows", *gateway.paid(link))
+            self.on_screen(machine, "paid", "Paid")
+            row = outside.newest_payment(page)
+            page.screenshot(path=self.shots / "sale-history.png")
+            self.ledger.promise("The history in the browser has it, paid", "12.50" in row and "Paid" in row, row)
+        self.ledger.promise("The power button turns it off after a sale", machine.button(), "it was still on")
+
+    def on_screen(self, machine, name, word):
+        """Waits until a foreign reader reads the word on the screen."""
+        read = ""
+
+        def look():
+            nonlocal read
+            read = machine.words()
+            return word in read
+
+        seen = machine.wait(look, self.limit, every=1)
+        machine.picture(self.shots / f"sale-{name}.png")
+        return self.ledger.promise(f"The screen says ‘{word}’", seen, read)
 
     # ---- the power goes
 

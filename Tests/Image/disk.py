@@ -19,6 +19,15 @@ def raw(disk, folder):
     return path
 
 
+def with_configuration(image, folder, text):
+    """A copy of an image that has this till.yaml on its boot partition."""
+    path, written = pathlib.Path(folder, "prepared.img"), pathlib.Path(folder, "till.yaml")
+    subprocess.run(["cp", "--sparse=always", str(image), str(path)], check=True)
+    written.write_text(text)
+    subprocess.run(["mcopy", "-i", f"{path}@@{BOOT}", str(written), "::till.yaml"], check=True)
+    return path
+
+
 def boot_settings(path):
     block = subprocess.run(["mtype", "-i", f"{path}@@{BOOT}", "::grub/grubenv"], check=True, capture_output=True).stdout
     lines = block.decode(errors="replace").splitlines()

@@ -1,0 +1,135 @@
+"""What is outside the appliance when a shop sells: a gateway with a certificate of its own, a customer with a wallet, and an owner
+with a browser."""
+
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import socketserver
+import ssl
+import subprocess
+import sys
+import threading
+
+from playwright.sync_api import expect, sync_playwright
+
+from terminal import GUEST
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "Tests/Browser"))
+from shopfloor import CHROMIUM, DESKTOP, Shop  # noqa: E402
+from steps import set_up  # noqa: E402, F401
+
+#: Where QEMU's network has its host, for the guest.
+HOST = "10.0.2.2"
+SANDBOX = ROOT / ".build/release/till-sandbox"
+MERCHANT, KEY = "mrch_image", "wcp_" + os.urandom(12).hex()
+
+
+class Front(socketserver.ThreadingTCPServer):
+    """TLS in front of a server that has none."""
+
+    daemon_threads = True
+
+    def __init__(self, certificate, key, port):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate, key)
+        self.behind = port
+        super().__init__(("127.0.0.1", 0), None)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def finish_request(self, request, client_address):
+        # Whoever goes away in the middle is gone.
+        with contextlib.suppress(OSError), self.context.wrap_socket(request, server_side=True) as caller:
+            with socket.create_connection(("127.0.0.1", self.behind)) as server:
+                back = threading.Thread(target=self.carry, args=(server, caller), daemon=True)
+                back.start()
+                self.carry(caller, server)
+                back.join()
+
+    @staticmethod
+    def carry(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+
+class Gateway:
+    """The sandbox's gateway on the host, as the guest reaches it."""
+
+    def __init__(self, folder):
+        folder = pathlib.Path(folder)
+        self.certificate, key = folder / "gateway.pem", folder / "gateway.key"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+             "-subj", "/CN=Test gateway", "-addext", f"subjectAltName=IP:{HOST}", "-keyout", str(key), "-out",
+             str(self.certificate)],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        self.log = open(folder / "gateway.log", "ab")
+        self.process = subprocess.Popen(
+            [str(SANDBOX), "gateway", "--port", "0", "--merchant", MERCHANT, "--api-key", KEY, "--control-token",
+             os.urandom(12).hex(), "--settle-after", "1"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True,
+        )  # fmt: skip
+        self.url = json.loads(self.process.stdout.readline())["url"]
+        self.front = Front(self.certificate, key, int(self.url.rsplit(":", 1)[1]))
+        self.seen_by_guest = f"https://{HOST}:{self.front.server_address[1]}"
+
+    def configuration(self):
+        """The terminal's own file, with this gateway's certificate believed."""
+        text = (ROOT / "config/till.yaml").read_text()
+        lines = "".join(f"\n    {line}" for line in self.certificate.read_text().splitlines())
+        for old, new in {"allowLoopbackHTTP: false": "allowLoopbackHTTP: true", 'certificates: ""': f"certificates: |{lines}"}.items():
+            assert old in text
+            text = text.replace(old, new, 1)
+        return text
+
+    def paid(self, link):
+        """The customer's wallet pays: whether it could, and what it said."""
+        said = subprocess.run(
+            [str(SANDBOX), "wallet", "pay", "--gateway", self.url, link], capture_output=True, text=True, timeout=120
+        )
+        return said.returncode == 0, said.stdout[-300:] + said.stderr[-300:]
+
+    def close(self):
+        self.front.shutdown()
+        self.front.server_close()
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+
+    def shop(self, claim_code):
+        return Shop(
+            url=f"https://{GUEST}", claim_code=claim_code, gateway_url=self.seen_by_guest, gateway_key=KEY, merchant_id=MERCHANT,
+            wallet_command=[],
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def browser(port, seconds):
+    """A page in a browser that has the terminal where people in its network have it."""
+    expect.set_options(timeout=seconds * 1000)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", f"--host-resolver-rules=MAP {GUEST} 127.0.0.1:{port}"]
+        )
+        context = chromium.new_context(
+            ignore_https_errors=True, viewport=DESKTOP, locale="en-US", reduced_motion="reduce", base_url=f"https://{GUEST}"
+        )
+        context.set_default_timeout(seconds * 1000)
+        try:
+            yield context.new_page()
+        finally:
+            chromium.close()
+
+
+def newest_payment(page):
+    """What the history's first row says."""
+    page.goto("/#/history")
+    row = page.locator(".list a.row").first
+    expect(row).to_be_visible()
+    return " ".join(row.inner_text().split())
