@@ -288,7 +288,7 @@ extension ChargeSummary {
 
 // MARK: - Sums
 
-/// Sums of the table `takings` over times of any length: whole days of Greenwich, and quarters of an hour around them.
+/// Sums of the table `takings` over times of any length: whole days of Greenwich, and quarters of an hour at their edges.
 enum TakingsQuery {
     static func sums(_ db: Database, _ ranges: some Sequence<Range<WallTime>>) throws -> [[Takings]] {
         let open = try Row.fetchAll(db, sql: "SELECT \(ChargeRow.columns) FROM charge WHERE open = 1")
@@ -296,16 +296,9 @@ enum TakingsQuery {
         return try ranges.map { range in
             let (from, until) = TakingsDelta.held(range)
             var sums: [TakingsKey: TakingsDelta.Sums] = [:]
-            let day = TakingsDelta.day
-            let firstDay = TakingsDelta.start(of: from - 1, day) + day
-            let lastDay = TakingsDelta.start(of: until, day)
-            if firstDay < lastDay {
-                try add(db, day, firstDay..<lastDay, to: &sums)
-                if from < firstDay { try add(db, TakingsDelta.quarter, from..<firstDay, to: &sums) }
-                if lastDay < until { try add(db, TakingsDelta.quarter, lastDay..<until, to: &sums) }
-            } else {
-                try add(db, TakingsDelta.quarter, from..<until, to: &sums)
-            }
+            for part in parts(from, until) { try add(db, part, to: &sums) }
+            // What was added with a whole day and taken away again.
+            sums = sums.filter { $0.value != TakingsDelta.Sums() }
             for row in open where (from..<until).contains(row.openedMilliseconds) {
                 sums[TakingsKey(row), default: TakingsDelta.Sums()] += TakingsDelta.sums(of: row)
             }
@@ -313,10 +306,43 @@ enum TakingsQuery {
         }
     }
 
+    /// Spans to be added, or taken away again.
+    private struct Part {
+        let span: Int64
+        let range: Range<Int64>
+        var isTakenAway = false
+    }
+
+    /// A shop's day is most of one of Greenwich and a bit of another: the whole day without its rest is read sooner than the
+    /// many quarters of the most.
+    private static func parts(_ from: Int64, _ until: Int64) -> [Part] {
+        let (day, quarter) = (TakingsDelta.day, TakingsDelta.quarter)
+        var parts: [Part] = []
+        var next = from
+        while next < until {
+            let midnight = TakingsDelta.start(of: next, day)
+            // From one midnight to another, as many days as there are.
+            let end =
+                next == midnight && until - next >= day
+                ? TakingsDelta.start(of: until, day) : min(until, midnight + day)
+            if end - next >= day {
+                parts.append(Part(span: day, range: next..<end))
+            } else if end - next <= day / 2 {
+                parts.append(Part(span: quarter, range: next..<end))
+            } else {
+                parts.append(Part(span: day, range: midnight..<midnight + day))
+                for rest in [midnight..<next, end..<midnight + day] where !rest.isEmpty {
+                    parts.append(Part(span: quarter, range: rest, isTakenAway: true))
+                }
+            }
+            next = end
+        }
+        return parts
+    }
+
     private static func add(
         _ db: Database,
-        _ span: Int64,
-        _ range: Range<Int64>,
+        _ part: Part,
         to sums: inout [TakingsKey: TakingsDelta.Sums]
     ) throws {
         let statement = try db.cachedStatement(
@@ -326,9 +352,10 @@ enum TakingsQuery {
                 FROM takings WHERE span_ms = ? AND start_ms >= ? AND start_ms < ? GROUP BY currency, state, rail
                 """
         )
-        let rows = try Row.fetchCursor(statement, arguments: [span, range.lowerBound, range.upperBound])
+        let rows = try Row.fetchCursor(statement, arguments: [part.span, part.range.lowerBound, part.range.upperBound])
         while let row = try rows.next() {
-            sums[try TakingsKey(row), default: TakingsDelta.Sums()] += try TakingsDelta.Sums(row)
+            let found = try TakingsDelta.Sums(row)
+            sums[try TakingsKey(row), default: TakingsDelta.Sums()] += part.isTakenAway ? -found : found
         }
     }
 }

@@ -137,6 +137,21 @@ struct HistoryTests {
         }
     }
 
+    /// Whichever of a day's spans are read for it.
+    @Test func anyQuartersOfAnHourAddUp() async throws {
+        let journal = try folder.open()
+        let charges = try await playAtRandom(in: journal, charges: 60)
+        let first = TakingsDelta.start(of: WallTime.example.millisecondsSince1970, TakingsDelta.day) - TakingsDelta.day
+        let times = (0..<300).map { _ in
+            let start = first + TakingsDelta.quarter * Int64.random(in: 0..<400)
+            let end = start + TakingsDelta.quarter * Int64.random(in: 1...400)
+            return WallTime(millisecondsSince1970: start)..<WallTime(millisecondsSince1970: end)
+        }
+        for (time, taken) in zip(times, try await journal.takings(in: times)) {
+            #expect(sums(taken) == sums(charges.filter { time.contains($0.terms.openedAt) }), "\(time)")
+        }
+    }
+
     @Test func aRefundCountsOnTheDayItHappened() async throws {
         let journal = try folder.open()
         var charge = try await journal.play(Charge.Event.paid)
