@@ -5,11 +5,16 @@ public import Payments
 // MARK: - What the core needs
 
 extension Journal: ChargeJournal {
-    public func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
+    public func open(
+        _ terms: ChargeTerms,
+        beginning events: [Charge.Event],
+        under key: IdempotencyKey?
+    ) async throws(JournalError) {
         for text in [terms.reference, terms.note, key?.key] where text?.utf8.contains(0) == true {
             throw .unavailable(detail: "a text with a zero byte cannot be kept")  // SQLite would end it there.
         }
-        let charge = Charge(terms: terms)
+        let charge = Charge(terms: terms, replaying: events)
+        let following = try entries(of: events, charge, at: terms.openedAt)
         try await writing { [self] db in
             let opening = Opening(
                 terms: terms,
@@ -19,7 +24,9 @@ extension Journal: ChargeJournal {
             )
             let entry = entry(charge.id, Entry.opened, try StoredJSON.encode(opening), at: terms.openedAt)
             let sequence = try append(db, entry)
-            try Projection.open(db, charge, opening, sequence, at: terms.openedAt)
+            var last = sequence
+            for entry in following { last = try append(db, entry) }
+            try Projection.open(db, charge, opening, sequence, last: last, at: terms.openedAt)
         }
     }
 
@@ -38,6 +45,22 @@ extension Journal: ChargeJournal {
         at time: WallTime,
         with notes: TapNotes
     ) async throws(JournalError) {
+        let entries = try entries(of: events, charge, at: time)
+        try await writing { [self] db in
+            var last: Int64?
+            for entry in entries { last = try append(db, entry) }
+            if let last { try Projection.change(db, charge, by: events, last, at: time) }
+            try notes.insert(db)
+        }
+    }
+
+    /// Entries for what happened to a charge, without their places in the chain.
+    /// - Parameter charge: After all of it.
+    private func entries(
+        of events: [Charge.Event],
+        _ charge: Charge,
+        at time: WallTime
+    ) throws(JournalError) -> [Entry] {
         var entries: [Entry] = []
         for event in events {
             var entry = entry(charge.id, event.kind, try StoredJSON.encode(event), at: time)
@@ -45,12 +68,7 @@ extension Journal: ChargeJournal {
             entry.rail = event.attempt.flatMap { charge.attempt($0)?.rail.rawValue }
             entries.append(entry)
         }
-        try await writing { [self, entries] db in
-            var last: Int64?
-            for entry in entries { last = try append(db, entry) }
-            if let last { try Projection.change(db, charge, by: events, last, at: time) }
-            try notes.insert(db)
-        }
+        return entries
     }
 
     /// An entry without its place in the chain.

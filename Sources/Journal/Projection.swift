@@ -53,10 +53,19 @@ struct Replay {
 
 /// The tables of current states. Written in the transaction of each entry; everything in them can be made anew.
 enum Projection {
-    /// Writes what is known of a charge that was just opened.
-    static func open(_ db: Database, _ charge: Charge, _ opening: Opening?, _ sequence: Int64, at time: WallTime) throws
-    {
-        try ChargeRow(charge, shift: opening?.shift, last: sequence, at: time).insert(db, opened: sequence)
+    /// Writes what is known of a charge that was just opened. No sum changes: nothing is paid yet.
+    /// - Parameters:
+    ///   - sequence: The entry's that opened it.
+    ///   - last: That of the last entry with it.
+    static func open(
+        _ db: Database,
+        _ charge: Charge,
+        _ opening: Opening?,
+        _ sequence: Int64,
+        last: Int64,
+        at time: WallTime
+    ) throws {
+        try ChargeRow(charge, shift: opening?.shift, last: last, at: time).insert(db, opened: sequence)
         try ChargeWords.insert(db, ChargeWords.of(charge), opened: sequence)
         try opening.flatMap(IdempotencyRow.init)?.insert(db)
     }

@@ -1,9 +1,15 @@
 /// The terminal's durable memory of charges, as the core needs it. `Journal` implements it over SQLite.
 public protocol ChargeJournal: Sendable {
-    /// Opens a charge. Returns once it survives a power cut; only then may anything about it leave the terminal.
+    /// Opens a charge and begins it in one step: all of it or nothing. Returns once it survives a power cut; only then may
+    /// anything about it leave the terminal.
+    /// - Parameter events: What happens to it in the same moment.
     /// - Throws: ``JournalError``. It counts as not recorded: refuse the charge. Where the storage failed to say whether it
     ///   kept it, the next start may find it; nothing about it has left the terminal then.
-    func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError)
+    func open(
+        _ terms: ChargeTerms,
+        beginning events: [Charge.Event],
+        under key: IdempotencyKey?
+    ) async throws(JournalError)
 
     /// The charge that was opened under a caller's key, with the digest of what was asked for then.
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])?
@@ -22,6 +28,13 @@ public protocol ChargeJournal: Sendable {
 
     /// What was charged since `time` in minor units of `currency`, charges that ended unpaid not counted.
     func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64
+}
+
+extension ChargeJournal {
+    /// Opens a charge to which nothing has happened yet.
+    public func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
+        try await open(terms, beginning: [], under: key)
+    }
 }
 
 /// A caller's name for one request to charge: the same name and content never makes a second charge.

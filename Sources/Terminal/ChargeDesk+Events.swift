@@ -66,7 +66,7 @@ extension ChargeDesk {
     }
 
     /// Tells everybody what has been recorded, and begins what it asks for.
-    private func tell(_ steps: Steps, from charge: Charge, at now: WallTime) {
+    func tell(_ steps: Steps, from charge: Charge, at now: WallTime) {
         let (id, next) = (charge.id, steps.charge)
         for step in steps.taken {
             meter.note(step.event, step.before, step.after, at: clock.elapsed())
@@ -157,7 +157,7 @@ extension ChargeDesk {
 }
 
 /// Events that are recorded together, with the charge before and after each.
-private struct Steps: Sendable {
+struct Steps: Sendable {
     private(set) var charge: Charge
     private(set) var taken: [(event: Charge.Event, before: Charge, after: Charge)] = []
     private(set) var actions: [Charge.Action] = []

@@ -86,7 +86,7 @@ extension ChargeDesk {
     private func resume(_ id: ChargeID) async {
         guard var charge = await apply(.resumed, to: id) else { return }
         if charge.attempts.isEmpty {
-            // It stopped between opening and the first attempt: nothing has left, so it can simply begin.
+            // An earlier version stopped between opening and the first attempt: nothing has left, so it can simply begin.
             _ = await start(railsInOrder, of: id)
             charge = charges[id] ?? charge
         }

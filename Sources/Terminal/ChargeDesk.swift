@@ -135,11 +135,19 @@ public actor ChargeDesk {
             openedAt: now,
             timeLimitSeconds: settings.timeLimitSeconds
         )
-        do throws(JournalError) { try await archive.open(terms, under: request.key) } catch {
+        // Its first attempts are in the same record: nothing leaves for one that is not.
+        var steps = Steps(Charge(terms: terms))
+        for (index, rail) in railsInOrder.enumerated() where steps.charge.canStart {
+            steps.take(.attemptStarted(attempt: index + 1, rail: rail))
+        }
+        do throws(JournalError) {
+            try await archive.open(terms, beginning: steps.events, under: request.key)
+        } catch {
             note(error)
             throw .journal(error)
         }
-        charges[terms.id] = Charge(terms: terms)
+        trouble = nil
+        charges[terms.id] = steps.charge
         updated[terms.id] = now
         deadlines[terms.id] = clock.elapsed() + .seconds(terms.timeLimitSeconds)
         meter.open(terms.id, at: clock.elapsed())
@@ -149,11 +157,8 @@ public actor ChargeDesk {
             "charge opened",
             metadata: ["charge": "\(terms.id)", "amount": "\(settings.format.text(terms.amount))"]
         )
-        let rails = railsInOrder
-        if await !start(rails, of: terms.id) { jobs.continuation.yield(.start(terms.id, rails)) }
         jobs.continuation.yield(.watchDeadline(terms.id))
-        publish()
-        if let charge = charges[terms.id] { changes.add(charge, at: now) }
+        tell(steps, from: Charge(terms: terms), at: now)
         return try snapshot(of: terms.id)
     }
 

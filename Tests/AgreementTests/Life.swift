@@ -112,8 +112,14 @@ struct MortalArchive: ChargeArchive {
         return try Stage.standingStill(for: work)
     }
 
-    func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
-        try write("opened") { () async throws(JournalError) in try await journal.open(terms, under: key) }
+    func open(
+        _ terms: ChargeTerms,
+        beginning events: [Charge.Event],
+        under key: IdempotencyKey?
+    ) async throws(JournalError) {
+        try write("opened") { () async throws(JournalError) in
+            try await journal.open(terms, beginning: events, under: key)
+        }
         life.knows(.created)
     }
 

@@ -43,9 +43,13 @@ struct FusedArchive: ChargeArchive {
     let journal: Journal
     let fuse: Fuse
 
-    func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
+    func open(
+        _ terms: ChargeTerms,
+        beginning events: [Charge.Event],
+        under key: IdempotencyKey?
+    ) async throws(JournalError) {
         try fuse.pass()
-        try await journal.open(terms, under: key)
+        try await journal.open(terms, beginning: events, under: key)
         fuse.burn()
     }
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {

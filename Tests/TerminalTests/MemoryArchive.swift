@@ -33,9 +33,13 @@ final class MemoryArchive: ChargeArchive {
         state.withLock { $0.charges.values.map { Charge(terms: $0.terms, replaying: $0.events) } }
     }
 
-    func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
+    func open(
+        _ terms: ChargeTerms,
+        beginning events: [Charge.Event],
+        under key: IdempotencyKey?
+    ) async throws(JournalError) {
         try write { state in
-            state.charges[terms.id] = (terms, [], terms.openedAt)
+            state.charges[terms.id] = (terms, events, terms.openedAt)
             if let key { state.keys[key.key] = (terms.id, key.requestDigest) }
         }
     }

@@ -96,8 +96,8 @@ struct ScreenDirectorTests {
 
     @Test func aChargeThatCannotBeRecordedSaysSo() async throws {
         try await withDesk { desk in
-            desk.archive.fail(at: 2...Int.max)
-            _ = try await desk.desk.open(desk.request())
+            desk.archive.fail(at: 1...Int.max)
+            await #expect(throws: ChargeRefusal.journal(.diskFull)) { try await desk.desk.open(desk.request()) }
             let scene = Self.director(desk.desk, desk.clock.terminalClock).scene(
                 of: await desk.desk.snapshot,
                 at: desk.clock.now
