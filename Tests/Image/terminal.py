@@ -11,6 +11,9 @@ import uuid
 #: Where the terminal is for itself: the number that QEMU's network gives its guest.
 GUEST = "10.0.2.15:8443"
 
+#: Seconds for an answer. Emulated on a busy host a machine is slow; nothing is lost by waiting.
+PATIENCE = 300
+
 
 class Refusal(Exception):
     """An answer that is not 2xx."""
@@ -28,14 +31,14 @@ class Terminal:
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
 
     def fingerprint(self):
-        line = self._connection(60)
+        line = self._connection(PATIENCE)
         try:
             line.connect()
             return base64.urlsafe_b64encode(hashlib.sha256(line.sock.getpeercert(binary_form=True)).digest()).decode().rstrip("=")
         finally:
             line.close()
 
-    def ask(self, method, path, body=None, key=None, timeout=60):
+    def ask(self, method, path, body=None, key=None, timeout=PATIENCE):
         headers = {"Host": GUEST, "Origin": f"https://{GUEST}", "Cookie": self.cookie}
         if self.csrf:
             headers["X-CSRF-Token"] = self.csrf
