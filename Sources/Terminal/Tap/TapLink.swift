@@ -173,11 +173,12 @@ actor TapLink {
         do {
             let (own, fragments) = try seal(body, answering: number)
             let wanted = tries.map { Awaited(number: own, body: body, tries: $0) }
+            if let wanted { awaited = wanted }
             // A phone waits: another task would take its time to begin.
             if let full = try fragments.firstIndex(where: { try !connection.sendAtOnce($0) }) {
                 enqueue(.rest(Array(fragments[full...]), wants: wanted))
             } else {
-                expect(wanted)
+                beginWaiting(for: wanted)
             }
         } catch { enqueue(.hangUp(reason: "\(error)")) }
     }
@@ -216,11 +217,14 @@ actor TapLink {
                 switch item {
                 case .message(let body, let number, let tries):
                     let (own, fragments) = try seal(body, answering: number)
+                    let wanted = tries.map { Awaited(number: own, body: body, tries: $0) }
+                    // Before it leaves: the answer may be here before the radio says that it has.
+                    if let wanted { awaited = wanted }
                     try await write(fragments)
-                    expect(tries.map { Awaited(number: own, body: body, tries: $0) })
+                    beginWaiting(for: wanted)
                 case .rest(let fragments, let wanted):
                     try await write(fragments)
-                    expect(wanted)
+                    beginWaiting(for: wanted)
                 case .control(let code): try await write([fragmenter.control(code)])
                 case .hangUp(let reason): return reason
                 }
@@ -241,12 +245,8 @@ actor TapLink {
         return (own, try fragmenter.fragments(of: message))
     }
 
-    /// Its time begins when all of the message has left.
-    private func expect(_ wanted: Awaited?) {
-        guard let wanted else { return }
-        awaited = wanted
-        final.yield(wanted.number)
-    }
+    /// The time of an answer begins when all of the message has left.
+    private func beginWaiting(for wanted: Awaited?) { if let wanted { final.yield(wanted.number) } }
 
     private func write(_ fragments: [[UInt8]]) async throws {
         // One limit for them all: a phone that takes each piece slowly would hold the radio for their sum.
