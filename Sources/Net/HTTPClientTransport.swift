@@ -76,7 +76,7 @@ public struct HTTPClientTransport: HTTPTransport {
         try self.init(hosts: hosts, authorities: authorities, addresses: [:])
     }
 
-    /// Whether there is a certificate in the text, and nothing that cannot be read as one.
+    /// Whether there is at least one certificate in the text. What is no PEM block of one is passed over.
     public static func isAuthorities(_ pem: String) -> Bool {
         (try? NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))?.isEmpty == false
     }

@@ -22,11 +22,16 @@ struct ConfigurationFile {
         } catch {
             throw fail("\(path) cannot be read: \(error.localizedDescription)")
         }
-        do throws(ConfigurationError) {
-            var configuration = try Configuration(yaml: text)
-            try configuration.readCertificates()
-            return configuration
-        } catch { throw fail("\(path): \(error)") }
+        do throws(ConfigurationError) { return try Configuration(yaml: text) } catch { throw fail("\(path): \(error)") }
+    }
+
+    /// As ``load(_:)``, with the files that it names, for those who ask the gateway.
+    static func loadWhole(_ path: String?) throws -> Configuration {
+        var configuration = try load(path)
+        do throws(ConfigurationError) { try configuration.readCertificates() } catch {
+            throw fail("\(path ?? "the configuration"): \(error)")
+        }
+        return configuration
     }
 
     private static func fail(_ sentence: String) -> ExitCode {
@@ -49,7 +54,7 @@ struct CheckConfiguration: AsyncParsableCommand {
     @Argument(help: "The file.") var file: String
 
     func run() async throws {
-        _ = try ConfigurationFile.load(file)
+        _ = try ConfigurationFile.loadWhole(file)
         print("\(file) can be used.")
     }
 }

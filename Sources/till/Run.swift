@@ -37,7 +37,7 @@ struct Run: AsyncParsableCommand {
     var caption: [String] = []
 
     func run() async throws {
-        let configuration = try ConfigurationFile.load(config)
+        let configuration = try ConfigurationFile.loadWhole(config)
         let log = LogRing()
         LoggingSystem.bootstrap { label in
             let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
