@@ -2,7 +2,7 @@
 public protocol ChargeJournal: Sendable {
     /// Opens a charge and begins it in one step: all of it or nothing. Returns once it survives a power cut; only then may
     /// anything about it leave the terminal.
-    /// - Parameter events: What happens to it in the same moment.
+    /// - Parameter events: What happens to it in the same moment, and does not end it: attempts that start.
     /// - Throws: ``JournalError``. It counts as not recorded: refuse the charge. Where the storage failed to say whether it
     ///   kept it, the next start may find it; nothing about it has left the terminal then.
     func open(

@@ -75,8 +75,13 @@ class Gateway:
              os.urandom(12).hex(), "--settle-after", "1"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True,
         )  # fmt: skip
-        self.url = json.loads(self.process.stdout.readline())["url"]
-        self.front = Front(self.certificate, key, int(self.url.rsplit(":", 1)[1]))
+        try:
+            self.url = json.loads(self.process.stdout.readline())["url"]
+            self.front = Front(self.certificate, key, int(self.url.rsplit(":", 1)[1]))
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
         self.seen_by_guest = f"https://{HOST}:{self.front.server_address[1]}"
 
     def configuration(self):
