@@ -1,7 +1,7 @@
 import CPostgres
 import Glibc
 
-/// libpq, loaded when a database is first asked and kept from then on. It brings TLS, Kerberos and LDAP libraries of 6 MB into
+/// libpq, loaded when a database is first asked and kept from then on. It brings TLS, Kerberos and LDAP libraries of 3 MB into
 /// memory, which a terminal without such a database does not carry.
 @safe struct Library: Sendable {
     typealias Texts = UnsafePointer<UnsafePointer<CChar>?>
