@@ -27,7 +27,9 @@ protocol Keeping: Sendable {
     func audit(_ entry: AuditEntry) async throws(JournalError)
 }
 
-extension Journal: Keeping {
+extension Journal: Keeping {}
+
+extension Keeping {
     func setDocument(
         _ name: String,
         _ bytes: [UInt8],

@@ -22,16 +22,6 @@ final class NotingStorage: Keeping {
         _ name: String,
         _ bytes: [UInt8],
         expecting expectation: DocumentExpectation,
-        by actor: Payments.Actor,
-        at time: WallTime
-    ) async throws(JournalError) -> DocumentChange {
-        try await setDocument(name, bytes, expecting: expectation, with: nil, by: actor, at: time)
-    }
-
-    func setDocument(
-        _ name: String,
-        _ bytes: [UInt8],
-        expecting expectation: DocumentExpectation,
         with secret: SecretChange?,
         by actor: Payments.Actor,
         at time: WallTime
