@@ -16,7 +16,7 @@ import Glibc
     private static let slice: Int32 = 100
 
     init(_ place: PostgresPlace, password: String, within patience: Duration) throws(PostgresFault) {
-        let library = try Library.onThisMachine.get()
+        let library = try Library()
         self.library = library
         // Kept until the connection stands: the library reads it on the way.
         let authorities = try place.authorities.map { text throws(PostgresFault) in try MemoryFile(text) }

@@ -29,10 +29,9 @@ import Glibc
     let cmdTuples: @convention(c) (OpaquePointer) -> UnsafePointer<CChar>?
     let finish: @convention(c) (OpaquePointer) -> Void
 
-    /// The one of this machine, or ``PostgresFault/noLibrary``.
-    static let onThisMachine = Result { () throws(PostgresFault) in try Library() }
-
-    private init() throws(PostgresFault) {
+    /// Loads it, or finds it loaded.
+    /// - Throws: ``PostgresFault/noLibrary``. It may be there the next time: somebody has installed it.
+    init() throws(PostgresFault) {
         guard let file = unsafe dlopen("libpq.so.5", RTLD_NOW) else { throw .noLibrary }
         unsafe connectStartParams = try Self.function("PQconnectStartParams", of: file)
         unsafe setNoticeProcessor = try Self.function("PQsetNoticeProcessor", of: file)
