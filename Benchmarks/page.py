@@ -170,6 +170,24 @@ def events(context, till, figures):
     page.close()
 
 
+class Storage:
+    """The same storage without the terminal: what one small write costs that is on the disk when it returns."""
+
+    SIZE, PLACES = 8192, 512
+
+    def __init__(self):
+        self.file = os.open(pathlib.Path(os.environ["TILL_SHOP_FILE"]).with_name("storage.bench"), os.O_RDWR | os.O_CREAT, 0o600)
+        os.write(self.file, bytes(self.SIZE * self.PLACES))
+        os.fsync(self.file)
+        self.times = []
+
+    def write(self):
+        began = time.perf_counter()
+        os.pwrite(self.file, os.urandom(self.SIZE), len(self.times) % self.PLACES * self.SIZE)
+        os.fdatasync(self.file)
+        self.times.append((time.perf_counter() - began) * 1000)
+
+
 def listeners(till):
     """So many pages that listen, from several addresses: one alone is not allowed so many."""
     name, port = host.split(":")
@@ -214,18 +232,22 @@ def main():
             load(context, network, figures)
         events(context, till, figures)
         browser.close()
-    alone = [till.create() for _ in range(CHARGES)]
+    storage = Storage()
+    alone, beside = [], []
+    for _ in range(CHARGES):
+        alone.append(till.create())
+        storage.write()
     clients, sizes = listeners(till), {}
-    beside = []
     for _ in range(CHARGES):
         beside.append(till.create())
+        storage.write()
         drain(clients, sizes)
     time.sleep(0.5)
     drain(clients, sizes)
     figures["heard"] = sum(1 for client in clients if sizes.get(client, 0) > 0)
     for client in clients:
         client.close()
-    for name, values in (("create", alone), ("createBeside", beside)):
+    for name, values in (("create", alone), ("createBeside", beside), ("storage", storage.times)):
         figures[f"{name}Middle"], figures[f"{name}Slow"] = statistics.median(values), slow(values)
     print(json.dumps(figures))
 

@@ -36,26 +36,42 @@ extension Console {
             key: pass.ownKey(keys[0]),
             requestDigest: Self.digest(amount, reduced, tip, note)
         )
-        let isAgain = try await earlier(key.key) != nil
-        var response = try await audited(
-            isAgain ? "charge.again" : "charge",
-            "\(amount.minorUnits) \(amount.currency.code)",
-            pass,
-            amountField
-        ) { () throws(ChargeRefusal) in
-            var request = ChargeRequest(
-                amount: amount,
-                tip: tip,
-                reference: reduced,
-                note: note,
-                key: key,
-                by: pass.who
-            )
-            request.ownMaximumMinorUnits = ownMaximum
-            return try await desk.open(request)
+        var request = ChargeRequest(
+            amount: amount,
+            tip: tip,
+            reference: reduced,
+            note: note,
+            key: key,
+            by: pass.who,
+            from: pass.request.peerAddress
+        )
+        request.ownMaximumMinorUnits = ownMaximum
+        return try await open(request, pass, amountField)
+    }
+
+    /// The audit log has its line of a new charge by the charge's own record; what comes of any other request is told here.
+    private func open(
+        _ request: ChargeRequest,
+        _ pass: Gate.Pass,
+        _ amountField: String
+    ) async throws(Problem) -> WebResponse {
+        do throws(ChargeRefusal) {
+            let (charge, isNew) = try await desk.openOnce(request)
+            if !isNew { await audit("charge.again", "ok", charge.id.rawValue, pass) }
+            var response = WebResponse.json(JSON.charge(charge).text)
+            response.status = isNew ? 201 : 200
+            return response
+        } catch {
+            let problem = Self.problem(error, await desk.format, amountField)
+            let what = error == .idempotencyConflict ? "charge.again" : "charge"
+            let amount = "\(request.amount.minorUnits) \(request.amount.currency.code)"
+            await audit(what, "refused", "\(amount): \(problem.reason.code)", pass)
+            throw problem
         }
-        response.status = isAgain ? 200 : 201
-        return response
+    }
+
+    private func audit(_ what: String, _ result: String, _ detail: String, _ pass: Gate.Pass) async {
+        await entrance.audit(what, result, detail, by: pass.who, from: pass.request.peerAddress)
     }
 
     /// The part of the amount that is a tip. None counts as no tip at all: nobody was asked for one.
@@ -119,22 +135,15 @@ extension Console {
         _ what: String,
         _ about: String,
         _ pass: Gate.Pass,
-        _ amountField: String = "amount",
         _ work: () async throws(ChargeRefusal) -> ChargeSnapshot
     ) async throws(Problem) -> WebResponse {
         do throws(ChargeRefusal) {
             let charge = try await work()
-            await entrance.audit(what, "ok", charge.id.rawValue, by: pass.who, from: pass.request.peerAddress)
+            await audit(what, "ok", charge.id.rawValue, pass)
             return .json(JSON.charge(charge).text)
         } catch {
-            let problem = Self.problem(error, await desk.format, amountField)
-            await entrance.audit(
-                what,
-                "refused",
-                "\(about): \(problem.reason.code)",
-                by: pass.who,
-                from: pass.request.peerAddress
-            )
+            let problem = Self.problem(error, await desk.format)
+            await audit(what, "refused", "\(about): \(problem.reason.code)", pass)
             throw problem
         }
     }

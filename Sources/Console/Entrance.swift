@@ -256,7 +256,7 @@ actor Entrance {
     /// Who did what, when, from where, and whether it was allowed. Never a password, code or key.
     ///
     /// What strangers do is written within a budget and counted beyond it: nobody on the network can fill the storage. So is
-    /// what programs do, but for new charges, which the journal itself holds back.
+    /// what programs do. A new charge's line is not of these: it comes with the charge's own record.
     /// - Parameter always: For what a stranger can do a few times only.
     func audit(
         _ what: String,
@@ -270,7 +270,7 @@ actor Entrance {
         if who == .stranger, !always {
             guard let unwritten = strangers.take(at: clock.elapsed()) else { return }
             if unwritten > 0 { detail += " (and \(unwritten) more since the last entry)" }
-        } else if case .till = who, !(what == "charge" && result == "ok") {
+        } else if case .till = who {
             guard let unwritten = programs.take(at: clock.elapsed()) else { return }
             if unwritten > 0 { detail += " (and \(unwritten) more since the last entry)" }
         }

@@ -5,10 +5,7 @@ extension Journal {
     /// Appends to the audit log. Returns once it survives a power cut.
     public func audit(_ entry: AuditEntry) async throws(JournalError) {
         let body = try StoredJSON.encode(entry)
-        try await writing { db in
-            let tail = try Chain.audit.tail(db)
-            try AuditRow(sequence: tail.sequence + 1, body: body, previous: tail.hash).insert(db)
-        }
+        try await writing { db in try AuditRow.append(body, to: db) }
     }
 
     /// Newest first. `before` continues after the last one of an earlier page.

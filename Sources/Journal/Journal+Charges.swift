@@ -8,13 +8,17 @@ extension Journal: ChargeJournal {
     public func open(
         _ terms: ChargeTerms,
         beginning events: [Charge.Event],
-        under key: IdempotencyKey?
+        under key: IdempotencyKey?,
+        from place: String?
     ) async throws(JournalError) {
         for text in [terms.reference, terms.note, key?.key] where text?.utf8.contains(0) == true {
             throw .unavailable(detail: "a text with a zero byte cannot be kept")  // SQLite would end it there.
         }
         let charge = Charge(terms: terms, replaying: events)
         let following = try entries(of: events, charge, at: terms.openedAt)
+        let line = try place.map { (place) throws(JournalError) in
+            try StoredJSON.encode(AuditEntry(opening: terms, from: place))
+        }
         try await writing { [self] db in
             let opening = Opening(
                 terms: terms,
@@ -27,6 +31,7 @@ extension Journal: ChargeJournal {
             var last = sequence
             for entry in following { last = try append(db, entry) }
             try Projection.open(db, charge, opening, sequence, last: last, at: terms.openedAt)
+            if let line { try AuditRow.append(line, to: db) }
         }
     }
 

@@ -69,6 +69,18 @@ public struct AuditEntry: Sendable, Codable, Equatable {
     public init(at: WallTime, who: Actor, from: String, what: String, result: String, detail: String) {
         (self.at, self.who, self.from, self.what, self.result, self.detail) = (at, who, from, what, result, detail)
     }
+
+    /// Of a charge that is opened.
+    init(opening terms: ChargeTerms, from place: String) {
+        self.init(
+            at: terms.openedAt,
+            who: terms.openedBy,
+            from: place,
+            what: "charge",
+            result: "ok",
+            detail: terms.id.rawValue
+        )
+    }
 }
 
 /// An entry of the audit log, with its place in it.

@@ -2,13 +2,17 @@
 public protocol ChargeJournal: Sendable {
     /// Opens a charge and begins it in one step: all of it or nothing. Returns once it survives a power cut; only then may
     /// anything about it leave the terminal.
-    /// - Parameter events: What happens to it in the same moment, and does not end it: attempts that start.
+    /// - Parameters:
+    ///   - events: What happens to it in the same moment, and does not end it: attempts that start.
+    ///   - place: Where it was asked for, such as an address on the network. The audit log gets its line of the charge in
+    ///     the same step; nil: it gets none.
     /// - Throws: ``JournalError``. It counts as not recorded: refuse the charge. Where the storage failed to say whether it
     ///   kept it, the next start may find it; nothing about it has left the terminal then.
     func open(
         _ terms: ChargeTerms,
         beginning events: [Charge.Event],
-        under key: IdempotencyKey?
+        under key: IdempotencyKey?,
+        from place: String?
     ) async throws(JournalError)
 
     /// The charge that was opened under a caller's key, with the digest of what was asked for then.
@@ -32,8 +36,12 @@ public protocol ChargeJournal: Sendable {
 
 extension ChargeJournal {
     /// Opens a charge to which nothing has happened yet.
-    public func open(_ terms: ChargeTerms, under key: IdempotencyKey?) async throws(JournalError) {
-        try await open(terms, beginning: [], under: key)
+    public func open(
+        _ terms: ChargeTerms,
+        under key: IdempotencyKey?,
+        from place: String? = nil
+    ) async throws(JournalError) {
+        try await open(terms, beginning: [], under: key, from: place)
     }
 }
 

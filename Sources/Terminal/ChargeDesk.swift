@@ -108,12 +108,20 @@ public actor ChargeDesk {
 
     // MARK: - What staff and tills ask
 
-    /// Opens a charge and offers it on every rail. Returns once it is in the journal.
-    /// - Throws: ``ChargeRefusal``: nothing was charged.
+    /// Opens a charge and offers it on every rail, as ``openOnce(_:)``.
     public func open(_ request: ChargeRequest) async throws(ChargeRefusal) -> ChargeSnapshot {
+        try await openOnce(request).charge
+    }
+
+    /// Opens a charge and offers it on every rail, or finds the one that was opened under the request's key. Returns once
+    /// it is in the journal, and with it the audit log's line of it.
+    /// - Throws: ``ChargeRefusal``: nothing was charged by this request.
+    public func openOnce(
+        _ request: ChargeRequest
+    ) async throws(ChargeRefusal) -> (charge: ChargeSnapshot, isNew: Bool) {
         await turn.enter()
         defer { turn.leave() }
-        if let key = request.key, let earlier = try await chargeOpened(under: key) { return earlier }
+        if let key = request.key, let earlier = try await chargeOpened(under: key) { return (earlier, false) }
         let settings = try acceptingSettings()
         try check(request)
         try await checkLimits(request, settings)
@@ -141,7 +149,7 @@ public actor ChargeDesk {
             steps.take(.attemptStarted(attempt: index + 1, rail: rail))
         }
         do throws(JournalError) {
-            try await archive.open(terms, beginning: steps.events, under: request.key)
+            try await archive.open(terms, beginning: steps.events, under: request.key, from: request.from)
         } catch {
             note(error)
             throw .journal(error)
@@ -159,7 +167,7 @@ public actor ChargeDesk {
         )
         jobs.continuation.yield(.watchDeadline(terms.id))
         tell(steps, from: Charge(terms: terms), at: now)
-        return try snapshot(of: terms.id)
+        return (try snapshot(of: terms.id), true)
     }
 
     /// Asks the authority to take the charge back. If a payment was faster, the payment counts.

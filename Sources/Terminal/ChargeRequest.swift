@@ -11,6 +11,8 @@ public struct ChargeRequest: Sendable, Hashable {
     public var note: String?
     public var key: IdempotencyKey?
     public var by: Actor
+    /// Where it comes from, for the audit log: an address on the network, or `keypad`. Nil writes no line there.
+    public var from: String?
     /// The largest charge that the one who asks may make, in minor units; nil: only the terminal's own limit counts. A
     /// repetition of a charge that was opened is not held to it.
     public var ownMaximumMinorUnits: Int64?
@@ -21,7 +23,8 @@ public struct ChargeRequest: Sendable, Hashable {
         reference: String? = nil,
         note: String? = nil,
         key: IdempotencyKey? = nil,
-        by: Actor
+        by: Actor,
+        from: String? = nil
     ) {
         self.amount = amount
         self.tip = tip
@@ -29,6 +32,7 @@ public struct ChargeRequest: Sendable, Hashable {
         self.note = note
         self.key = key
         self.by = by
+        self.from = from
     }
 
     static func isValid(note: String) -> Bool {

@@ -8,6 +8,9 @@ import Screen
 ///
 /// Nothing waits for it: keys that come while it waits for the journal are few or lost, and the desk knows nothing of keys.
 public actor KeypadDesk {
+    /// Where its requests come from, as the audit log says it.
+    private static let place = "keypad"
+
     private let desk: ChargeDesk
     private let audit: @Sendable (AuditEntry) async throws(JournalError) -> Void
     private let clock: TerminalClock
@@ -122,8 +125,7 @@ public actor KeypadDesk {
 
     private func open(_ amount: Money) async {
         do throws(ChargeRefusal) {
-            let charge = try await desk.open(ChargeRequest(amount: amount, by: .keypad))
-            await note("charge", "ok", charge.id.rawValue)
+            _ = try await desk.open(ChargeRequest(amount: amount, by: .keypad, from: Self.place))
             await learn(await desk.snapshot)
         } catch {
             let reason = error.reason(format: await desk.format)
@@ -173,7 +175,7 @@ public actor KeypadDesk {
         let entry = AuditEntry(
             at: clock.wallTime(),
             who: .keypad,
-            from: "keypad",
+            from: Self.place,
             what: what,
             result: result,
             detail: detail

@@ -115,10 +115,11 @@ struct MortalArchive: ChargeArchive {
     func open(
         _ terms: ChargeTerms,
         beginning events: [Charge.Event],
-        under key: IdempotencyKey?
+        under key: IdempotencyKey?,
+        from place: String?
     ) async throws(JournalError) {
         try write("opened") { () async throws(JournalError) in
-            try await journal.open(terms, beginning: events, under: key)
+            try await journal.open(terms, beginning: events, under: key, from: place)
         }
         life.knows(.created)
     }

@@ -25,7 +25,9 @@ struct FaultTests {
             while refusal == nil {
                 before = try await journal.everything(charges: 2)
                 let terms = ChargeTerms.example(reference: String(repeating: "r", count: 900))
-                do throws(JournalError) { try await journal.open(terms, under: nil) } catch { refusal = error }
+                do throws(JournalError) { try await journal.open(terms, under: nil, from: "192.0.2.7") } catch {
+                    refusal = error
+                }
             }
             #expect(refusal == .diskFull)
             #expect(try await journal.everything(charges: 2) == before)

@@ -169,6 +169,31 @@ struct JournalTests {
         #expect(try await journal.verifyChain() == journal.wholeChain())
     }
 
+    /// Nobody finds a charge of which the audit log knows nothing, or the other way round.
+    @Test func aChargeAndItsLineInTheAuditLogAreOneRecord() async throws {
+        let key = IdempotencyKey(key: "till-7/4711", requestDigest: [1])
+        let terms = ChargeTerms.example()
+        try await journal.open(terms, under: key, from: "192.0.2.7")
+        let line = AuditEntry(
+            at: terms.openedAt,
+            who: terms.openedBy,
+            from: "192.0.2.7",
+            what: "charge",
+            result: "ok",
+            detail: terms.id.rawValue
+        )
+        #expect(try await journal.auditEntries(before: nil, limit: 10).map(\.entry) == [line])
+
+        await #expect(throws: JournalError.self) {
+            try await journal.open(.example(), under: key, from: "192.0.2.7")
+        }
+        #expect(try await journal.auditEntries(before: nil, limit: 10).map(\.entry) == [line])
+        guard case .intact(count: 1, _) = try await journal.verifyAudit() else {
+            Issue.record("the audit log's chain is broken")
+            return
+        }
+    }
+
     /// SQLite would end the text at the zero byte and find another caller's key.
     @Test func aTextWithAZeroByteIsRefusedWhole() async throws {
         let key = IdempotencyKey(key: "a\u{0}b", requestDigest: [1])

@@ -46,10 +46,11 @@ struct FusedArchive: ChargeArchive {
     func open(
         _ terms: ChargeTerms,
         beginning events: [Charge.Event],
-        under key: IdempotencyKey?
+        under key: IdempotencyKey?,
+        from place: String?
     ) async throws(JournalError) {
         try fuse.pass()
-        try await journal.open(terms, beginning: events, under: key)
+        try await journal.open(terms, beginning: events, under: key, from: place)
         fuse.burn()
     }
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {

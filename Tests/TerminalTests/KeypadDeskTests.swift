@@ -20,8 +20,7 @@ struct KeypadDeskTests {
             #expect(charge.terms.amount == Money(minorUnits: 1250, currency: .euro))
             #expect(charge.terms.openedBy == .keypad)
             await desk.until { $0.keypad == nil }
-            await keypad.untilAudited(["charge ok \(charge.id)"])
-            #expect(keypad.entries.allSatisfy { $0.who == .keypad })
+            #expect(desk.archive.place(of: charge.id) == "keypad")
         }
     }
 
@@ -49,7 +48,8 @@ struct KeypadDeskTests {
             await keypad.type("e")
             await desk.until { $0.phase.charge?.charge.isCancelRequested == true }
             #expect(desk.archive.events(of: charge.id).contains(.cancelRequested(by: .keypad)))
-            await keypad.untilAudited(["charge ok \(charge.id)", "charge.cancel ok \(charge.id)"])
+            await keypad.untilAudited(["charge.cancel ok \(charge.id)"])
+            #expect(keypad.entries.allSatisfy { $0.who == .keypad })
         }
     }
 

@@ -8,6 +8,7 @@ final class MemoryArchive: ChargeArchive {
     private struct State {
         var charges: [ChargeID: (terms: ChargeTerms, events: [Charge.Event], updatedAt: WallTime)] = [:]
         var keys: [String: (id: ChargeID, requestDigest: [UInt8])] = [:]
+        var places: [ChargeID: String] = [:]
         var writes = 0
         var failsAt: ClosedRange<Int>?
     }
@@ -29,6 +30,9 @@ final class MemoryArchive: ChargeArchive {
 
     func events(of id: ChargeID) -> [Charge.Event] { state.withLock { $0.charges[id]?.events ?? [] } }
 
+    /// Where the audit log says that a charge was asked for.
+    func place(of id: ChargeID) -> String? { state.withLock { $0.places[id] } }
+
     var allCharges: [Charge] {
         state.withLock { $0.charges.values.map { Charge(terms: $0.terms, replaying: $0.events) } }
     }
@@ -36,10 +40,12 @@ final class MemoryArchive: ChargeArchive {
     func open(
         _ terms: ChargeTerms,
         beginning events: [Charge.Event],
-        under key: IdempotencyKey?
+        under key: IdempotencyKey?,
+        from place: String?
     ) async throws(JournalError) {
         try write { state in
             state.charges[terms.id] = (terms, events, terms.openedAt)
+            state.places[terms.id] = place
             if let key { state.keys[key.key] = (terms.id, key.requestDigest) }
         }
     }
