@@ -77,10 +77,11 @@ extension ChargeDesk {
     private func sleepUntilDue() async {
         let (woken, alarm) = AsyncStream<Never>.makeStream()
         self.alarm = alarm
-        let wait = schedule.next.map { max(.zero, $0 - clock.elapsed()) }
+        let due = schedule.next
         await withTaskGroup { group in
-            if let wait {
-                group.addTask { [clock] in try? await clock.sleep(wait) }  // Cancelled: the alarm was first.
+            if let due {
+                // Cancelled: the alarm was first.
+                group.addTask { [clock] in try? await clock.sleep(max(.zero, due - clock.elapsed())) }
             }
             group.addTask { for await _ in woken {} }
             await group.next()
