@@ -8,7 +8,8 @@ enum StartupMemory {
     /// waits runs little. Code that is needed again is mapped from the page cache, some hundred faults of a microsecond.
     static func release() {
         malloc_trim(0)
-        guard let maps = FileManager.default.contents(atPath: "/proc/self/maps") else { return }
+        // FileManager takes a file that says it has no bytes for read after the first 4 KB of it.
+        guard let maps = try? FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd() else { return }
         for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") {
             guard let code = Code(line) else { continue }
             // Pages of a file that are never written come back as they are on the next touch, whoever runs there now; a
