@@ -1,10 +1,11 @@
 """The appliance's image in a machine: what a merchant sees from power to payment, what an attacker would look for, what is left
 after power cuts, and updates that work and that do not. `scripts/test-image` runs it.
 
-    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale cuts update rollback
+    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap cuts update rollback
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -18,6 +19,7 @@ import time
 
 import disk
 import outside
+from air import Air
 from guest import Machine, free_port, overlay
 from terminal import Refusal, Terminal
 
@@ -256,7 +258,7 @@ class Trials:
         print("sale", flush=True)
         gateway = outside.Gateway(self.work)
         try:
-            prepared = disk.with_configuration(self.out / "till.img", self.work, gateway.configuration())
+            prepared = disk.with_configuration(self.out / "till.img", self.work, outside.configuration(gateway))
             overlay(prepared, self.work / "sale.qcow2")
             machine = self.start("sale.qcow2")
             try:
@@ -300,6 +302,56 @@ class Trials:
         seen = machine.wait(look, self.limit, every=1)
         machine.picture(self.shots / f"sale-{name}.png")
         return self.ledger.promise(f"The screen says ‘{word}’", seen, read)
+
+    # ---- a payment from a phone that is held near
+
+    def tap(self):
+        print("tap", flush=True)
+        with contextlib.ExitStack() as ends:
+            gateway, acquirer, air = outside.Gateway(self.work), outside.Acquirer(self.work), Air()
+            for made in (gateway, acquirer, air):
+                ends.callback(made.close)
+            prepared = disk.with_configuration(self.out / "till.img", self.work, outside.configuration(gateway, acquirer))
+            overlay(prepared, self.work / "tap.qcow2")
+            machine = self.start("tap.qcow2", more=air.plug())
+            ends.callback(machine.cut)
+            self.tapped(machine, gateway, acquirer, air)
+
+    def tapped(self, machine, gateway, acquirer, air):
+        url = self.claim_code(machine)
+        terminal = url and self.is_up(machine)
+        if not self.ledger.promise("A terminal with a Bluetooth controller on its USB comes up", terminal, "no claim code"):
+            return
+        terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], PASSWORD)
+        terminal.set_up(gatewayURL=gateway.seen_by_guest, gatewayKey=outside.KEY, merchantID=outside.MERCHANT)
+        terminal.ask("PUT", "/api/v1/taps", acquirer.settings())
+        light = {}
+
+        def is_ready():
+            nonlocal light
+            light = terminal.ask("GET", "/api/v1/taps")["light"]
+            return light["state"] == "ready"
+
+        if not self.ledger.promise("Its radio and its acquirer are ready", machine.wait(is_ready, self.limit, every=1), str(light)):
+            return
+        with open(self.out / "phone.log", "wb+") as log:
+            phone = acquirer.phone(air.address, log, self.limit)
+            try:
+                time.sleep(2)  # As a customer who has the phone in the hand before the amount is typed.
+                charge = terminal.charge("12.50")
+                machine.wait(lambda: phone.poll() is not None, self.limit, every=0.5)
+            finally:
+                phone.kill()
+                phone.wait()
+            log.seek(0)
+            said = log.read().decode(errors="replace").strip().splitlines()
+        self.ledger.promise("A phone that is held near pays 12.50", phone.returncode == 0, " · ".join(said[-4:]))
+        self.on_screen(machine, "tap-paid", "Paid")
+        known = terminal.ask("GET", f"/api/v1/charges/{charge}")
+        self.ledger.promise("The terminal says paid", known["state"] == "succeeded", known["state"])
+        books = acquirer.books()
+        self.ledger.promise("The acquirer has booked it once", books == [("COMPLETED", 1250)], str(books))
+        self.ledger.promise("The power button turns it off after a tap", machine.button(), "it was still on")
 
     # ---- the power goes
 

@@ -1,5 +1,5 @@
-"""What is outside the appliance when a shop sells: a gateway with a certificate of its own, a customer with a wallet, and an owner
-with a browser."""
+"""What is outside the appliance when a shop sells: a gateway and an acquirer with certificates of their own, a customer with a wallet
+or a phone, and an owner with a browser."""
 
 import contextlib
 import json
@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import urllib.request
 
 from playwright.sync_api import expect, sync_playwright
 
@@ -57,22 +58,22 @@ class Front(socketserver.ThreadingTCPServer):
             target.shutdown(socket.SHUT_WR)
 
 
-class Gateway:
-    """The sandbox's gateway on the host, as the guest reaches it."""
+class Sandbox:
+    """One of the sandbox's servers on the host, as the guest reaches it: behind TLS with a certificate of the test's own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, name, *arguments):
         folder = pathlib.Path(folder)
-        self.certificate, key = folder / "gateway.pem", folder / "gateway.key"
+        self.certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+        self.control_token = os.urandom(12).hex()
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
-             "-subj", "/CN=Test gateway", "-addext", f"subjectAltName=IP:{HOST}", "-keyout", str(key), "-out",
+             "-subj", f"/CN=Test {name}", "-addext", f"subjectAltName=IP:{HOST}", "-keyout", str(key), "-out",
              str(self.certificate)],
             check=True, capture_output=True,
         )  # fmt: skip
-        self.log = open(folder / "gateway.log", "ab")
+        self.log = open(folder / f"{name}.log", "ab")
         self.process = subprocess.Popen(
-            [str(SANDBOX), "gateway", "--port", "0", "--merchant", MERCHANT, "--api-key", KEY, "--control-token",
-             os.urandom(12).hex(), "--settle-after", "1"],
+            [str(SANDBOX), name, "--port", "0", "--control-token", self.control_token, *arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True,
         )  # fmt: skip
         try:
@@ -84,14 +85,27 @@ class Gateway:
             raise
         self.seen_by_guest = f"https://{HOST}:{self.front.server_address[1]}"
 
-    def configuration(self):
-        """The terminal's own file, with this gateway's certificate believed."""
-        text = (ROOT / "config/till.yaml").read_text()
-        lines = "".join(f"\n    {line}" for line in self.certificate.read_text().splitlines())
-        for old, new in {"allowLoopbackHTTP: false": "allowLoopbackHTTP: true", 'certificates: ""': f"certificates: |{lines}"}.items():
-            assert old in text
-            text = text.replace(old, new, 1)
-        return text
+    def close(self):
+        self.front.shutdown()
+        self.front.server_close()
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+
+
+def configuration(*servers):
+    """The terminal's own file, with these servers' certificates believed."""
+    text = (ROOT / "config/till.yaml").read_text()
+    lines = "".join(f"\n    {line}" for server in servers for line in server.certificate.read_text().splitlines())
+    for old, new in {"allowLoopbackHTTP: false": "allowLoopbackHTTP: true", 'certificates: ""': f"certificates: |{lines}"}.items():
+        assert old in text
+        text = text.replace(old, new, 1)
+    return text
+
+
+class Gateway(Sandbox):
+    def __init__(self, folder):
+        super().__init__(folder, "gateway", "--merchant", MERCHANT, "--api-key", KEY, "--settle-after", "1")
 
     def paid(self, link):
         """The customer's wallet pays: whether it could, and what it said."""
@@ -100,18 +114,38 @@ class Gateway:
         )
         return said.returncode == 0, said.stdout[-300:] + said.stderr[-300:]
 
-    def close(self):
-        self.front.shutdown()
-        self.front.server_close()
-        self.process.terminate()
-        self.process.wait()
-        self.log.close()
-
     def shop(self, claim_code):
         return Shop(
             url=f"https://{GUEST}", claim_code=claim_code, gateway_url=self.seen_by_guest, gateway_key=KEY, merchant_id=MERCHANT,
             wallet_command=[],
         )  # fmt: skip
+
+
+class Acquirer(Sandbox):
+    LOGIN, PASSWORD = "shop@example.com", "shop-password"
+
+    def __init__(self, folder):
+        super().__init__(folder, "acquirer", "--merchant-login", f"{self.LOGIN}:{self.PASSWORD}")
+
+    def settings(self):
+        """What an owner types to switch tap to pay on."""
+        return {
+            "enabled": True, "mode": "near", "acquirerURL": self.seen_by_guest, "acquirerLogin": self.LOGIN,
+            "acquirerPassword": self.PASSWORD, "terminalID": "till-image",
+        }  # fmt: skip
+
+    def phone(self, bus, log, seconds):
+        """A customer's phone, on the air until it has paid once."""
+        return subprocess.Popen(
+            [str(SANDBOX), "wallet", "tap", "--bus", bus, "--acquirer", self.url, "--once", "--timeout", str(seconds)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+
+    def books(self):
+        """What it booked: status and total of each payment."""
+        asked = urllib.request.Request(self.url + "/control/payments", headers={"Authorization": f"Bearer {self.control_token}"})
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return [(payment["status"], payment["total"]) for payment in json.load(answer)["payments"]]
 
 
 @contextlib.contextmanager
