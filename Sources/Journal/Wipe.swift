@@ -56,9 +56,9 @@ public enum Wipe {
         }
     }
 
-    /// Writes zeros over a file before it goes. Flash memory may keep the old bytes elsewhere for a while, where only its maker
-    /// reads them: what is secret is sealed, and its key was erased first.
-    static func erase(_ path: String) throws(JournalError) {
+    /// Writes zeros over a file of the terminal's before it goes. Flash memory may keep the old bytes elsewhere for a while, where
+    /// only its maker reads them: what is secret is sealed, and its key was erased first.
+    public static func erase(_ path: String) throws(JournalError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw Storage.failure(of: path) }
         defer { close(descriptor) }

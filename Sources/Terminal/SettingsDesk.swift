@@ -120,12 +120,7 @@ public actor SettingsDesk {
 
     /// What is wrong with a form, by field; empty where it could be saved.
     public func validate(_ form: SettingsForm) -> [String: Reason] {
-        do throws(FormErrors) {
-            _ = try form.checked(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
-            return [:]
-        } catch {
-            return error.fields
-        }
+        form.errors(hasKey: hasKey(for: form.gatewayURL), gateways: gateways)
     }
 
     /// Checks and stores a form, and puts it into force at once. Charges under way keep what they were opened with.

@@ -55,6 +55,17 @@ public struct FormErrors: Error, Sendable, Equatable {
 }
 
 extension SettingsForm {
+    /// What is wrong with the form, by field, before any terminal is asked to store it; empty where it could be.
+    /// - Parameters:
+    ///   - hasKey: Whether the terminal has a gateway key that a form without one keeps.
+    ///   - gateways: Which gateway addresses the terminal may use.
+    public func errors(hasKey: Bool, gateways: GatewayPolicy) -> [String: Reason] {
+        do throws(FormErrors) {
+            _ = try checked(hasKey: hasKey, gateways: gateways)
+            return [:]
+        } catch { return error.fields }
+    }
+
     /// The settings that the form means.
     /// - Parameters:
     ///   - hasKey: Whether a gateway key is stored already.

@@ -51,10 +51,7 @@ struct Assembly: Sendable {
         desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
         pace = GatewayPace(clock: clock)
         links = LinkHosts(configuration.linkHosts)
-        gateways = GatewayPolicy(
-            allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
-            hosts: configuration.gatewayHosts
-        )
+        gateways = configuration.gateways
         outsidePolicy = OutsidePolicy(
             allowsLoopbackHTTP: configuration.allowsLoopbackHTTP,
             own: MachineAddresses.all
@@ -71,6 +68,7 @@ struct Assembly: Sendable {
         try await taps.load()
         try await wallets.load()
         try await settings.load()
+        try await PreparedShop.apply(configuration.shop, to: settings, journal, state: configuration.state, logger)
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
         var pages = configuration.console
         pages.wallets = WalletList.load(configuration.wallets, logger)

@@ -28,9 +28,10 @@ struct ConfigurationFile {
     /// As ``load(_:)``, with the files that it names, for those who ask the gateway.
     static func loadWhole(_ path: String?) throws -> Configuration {
         var configuration = try load(path)
-        do throws(ConfigurationError) { try configuration.readCertificates() } catch {
-            throw fail("\(path ?? "the configuration"): \(error)")
-        }
+        do throws(ConfigurationError) {
+            try configuration.checkShop()
+            try configuration.readCertificates()
+        } catch { throw fail("\(path ?? "the configuration"): \(error)") }
         return configuration
     }
 

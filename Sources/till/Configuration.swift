@@ -1,6 +1,7 @@
 import Foundation
 import Net
 import Screen
+import Terminal
 import Yams
 
 /// Where the terminal listens, draws and keeps things. What the merchant sets is not here.
@@ -33,6 +34,8 @@ struct Configuration: Sendable, Equatable {
     /// Nil for the first there is.
     var bluetoothAdapter: String?
     var logLevel = "info"
+    /// For a terminal that has no settings yet.
+    var shop: PreparedShop?
 }
 
 /// What is wrong with a configuration file: the key, what stands there, and what may.
@@ -107,6 +110,9 @@ extension Configuration {
             }
             bluetoothAdapter = adapter.isEmpty ? nil : adapter
         }
+        try reader.section("shop") { shop throws(ConfigurationError) in
+            self.shop = PreparedShop(form: try Self.form(&shop))
+        }
         try reader.section("log") { log throws(ConfigurationError) in
             let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
             try log.text("level", into: &logLevel, levels.joined(separator: ", "), levels.contains)
@@ -114,7 +120,35 @@ extension Configuration {
         try reader.finish()
     }
 
+    private static func form(_ shop: inout Reader) throws(ConfigurationError) -> SettingsForm {
+        let allowed = "a text of at most 500 bytes"
+        func text(_ key: String) throws(ConfigurationError) -> String? {
+            var value = ""
+            try shop.text(key, into: &value, allowed) { $0.utf8.count <= 500 }
+            return value.isEmpty ? nil : value
+        }
+        return SettingsForm(
+            operatorID: try text("operatorID") ?? "",
+            merchantID: try text("merchantID") ?? "",
+            merchantName: try text("merchantName") ?? "",
+            gatewayURL: try text("gatewayURL") ?? "",
+            gatewayKey: try text("gatewayKey"),
+            currency: try text("currency") ?? "",
+            locale: try text("locale"),
+            timeZone: try text("timeZone"),
+            language: try text("language")
+        )
+    }
+
+    /// Which addresses the merchant may set as gateway.
+    var gateways: GatewayPolicy { GatewayPolicy(allowsLoopbackHTTP: allowsLoopbackHTTP, hosts: gatewayHosts) }
+
     private static let certificatesAllowed = "empty, certificates in PEM, or an absolute path of a file of such"
+
+    /// Looks whether what it prepares of a shop could be stored.
+    func checkShop() throws(ConfigurationError) {
+        if let error = shop?.error(gateways) { throw error }
+    }
 
     /// Takes the gateway's certificates out of their file, and looks whether they can be used.
     mutating func readCertificates() throws(ConfigurationError) {

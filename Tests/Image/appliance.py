@@ -311,19 +311,26 @@ class Trials:
             gateway, acquirer, air = outside.Gateway(self.work), outside.Acquirer(self.work), Air()
             for made in (gateway, acquirer, air):
                 ends.callback(made.close)
-            prepared = disk.with_configuration(self.out / "till.img", self.work, outside.configuration(gateway, acquirer))
+            prepared = disk.with_configuration(self.out / "till.img", self.work, outside.configuration(gateway, acquirer, shop=gateway.prepared()))
             overlay(prepared, self.work / "tap.qcow2")
             machine = self.start("tap.qcow2", more=air.plug())
             ends.callback(machine.cut)
-            self.tapped(machine, gateway, acquirer, air)
+            self.tapped(machine, acquirer, air)
+            machine.cut()
+            path = disk.raw(self.work / "tap.qcow2", self.work)
+            left = outside.KEY.encode() in disk.boot_partition(path)
+            path.unlink()
+            self.ledger.promise("The key that till.yaml prepared is nowhere on its partition any more", not left, "it is")
 
-    def tapped(self, machine, gateway, acquirer, air):
+    def tapped(self, machine, acquirer, air):
         url = self.claim_code(machine)
         terminal = url and self.is_up(machine)
         if not self.ledger.promise("A terminal with a Bluetooth controller on its USB comes up", terminal, "no claim code"):
             return
         terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], PASSWORD)
-        terminal.set_up(gatewayURL=gateway.seen_by_guest, gatewayKey=outside.KEY, merchantID=outside.MERCHANT)
+        known = terminal.ask("GET", "/api/v1/settings")
+        is_set = known["merchantName"] == "Café Morgenrot" and known["gatewayKeySet"]
+        self.ledger.promise("The shop is set as till.yaml prepared it", is_set, str(known))
         terminal.ask("PUT", "/api/v1/taps", acquirer.settings())
         light = {}
 

@@ -8,8 +8,8 @@ import pathlib
 import sqlite3
 import subprocess
 
-# The boot partition begins at 2 MiB, see image/disk.py.
-BOOT = 2 << 20
+# Where the boot partition begins, and how long it is, see image/disk.py.
+BOOT, BOOT_SIZE = 2 << 20, 32 << 20
 
 
 def raw(disk, folder):
@@ -28,6 +28,13 @@ def with_configuration(image, folder, text):
     return path
 
 
+def boot_partition(path):
+    """All bytes of it, those of files that were erased too."""
+    with open(path, "rb") as file:
+        file.seek(BOOT)
+        return file.read(BOOT_SIZE)
+
+
 def boot_settings(path):
     block = subprocess.run(["mtype", "-i", f"{path}@@{BOOT}", "::grub/grubenv"], check=True, capture_output=True).stdout
     lines = block.decode(errors="replace").splitlines()
@@ -39,7 +46,7 @@ def settings_now(disk, folder):
     part = pathlib.Path(folder, "boot.fat")
     try:
         subprocess.run(
-            ["qemu-img", "dd", "-U", "-f", "qcow2", "-O", "raw", "bs=1M", "skip=2", "count=34", f"if={disk}", f"of={part}"],
+            ["qemu-img", "dd", "-U", "-f", "qcow2", "-O", "raw", "bs=1M", f"skip={BOOT >> 20}", f"count={BOOT_SIZE >> 20}", f"if={disk}", f"of={part}"],
             check=True, capture_output=True,
         )  # fmt: skip
         block = subprocess.run(["mtype", "-i", str(part), "::grub/grubenv"], check=True, capture_output=True).stdout

@@ -93,19 +93,27 @@ class Sandbox:
         self.log.close()
 
 
-def configuration(*servers):
-    """The terminal's own file, with these servers' certificates believed."""
+def configuration(*servers, shop=""):
+    """The terminal's own file, with these servers' certificates believed, and perhaps a shop prepared."""
     text = (ROOT / "config/till.yaml").read_text()
     lines = "".join(f"\n    {line}" for server in servers for line in server.certificate.read_text().splitlines())
     for old, new in {"allowLoopbackHTTP: false": "allowLoopbackHTTP: true", 'certificates: ""': f"certificates: |{lines}"}.items():
         assert old in text
         text = text.replace(old, new, 1)
-    return text
+    return text + shop
 
 
 class Gateway(Sandbox):
     def __init__(self, folder):
         super().__init__(folder, "gateway", "--merchant", MERCHANT, "--api-key", KEY, "--settle-after", "1")
+
+    def prepared(self):
+        """What an operator writes into the file of each terminal of a shop."""
+        facts = {
+            "operatorID": "op-image", "merchantID": MERCHANT, "merchantName": "Café Morgenrot", "gatewayURL": self.seen_by_guest,
+            "gatewayKey": KEY, "currency": "USD", "locale": "en-US",
+        }  # fmt: skip
+        return "\nshop:\n" + "".join(f"  {name}: {value}\n" for name, value in facts.items())
 
     def paid(self, link):
         """The customer's wallet pays: whether it could, and what it said."""

@@ -21,6 +21,11 @@ struct ConfigurationTests {
         ("gateway: { certificates: /nowhere/own.pem }", ["gateway.certificates", "/nowhere/own.pem", "PEM"]),
         ("gateway: { certificates: '-----BEGIN CERTIFICATE-----' }", ["gateway.certificates", "-----BEGIN", "PEM"]),
         ("relay: { certificates: chain.pem }", ["relay.certificates", "chain.pem", "absolute"]),
+        ("shop: { merchantID: m }", ["shop.currency", "EUR or USD."]),
+        (
+            "shop: { operatorID: o, merchantID: m, merchantName: K, gatewayURL: 'http://pay.test', currency: USD }",
+            ["shop.gatewayURL", "http://pay.test", "https://"]
+        ), ("shop: { password: secret }", ["shop.password", "no such key"]),
         ("log: { level: loud }", ["log.level", "loud", "debug"]),
         ("state: relative", ["state", "relative", "absolute"]),
         ("web: 8443", ["web", "8443", "keys with values"]), ("{ unclosed", ["the file"]), ("- a list", ["a list"]),
