@@ -114,11 +114,16 @@ struct ChargeRow: Equatable {
 
     /// Writes what an event has changed. What stays is not named: SQLite writes every index of a named column anew.
     func update(_ db: Database, from before: ChargeRow) throws {
-        var changes = zip(changing, before.changing).filter { $0.value != $1.value }.map(\.0)
-        changes.append(("digest", digest.databaseValue))
-        let columns = changes.map { $0.column + " = ?" }.joined(separator: ", ")
-        try db.cachedStatement(sql: "UPDATE charge SET \(columns) WHERE id = ?")
-            .execute(arguments: StatementArguments(changes.map(\.value) + [id.databaseValue]))
+        var columns: [String] = []
+        var values: [(any DatabaseValueConvertible)?] = []
+        for (now, then) in zip(changing, before.changing) where now.value != then.value {
+            columns.append(now.column + " = ?")
+            values.append(now.value)
+        }
+        columns.append("digest = ?")
+        values += [digest, id]
+        try db.cachedStatement(sql: "UPDATE charge SET \(columns.joined(separator: ", ")) WHERE id = ?")
+            .execute(arguments: StatementArguments(values))
     }
 
     /// What an event can change.

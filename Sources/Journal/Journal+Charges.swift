@@ -30,7 +30,7 @@ extension Journal: ChargeJournal {
             let sequence = try append(db, entry)
             var last = sequence
             for entry in following { last = try append(db, entry) }
-            try Projection.open(db, charge, opening, sequence, last: last, at: terms.openedAt)
+            try open(db, charge, opening, sequence, last: last, at: terms.openedAt)
             if let line { try AuditRow.append(line, to: db) }
         }
     }
@@ -54,7 +54,7 @@ extension Journal: ChargeJournal {
         try await writing { [self] db in
             var last: Int64?
             for entry in entries { last = try append(db, entry) }
-            if let last { try Projection.change(db, charge, by: events, last, at: time) }
+            if let last { try change(db, charge, by: events, last, at: time) }
             try notes.insert(db)
         }
     }

@@ -34,6 +34,8 @@ public final class Journal: Sendable {
     private struct Writer {
         /// The last entry; nil: look it up.
         var tail: (sequence: Int64, hash: Data)?
+        /// The row that was written last, with its charge's place in the order of opening. Mostly it is the next one's too.
+        var row: (row: ChargeRow, opened: Int64)?
         /// A write failed and may have left half a transaction at the end of the log.
         var hasLeftovers = false
         /// A sync failed: nothing written since then can be trusted to be on the storage.
@@ -271,7 +273,7 @@ extension Journal {
             let isLostSync = JournalError.isLostSync(error)
             let fault = JournalError(error, in: directory)
             writer.withLock { writer in
-                writer.tail = nil
+                (writer.tail, writer.row) = (nil, nil)
                 writer.hasLeftovers = true
                 writer.hasLostSync = writer.hasLostSync || isLostSync
                 writer.fault = fault
@@ -294,7 +296,33 @@ extension Journal {
         writer.withLock { $0.hasLeftovers = false }
     }
 
-    /// Writes the next entry. In a transaction of ``writing(_:)`` only.
+    /// Writes the rows of a charge that was just opened. In a transaction of ``writing(_:)`` only, as are the two below.
+    func open(
+        _ db: Database,
+        _ charge: Charge,
+        _ opening: Opening,
+        _ sequence: Int64,
+        last: Int64,
+        at time: WallTime
+    ) throws {
+        let row = try Projection.open(db, charge, opening, sequence, last: last, at: time)
+        writer.withLock { $0.row = (row, sequence) }
+    }
+
+    /// Writes what entries have changed.
+    func change(
+        _ db: Database,
+        _ charge: Charge,
+        by events: [Charge.Event],
+        _ sequence: Int64,
+        at time: WallTime
+    ) throws {
+        let known = writer.withLock { $0.row }.flatMap { $0.row.id == charge.id.rawValue ? $0 : nil }
+        let row = try Projection.change(db, charge, from: known, by: events, sequence, at: time)
+        writer.withLock { $0.row = row }
+    }
+
+    /// Writes the next entry.
     func append(_ db: Database, _ entry: Entry) throws -> Int64 {
         let tail = try writer.withLock { $0.tail } ?? Chain.events.tail(db)
         var entry = entry

@@ -57,6 +57,7 @@ enum Projection {
     /// - Parameters:
     ///   - sequence: The entry's that opened it.
     ///   - last: That of the last entry with it.
+    /// - Returns: Its row.
     static func open(
         _ db: Database,
         _ charge: Charge,
@@ -64,24 +65,29 @@ enum Projection {
         _ sequence: Int64,
         last: Int64,
         at time: WallTime
-    ) throws {
-        try ChargeRow(charge, shift: opening?.shift, last: last, at: time).insert(db, opened: sequence)
+    ) throws -> ChargeRow {
+        let row = ChargeRow(charge, shift: opening?.shift, last: last, at: time)
+        try row.insert(db, opened: sequence)
         try ChargeWords.insert(db, ChargeWords.of(charge), opened: sequence)
         try opening.flatMap(IdempotencyRow.init)?.insert(db)
+        return row
     }
 
     /// Writes what entries have changed: the row, the words that are new, and the sums.
     /// - Parameters:
+    ///   - known: The row as it stands and its charge's place in the order of opening; nil: look them up.
     ///   - events: What the entries say.
     ///   - sequence: The last entry's.
+    /// - Returns: The row as it is then, and the same place.
     static func change(
         _ db: Database,
         _ charge: Charge,
+        from known: (row: ChargeRow, opened: Int64)?,
         by events: [Charge.Event],
         _ sequence: Int64,
         at time: WallTime
-    ) throws {
-        guard let (before, opened) = try ChargeRow.fetch(db, charge.id.rawValue) else {
+    ) throws -> (row: ChargeRow, opened: Int64) {
+        guard let (before, opened) = try known ?? ChargeRow.fetch(db, charge.id.rawValue) else {
             throw JournalError.unavailable(detail: "charge \(charge.id) was never opened in this journal")
         }
         let row = ChargeRow(charge, shift: before.shift, last: sequence, at: time)
@@ -98,6 +104,7 @@ enum Projection {
         shifts.remove(before)
         shifts.add(row)
         try shifts.apply(db)
+        return (row, opened)
     }
 
     // MARK: - Comparing

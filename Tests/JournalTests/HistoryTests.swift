@@ -259,7 +259,7 @@ struct HistoryTests {
                 )
                 let sequence = try journal.append(db, entry)
                 let opening = Opening(terms: terms, idempotencyKey: nil, requestDigest: nil)
-                try Projection.open(db, Charge(terms: terms), opening, sequence, last: sequence, at: terms.openedAt)
+                _ = try Projection.open(db, Charge(terms: terms), opening, sequence, last: sequence, at: terms.openedAt)
             }
         }
         let before = try await journal.charges(ChargeFilter(), from: .oldest, limit: 1000)

@@ -32,8 +32,10 @@ extension TapSale {
     /// One question about the claim, or one hand-in. How long the acquirer asks to be left alone, where it says so.
     @discardableResult
     func askOnce(_ number: Int, submits: Bool) async -> Duration? {
+        defer { tellOthers() }
         guard let bundle = story.bundle, isSettling(number) else { return nil }
         guard let acquirer = tools.acquirer else {
+            tellOthers()
             await attempt.record(
                 .silent(
                     attempt: attempt.id,
@@ -42,7 +44,9 @@ extension TapSale {
             )
             return .seconds(60)
         }
-        let word = submits ? await acquirer.execute(bundle) : await standing(bundle, at: acquirer)
+        async let answer = submits ? await acquirer.execute(bundle) : await standing(bundle, at: acquirer)
+        tellOthers()
+        let word = await answer
         if case .receipt = word {
             // The phone waits for its result, and nobody for the note that the acquirer is there.
             let pause = await take(word, number)

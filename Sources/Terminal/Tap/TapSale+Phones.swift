@@ -178,18 +178,16 @@ extension TapSale {
     ) async throws(AcceptanceRefusal) -> Judgement {
         let check = await check(for: accept, isOnline: isOnline)
         let now = nowMilliseconds
-        // A voucher's claim is signed once its mode is known.
-        let order = accept.payload.spend == nil ? claim(of: accept, .online) : nil
-        let signer = tools.credentials.keys.signer
-        async let beside = (
-            Result { () throws(AcceptanceRefusal) in try check.checkPass(pass, of: accept, nowMilliseconds: now) },
-            order.flatMap { try? Signed(signing: $0, with: signer) }
-        )
+        async let passed = Result { () throws(AcceptanceRefusal) in
+            try check.checkPass(pass, of: accept, nowMilliseconds: now)
+        }
         let judged = Result { () throws(AcceptanceRefusal) in
             try check.checkAccept(accept, pass: pass, nowMilliseconds: now)
         }
-        let (passed, claim) = await beside
-        try passed.get()
+        // A voucher's claim is signed once its mode is known.
+        let order = accept.payload.spend == nil ? claim(of: accept, .online) : nil
+        let claim = order.flatMap { try? Signed(signing: $0, with: tools.credentials.keys.signer) }
+        try await passed.get()
         return Judgement(mode: try judged.get(), isTerminalOnline: isOnline, at: clock.elapsed(), claim: claim)
     }
 

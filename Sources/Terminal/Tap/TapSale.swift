@@ -96,6 +96,8 @@ actor TapSale: TapLink.Owner {
     var isWalletFollowed = false
     /// What the desk has not taken yet.
     var unreported: Bool = false
+    /// Whoever is told of a claim after phone and acquirer, while the acquirer is still to be asked.
+    private var untold: AsyncStream<Never>.Continuation?
     let turn = Turnstile()
     let jobs = AsyncStream<Job>.makeStream()
     private var watchers: [AsyncStream<Never>.Continuation] = []
@@ -123,6 +125,7 @@ actor TapSale: TapLink.Owner {
             for await job in self.jobs.stream { group.addTask { await self.perform(job) } }
             group.cancelAll()
         }
+        tellOthers()
         for watcher in watchers { watcher.finish() }
     }
 
@@ -164,6 +167,7 @@ actor TapSale: TapLink.Owner {
         switch job {
         case .claim(let step): await askForClaim(step)
         case .settle(let number, let submits):
+            defer { tellOthers() }
             guard settling.insert(number).inserted else { return }
             await settle(number, submits: submits)
             settling.remove(number)
@@ -256,7 +260,7 @@ actor TapSale: TapLink.Owner {
     /// - Parameters:
     ///   - extra: What is kept together with the machine's own record.
     ///   - isKept: It is in the journal already.
-    ///   - telling: Ends once phones and acquirer have been told.
+    ///   - telling: Ends once phones have been told, and the acquirer where it is asked.
     /// - Returns: False where the journal did not take it: it has not happened.
     @discardableResult
     func handle(
@@ -275,7 +279,7 @@ actor TapSale: TapLink.Owner {
         for case .cancelAll(.expired) in actions { endsByExpiry = true }
         // What is on disk may leave now. The desk's own note of it waits, and not a customer.
         for action in actions { await perform(action) }
-        telling?.finish()
+        if let telling { if actions.contains(where: \.asksTheAcquirer) { untold = telling } else { telling.finish() } }
         if machine.state != before { await announce() }
         if !before.isFinal, isOver {
             for watcher in watchers { watcher.finish() }
@@ -284,6 +288,12 @@ actor TapSale: TapLink.Owner {
         }
         if machine.state != before { await tools.host.changed() }
         return true
+    }
+
+    /// Screens and pages do not come between a customer and the money.
+    func tellOthers() {
+        untold?.finish()
+        untold = nil
     }
 
     /// True once `records` are on disk.
@@ -483,6 +493,15 @@ extension AttemptLink {
         case .promised: return attempt.isPromised || !attempt.isOpen
         case .givenBack: return attempt.isGivenBack
         default: return true
+        }
+    }
+}
+
+extension TerminalPayment.Action {
+    fileprivate var asksTheAcquirer: Bool {
+        switch self {
+        case .submit, .awaitResult, .askGateway: true
+        default: false
         }
     }
 }
