@@ -204,6 +204,10 @@ class Guest:
         run = pathlib.Path(options.run)
         for name in ("line.sock", "monitor.sock"):
             (run / name).unlink(missing_ok=True)
+        disk = run / "disk.img"
+        disk.unlink(missing_ok=True)
+        path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+        subprocess.run(["mkfs.ext4", "-q", disk, "256M"], check=True, env={**os.environ, "PATH": path})
         forward = f"hostfwd=tcp:127.0.0.1:{options.port}-:{options.port}"
         self.errors = open(run / "qemu.log", "wb")
         self.process = subprocess.Popen(
@@ -215,6 +219,7 @@ class Guest:
                 " net.ifnames=0" + clock_option(accelerator),
                 "-serial", f"file:{run}/console.log", "-qmp", f"unix:{run}/monitor.sock,server=on,wait=off",
                 "-device", "VGA,xres=1280,yres=800", "-device", "qemu-xhci", "-device", "usb-kbd",
+                "-drive", f"file={disk},format=raw,if=virtio",
                 "-device", "virtio-rng-pci", "-netdev", f"user,id=net,restrict=on,{forward}",
                 "-device", "virtio-net-pci,netdev=net,romfile=", "-device", "virtio-serial-pci",
                 "-chardev", f"socket,id=line,path={run}/line.sock,server=on,wait=off",

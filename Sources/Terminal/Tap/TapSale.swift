@@ -96,8 +96,10 @@ actor TapSale: TapLink.Owner {
     var isWalletFollowed = false
     /// What the desk has not taken yet.
     var unreported: Bool = false
-    /// Whoever is told of a claim after phone and acquirer, while the acquirer is still to be asked.
+    /// Whoever is told of a claim once phone and acquirer have been.
     private var untold: AsyncStream<Never>.Continuation?
+    private var isAcquirerAsked = false
+    private var isSpeaking = false
     let turn = Turnstile()
     let jobs = AsyncStream<Job>.makeStream()
     private var watchers: [AsyncStream<Never>.Continuation] = []
@@ -277,9 +279,15 @@ actor TapSale: TapLink.Owner {
         let before = machine.state
         machine = next
         for case .cancelAll(.expired) in actions { endsByExpiry = true }
-        // What is on disk may leave now. The desk's own note of it waits, and not a customer.
-        for action in actions { await perform(action) }
-        if let telling { if actions.contains(where: \.asksTheAcquirer) { untold = telling } else { telling.finish() } }
+        // What is on disk may leave now, and first where it takes longest. The desk's own note of it waits, and not a customer.
+        let questions = actions.filter(\.asksTheAcquirer)
+        if let telling { (untold, isSpeaking, isAcquirerAsked) = (telling, true, questions.isEmpty) }
+        for action in questions { await perform(action) }
+        for action in actions where !action.asksTheAcquirer { await perform(action) }
+        if telling != nil {
+            isSpeaking = false
+            if isAcquirerAsked { tellOthers() }
+        }
         if machine.state != before { await announce() }
         if !before.isFinal, isOver {
             for watcher in watchers { watcher.finish() }
@@ -290,8 +298,10 @@ actor TapSale: TapLink.Owner {
         return true
     }
 
-    /// Screens and pages do not come between a customer and the money.
+    /// The acquirer has been asked, or is not going to be. Screens and pages do not come between a customer and the money.
     func tellOthers() {
+        isAcquirerAsked = true
+        guard !isSpeaking else { return }
         untold?.finish()
         untold = nil
     }

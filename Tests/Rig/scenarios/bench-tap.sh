@@ -8,6 +8,8 @@ payments=${RIG_PAYMENTS:-15} # at both, with one phone: it takes no more than 32
 phone_seconds=86000
 # Drawing, of which the other terminal does nothing, takes an emulated processor longer than all the rest.
 screen_sink=none
+# Both journals are on a disk that takes its time to write through, as a terminal's are.
+state=/mnt/disk/shop
 log_level=info
 
 # No code beside the tap: what a phone waits for before the claim is then this terminal's alone.
