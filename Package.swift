@@ -63,6 +63,7 @@ let package = Package(
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CPostgres"),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+        .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
 
         // Core: decides. No I/O, no clock of its own.
         .target(name: "Payments", swiftSettings: swift6),
@@ -123,6 +124,7 @@ let package = Package(
         .target(name: "WebServer", dependencies: ["CMicrohttpd", "Packing"], swiftSettings: swift6),
         .target(name: "Keypad", dependencies: ["CLinuxInput", "Payments"], swiftSettings: swift6),
         .target(name: "Postgres", dependencies: ["CPostgres", "Executors"], swiftSettings: swift6),
+        .target(name: "Sound", dependencies: ["CALSA", "Executors", "Payments"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
         .target(name: "Machine", swiftSettings: swift6),
         .target(
@@ -144,14 +146,15 @@ let package = Package(
             name: "Terminal",
             dependencies: [
                 "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
-                "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", logging,
+                "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", "Sound", logging,
             ],
             swiftSettings: swift6
         ),
         .target(
             name: "Console",
             dependencies: [
-                "Backup", "Machine", "Packing", "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal",
+                "Backup", "Machine", "Packing", "Paper", "Payments", "Receipts", "Sound", "StrictJSON", "Terminal",
+                "Journal",
                 "WalletConnect", "WebServer", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -178,7 +181,7 @@ let package = Package(
                 "WalletConnectPay",
                 "WebSocket",
                 "DBus", "Journal", "Keypad", "Machine", "Net", "Postgres", "Supervision", "Updates", "WebServer",
-                "Screen",
+                "Screen", "Sound",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -246,8 +249,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Backup", "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "StrictJSON",
-                "TapProtocol",
+                "Backup", "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "Sound",
+                "StrictJSON", "TapProtocol",
                 "Terminal", "WalletConnect",
                 "WalletConnectPay",
                 "WebServer",
@@ -325,6 +328,7 @@ let package = Package(
         ),
         .testTarget(name: "KeypadTests", dependencies: ["Keypad", "Payments"], swiftSettings: swift6),
         .testTarget(name: "MachineTests", dependencies: ["Machine"], swiftSettings: swift6),
+        .testTarget(name: "SoundTests", dependencies: ["Sound"], swiftSettings: swift6),
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision", subprocess], swiftSettings: swift6),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", subprocess], swiftSettings: swift6),
         .testTarget(name: "PaperTests", dependencies: ["Paper", "Payments", "Receipts"], swiftSettings: swift6),
@@ -356,7 +360,8 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: [
-                "Terminal", "Journal", "Keypad", "Payments", "Screen", "WalletConnect", "WalletConnectPay", logging,
+                "Terminal", "Journal", "Keypad", "Payments", "Screen", "Sound", "WalletConnect", "WalletConnectPay",
+                logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
