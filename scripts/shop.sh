@@ -84,6 +84,8 @@ screen:
   path: $state/screen.png
   width: ${TILL_SCREEN_WIDTH:-1280}
   height: ${TILL_SCREEN_HEIGHT:-800}
+sound:
+  device: "${TILL_SOUND:-none}"
 gateway:
   allowLoopbackHTTP: true
 log:

@@ -165,6 +165,8 @@ export async function people() { return await request("GET", "/people"); }
 export async function counter() { return await request("GET", "/counter"); }
 
 export async function saveCounter(body) { return await change("PUT", "/counter", { body }); }
+/** Plays at the terminal what is heard of a payment that is paid. */
+export async function trySound(body) { return await change("POST", "/counter/sound", { body }); }
 
 /** Shifts, newest first: `{ shifts }`. `query` holds `from`, `to` and `by`. */
 export async function shifts(query) { return await request("GET", `/shifts?${queryText(query)}`); }

@@ -62,6 +62,7 @@ extension Console {
             }
         case .counter: return await counterResponse()
         case .saveCounter: return try await saveCounter(pass)
+        case .trySound: return try await trySound(pass)
         case .people: return try await peopleResponse()
         case .refund(let id): return try await refund(id, pass)
         case .refundAgain(let id):

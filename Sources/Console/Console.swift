@@ -2,6 +2,7 @@ public import Journal
 public import Logging
 import Paper
 public import Payments
+public import Sound
 import Synchronization
 public import Terminal
 import WebServer
@@ -18,6 +19,7 @@ public struct Console: Sendable {
     let customers: CustomerDesk
     let receipts: ReceiptDesk
     let counter: CounterDesk
+    let sound: SoundDesk
     let tokens: TokenDesk
     let webhooks: WebhookDesk
     let outbox: OutboxDesk
@@ -93,6 +95,8 @@ public struct Console: Sendable {
         /// Says that a backup which was checked shall be the journal, and has the program end; nil where that cannot be done
         /// from the page.
         public var restore: (@Sendable () throws(JournalError) -> Void)?
+        /// What is heard where the terminal stands; nil where it makes no sound.
+        public var loudspeaker: (any Loudspeaker)?
         /// Installs new versions of the whole system; nil where the terminal does not run as an appliance.
         public var updates: (any UpdateService)?
 
@@ -307,6 +311,7 @@ public struct Console: Sendable {
             logger: logger
         )
         counter = CounterDesk(journal: journal, desk: desk, clock: clock, logger: logger)
+        sound = SoundDesk(configuration.loudspeaker)
         receipts = ReceiptDesk(
             journal: journal,
             desk: desk,

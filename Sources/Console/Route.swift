@@ -19,7 +19,7 @@ enum Route: Sendable, Equatable {
     case customers, saveCustomers
     case receipts, saveReceipts, testReceipt
     case receipt(ChargeID, ReceiptFormat?), printReceipt(ChargeID)
-    case counter, saveCounter
+    case counter, saveCounter, trySound
     case refund(ChargeID), refundAgain(ChargeID), people
     case shifts(from: ShopDay?, to: ShopDay?, by: String?), openShift, currentShift, shift(Int64), closeShift(Int64)
     case shiftReport(Int64, ShiftFormat)
@@ -68,6 +68,7 @@ enum Route: Sendable, Equatable {
         case ("logo", 1): self = try Self.only(method, ["GET": .logo, "PUT": .saveLogo])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
         case ("counter", 1): self = try Self.only(method, ["GET": .counter, "PUT": .saveCounter])
+        case ("counter", 2) where parts[1] == "sound": self = try Self.only(method, ["POST": .trySound])
         case ("people", 1): self = try Self.only(method, ["GET": .people])
         case ("shifts", _): self = try Self.shifts(method, Array(parts.dropFirst()), query)
         case ("charges", 3) where parts[2] == "refund":
@@ -193,7 +194,7 @@ enum Route: Sendable, Equatable {
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
         case .history, .people: [.owner, .manager, .cashier]
-        case .counter, .refund, .refundAgain: [.owner, .manager]
+        case .counter, .trySound, .refund, .refundAgain: [.owner, .manager]
         case .saveCounter: [.owner]
         // Of a cashier their own only: what answers looks at whose it is.
         case .shifts, .openShift, .currentShift, .shift, .closeShift, .shiftReport: [.owner, .manager, .cashier]
@@ -222,7 +223,7 @@ enum Route: Sendable, Equatable {
         case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
         case .makeCounter, .forgetBrowser: true
         case .counter, .people, .shifts, .currentShift, .shift, .shiftReport: false
-        case .saveCounter, .refund, .refundAgain, .openShift, .closeShift: true
+        case .saveCounter, .trySound, .refund, .refundAgain, .openShift, .closeShift: true
         case .verifyAudit, .wipeEverything, .exportBackup, .importBackup: true
         case .takeBackup, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: true
         case .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate: true

@@ -47,6 +47,7 @@ public actor ChargeDesk {
     /// A new version of the whole system, where one is on its way in or was just tried.
     var update: SystemUpdate?
     var rest = ScreenRest()
+    var sound = SoundSettings()
     /// How often somebody has touched the terminal without changing anything else.
     var wakes = 0
     /// For those who follow charges from outside.
@@ -287,6 +288,7 @@ public actor ChargeDesk {
             update: update,
             rest: rest,
             wakes: wakes,
+            sound: sound,
             at: clock.wallTime()
         )
     }

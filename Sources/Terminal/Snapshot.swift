@@ -200,6 +200,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var rest: ScreenRest
     /// Counts who touched the terminal, for a screen that rests.
     public var wakes: Int
+    /// Whether the end of a payment is heard, and how loud.
+    public var sound: SoundSettings
     public var at: WallTime
 
     public init(
@@ -218,11 +220,12 @@ public struct TerminalSnapshot: Sendable, Equatable {
         update: SystemUpdate? = nil,
         rest: ScreenRest = ScreenRest(),
         wakes: Int = 0,
+        sound: SoundSettings = SoundSettings(),
         at: WallTime
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
         (self.keypad, self.update) = (keypad, update)
-        (self.rest, self.wakes) = (rest, wakes)
+        (self.rest, self.wakes, self.sound) = (rest, wakes, sound)
         self.connect = connect
         self.phase = phase
         self.gateway = gateway

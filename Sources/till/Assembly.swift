@@ -10,6 +10,7 @@ import Net
 import Payments
 import Screen
 import ServiceLifecycle
+import Sound
 import Terminal
 import WalletConnectPay
 import WebSocket
@@ -88,6 +89,8 @@ struct Assembly: Sendable {
         pages.isErased = { [state = configuration.state] in Wipe.isBegun(state) }
         pages.restore = { [eraser] () throws(JournalError) in try eraser.beginRestore() }
         pages.updates = SystemUpdates(state: configuration.state)
+        let loudspeaker = CardLoudspeaker(device: configuration.soundDevice)
+        pages.loudspeaker = loudspeaker
         let console = try await Console(
             configuration: pages,
             desk: desk,
@@ -116,6 +119,7 @@ struct Assembly: Sendable {
             }
         )
         let (desk, display) = (desk, display)
+        let sound = SoundDirector(desk: desk, loudspeaker: loudspeaker, logger: logger)
         let parts: [any Service] = [
             Part(name: "desk") { try await desk.run() },
             Part(name: "console") { try await console.run() },
@@ -124,6 +128,7 @@ struct Assembly: Sendable {
                 StartupMemory.release()
                 await director.run()
             },
+            Part(name: "sound") { await sound.run() },
             Part(name: "gateway watch") { await settings.watchGateway() },
             Part(name: "days") { await days.run() },
             Part(name: "wallets") { await wallets.station.run() },

@@ -24,6 +24,8 @@ struct Configuration: Sendable, Equatable {
     var rotation = 0
     /// Nil: where the screen is the machine's own.
     var keypad: Bool?
+    /// An ALSA name; empty: the first card that plays; `none`: no sound.
+    var soundDevice = ""
     var gatewayHosts: [String] = []
     var linkHosts = ["pay.walletconnect.com", "pay.wct.me"]
     var allowsLoopbackHTTP = false
@@ -87,6 +89,14 @@ extension Configuration {
             var isListened = listensToKeys
             try keypad.flag("enabled", into: &isListened)
             self.keypad = isListened
+        }
+        try reader.section("sound") { sound throws(ConfigurationError) in
+            try sound.text(
+                "device",
+                into: &soundDevice,
+                "empty, none, or an ALSA device such as plughw:1,0",
+                Self.isSound
+            )
         }
         try reader.section("gateway") { gateway throws(ConfigurationError) in
             try gateway.list("hosts", into: &gatewayHosts, "host names, 20 at most", Self.isHostName)
@@ -175,6 +185,17 @@ extension Configuration {
         guard !text.isEmpty else { return true }
         return ["mailto:", "https://", "tel:"].contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
             && text.utf8.count <= 200 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// Of ALSA's names those that neither write files nor start programs.
+    private static func isSound(_ name: String) -> Bool {
+        name.utf8.count <= 100
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                default: ":,=_-.".utf8.contains(byte)
+                }
+            }
     }
 
     private static func isAddress(_ text: String) -> Bool {

@@ -32,6 +32,7 @@ class Terminal:
 web: {{address: 127.0.0.1, port: 0, names: [localhost], pages: {ROOT / "Public"}}}
 screen: {{sink: png, path: {self.state / "screen.png"}, width: 800, height: 480}}
 gateway: {{allowLoopbackHTTP: true}}
+sound: {{device: none}}
 log: {{level: info}}
 """
         )

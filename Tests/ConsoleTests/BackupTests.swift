@@ -36,7 +36,7 @@ struct BackupTests {
 
     private static let counter =
         #"{"tipMode":"allowed","tipMaximumPercent":20,"tipPresets":"5, 15","keypadMode":"off","keypadErase":false,"#
-        + #""screenRest":"dim","screenRestFrom":"23:30","screenRestUntil":"05:15"}"#
+        + #""screenRest":"dim","screenRestFrom":"23:30","screenRestUntil":"05:15","sound":false,"soundLoudness":35}"#
 
     private static let outbox =
         #"{"enabled":true,"host":"db.test","port":5433,"database":"fleet","user":"till","authorities":[],"#

@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Paper
 import Payments
+import Sound
 import Testing
 import WalletConnectPay
 import WebServer
@@ -163,6 +164,7 @@ func withConsole(
     webhooks: (any WebhookCarrier)? = nil,
     events: (any EventSink)? = nil,
     updates: (any UpdateService)? = nil,
+    loudspeaker: (any Loudspeaker)? = nil,
     machine: MachineView = MachineView(),
     in kept: TemporaryFolder? = nil,
     _ body: (Page) async throws -> Void
@@ -197,7 +199,7 @@ func withConsole(
     )
     (configuration.webhooks, configuration.updates) = (webhooks, updates)
     (configuration.localName, configuration.machine) = (localName, machine)
-    configuration.events = events
+    (configuration.events, configuration.loudspeaker) = (events, loudspeaker)
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil
     let console = try await Console(
         configuration: configuration,

@@ -39,7 +39,7 @@ struct RolesTests {
         ("GET", "charges/ID?wait=5", "omc--"), ("GET", "charges/lookup?key=k", "omc--"),
         ("POST", "charges/ID/refund", "om---"), ("PUT", "charges/ID/refund", "om---"),
         ("GET", "events", "omc--"), ("GET", "people", "omc--"),
-        ("GET", "counter", "om---"), ("PUT", "counter", "o----"),
+        ("GET", "counter", "om---"), ("PUT", "counter", "o----"), ("POST", "counter/sound", "om---"),
         ("GET", "shifts", "omc--"), ("POST", "shifts", "omc--"), ("GET", "shifts/current", "omc--"),
         ("GET", "shifts/1", "omc--"), ("POST", "shifts/1/close", "omc--"), ("GET", "shifts/1/report.csv", "omc--"),
         ("GET", "setup", "o----"), ("PUT", "setup", "o----"), ("GET", "logo", "o----"), ("PUT", "logo", "o----"),

@@ -116,6 +116,7 @@ struct Shop: Sendable {
         _ more: String = "",
         address: String = "127.0.0.1",
         hasLocalName: Bool = true,
+        sound: String = "none",
         environment: Environment = .inherit,
         ended: (TerminationStatus) -> Void = { _ in },
         _ body: @Sendable @escaping (Terminal) async throws -> Value
@@ -126,6 +127,7 @@ struct Shop: Sendable {
             web: { address: \(address), port: 0, names: [localhost], pages: "\(Programs.root)/Public", localName: \(hasLocalName) }
             screen: { sink: png, path: "\(folder)/screen.png", width: 800, height: 480 }
             gateway: { allowLoopbackHTTP: true }
+            sound: { device: "\(sound)" }
             log: { level: debug }
             \(more)
             """

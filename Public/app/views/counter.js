@@ -10,6 +10,13 @@ import { t } from "../strings.js";
 const MODES = ["none", "allowed", "ask"];
 const KEYPAD_MODES = ["on", "confirm", "off"];
 const RESTS = ["never", "dim", "dark"];
+const SOUNDS = ["true", "false"];
+
+/** What is no number is none of the numbers allowed either, and the terminal says so at the field. */
+function percentage(field) {
+  const text = field.value.trim();
+  return /^\d{1,3}$/.test(text) ? Number(text) : -1;
+}
 
 /** The page of tips at the counter. */
 export function counterView() {
@@ -23,7 +30,7 @@ export function counterView() {
     h("h1", { id: "counter-title", tabindex: "-1" }, t("counter.title")), h("p", { class: "lead" }, t("counter.lead")), trouble, place,
   );
 
-  function paint({ tips, keypad, screen, version: stored }) {
+  function paint({ tips, keypad, screen, sound, version: stored }) {
     version = stored;
     const mode = choiceField("tipMode", { label: t("counter.mode"), value: tips.mode, groups: [[null, MODES.map((name) => [name, t(`counter.modes.${name}`)])]] });
     const presets = textField("tipPresets", { label: t("counter.presets"), help: t("counter.presetsHelp"), value: tips.presets.join(", "), attributes: { maxlength: 100 } });
@@ -40,12 +47,15 @@ export function counterView() {
     const showHours = () => { for (const field of [restFrom, restUntil]) field.element.hidden = rest.value === "never"; };
     rest.control.addEventListener("change", showHours);
     showHours();
-    const fields = { ...tipFields, ...keyFields, ...screenFields };
-    const card = (group) => h("div", { class: "card" }, Object.values(group).map((field) => field.element));
+    const isHeard = choiceField("sound", { label: t("counter.sound"), help: t("counter.soundHelp"), value: String(sound.on), groups: [[null, SOUNDS.map((name) => [name, t(`counter.sounds.${name}`)])]] });
+    const loudness = textField("soundLoudness", { label: t("counter.soundLoudness"), value: String(sound.loudness), attributes: { inputmode: "numeric", maxlength: 3 } });
+    const soundFields = { sound: isHeard, soundLoudness: loudness };
+    const fields = { ...tipFields, ...keyFields, ...screenFields, ...soundFields };
+    const card = (group, ...more) => h("div", { class: "card" }, Object.values(group).map((field) => field.element), more);
     const button = busyButton({ label: t("counter.save"), busyLabel: t("counter.saving"), className: "button primary", type: "submit" });
     const isOwner = state.session?.role === "owner";
     for (const field of Object.values(fields)) field.control.disabled = !isOwner;
-    const form = h("form", { class: "settings-form", novalidate: true }, card(tipFields), card(keyFields), card(screenFields), isOwner ? button.element : null);
+    const form = h("form", { class: "settings-form", novalidate: true }, card(tipFields), card(keyFields), card(screenFields), card(soundFields, trial(sound, loudness)), isOwner ? button.element : null);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       button.during(() => save(fields));
@@ -53,17 +63,37 @@ export function counterView() {
     refill(place, form);
   }
 
+  /** What plays, and a button that plays it as loud as the field says. */
+  function trial({ device, trouble: silence }, loudness) {
+    const standing = h("p", { class: "quiet small", role: "status" });
+    const stand = (text) => { standing.textContent = text; };
+    stand(silence ? `${silence.message} ${silence.action}` : t("counter.soundDevice", { device }));
+    const button = busyButton({ label: t("counter.soundTry"), busyLabel: t("counter.soundTrying"), className: "button wide", type: "button" });
+    button.element.addEventListener("click", () => button.during(async () => {
+      loudness.setError(null);
+      try {
+        await api.trySound({ soundLoudness: percentage(loudness) });
+        stand(t("counter.soundTried"));
+      } catch (error) {
+        if (error.status === 401) return;
+        const reason = error.fields?.soundLoudness;
+        if (reason) loudness.setError(`${reason.message} ${reason.action}`);
+        else stand([error.message, error.action].filter(Boolean).join(" "));
+      }
+    }));
+    return [standing, button.element];
+  }
+
   async function save(fields) {
     refill(trouble);
     for (const field of Object.values(fields)) field.setError(null);
-    const percent = fields.tipMaximumPercent.value.trim();
     try {
       const answer = await api.saveCounter({
         tipMode: fields.tipMode.value, tipPresets: fields.tipPresets.value,
-        // What is no number is none of the numbers allowed either, and the terminal says so at the field.
         keypadMode: fields.keypadMode.value, keypadErase: fields.keypadErase.value === "true",
         screenRest: fields.screenRest.value, screenRestFrom: fields.screenRestFrom.value.trim(), screenRestUntil: fields.screenRestUntil.value.trim(),
-        tipMaximumPercent: /^\d{1,3}$/.test(percent) ? Number(percent) : 0, version,
+        sound: fields.sound.value === "true", soundLoudness: percentage(fields.soundLoudness),
+        tipMaximumPercent: Math.max(0, percentage(fields.tipMaximumPercent)), version,
       });
       update({ session: { ...state.session, tips: answer.tips } });
       if (!hasEnded) paint(answer);

@@ -32,7 +32,7 @@ enum BackupPart: String, CaseIterable, Sendable {
             [
                 "tipMode", "tipMaximumPercent", "tipPresets", "keypadMode", "keypadErase", "screenRest",
                 "screenRestFrom",
-                "screenRestUntil",
+                "screenRestUntil", "sound", "soundLoudness",
             ]
         case .logo: ["image"]
         case .outbox: ["enabled", "host", "port", "database", "user", "authorities"]

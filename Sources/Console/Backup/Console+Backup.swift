@@ -52,6 +52,7 @@ extension Console {
         case .receipts: response = await receiptsResponse()
         case .counter:
             return await counter.tips.fields.merging(counter.keypad.fields) { $1 }.merging(counter.rest.fields) { $1 }
+                .merging(counter.sound.fields) { $1 }
         case .outbox:
             // One that was never set is nobody's to take along.
             guard await !outbox.outbox.place.host.isEmpty else { return nil }
@@ -301,6 +302,11 @@ extension ScreenRest {
             "screenRestUntil": .string(Self.text(until)),
         ]
     }
+}
+
+extension SoundSettings {
+    /// As the form of the counter's settings takes them.
+    fileprivate var fields: [String: ExactJSON] { ["sound": .bool(isOn), "soundLoudness": .number("\(loudness)")] }
 }
 
 extension CounterTips {

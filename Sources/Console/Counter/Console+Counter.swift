@@ -1,4 +1,5 @@
 import Payments
+import Sound
 import Terminal
 import WebServer
 
@@ -6,13 +7,18 @@ import WebServer
 extension Console {
     func counterResponse() async -> WebResponse {
         let (tips, keypad, version) = (await counter.tips, await counter.keypad, await counter.version)
-        let rest = await counter.rest
+        let (rest, heard) = (await counter.rest, await counter.sound)
+        let (device, trouble) = await sound.device()
         let members: [String: JSON] = [
             "tips": .tips(tips), "version": .integer(Int64(version)),
             "keypad": .object(["mode": .string(keypad.mode.rawValue), "mayErase": .bool(keypad.mayErase)]),
             "screen": .object([
                 "rest": .string(rest.mode.rawValue), "from": .string(ScreenRest.text(rest.from)),
                 "until": .string(ScreenRest.text(rest.until)),
+            ]),
+            "sound": .object([
+                "on": .bool(heard.isOn), "loudness": .integer(Int64(heard.loudness)), "device": .optional(device),
+                "trouble": .reason(trouble?.reason),
             ]),
         ]
         return .json(JSON.object(members).text)
@@ -43,6 +49,8 @@ extension Console {
         form.screenRest = fields.optionalText("screenRest", limit: 20)
         form.screenRestFrom = fields.optionalText("screenRestFrom", limit: 20)
         form.screenRestUntil = fields.optionalText("screenRestUntil", limit: 20)
+        form.sound = fields.bool("sound")
+        form.soundLoudness = fields.integer("soundLoudness")
         let version = fields.integer("version")
         try fields.finish()
         return (form, version)

@@ -14,6 +14,7 @@ actor CounterDesk {
     private(set) var tips = CounterTips()
     private(set) var keypad = CounterKeypad()
     private(set) var rest = ScreenRest()
+    private(set) var sound = SoundSettings()
     /// 0 before anything was saved.
     private(set) var version = 0
 
@@ -29,7 +30,7 @@ actor CounterDesk {
         version = stored.version
         do {
             let kept = try JSONDecoder().decode(Kept.self, from: Data(stored.bytes))
-            (tips, keypad, rest) = (kept.tips, kept.keypad, kept.rest)
+            (tips, keypad, rest, sound) = (kept.tips, kept.keypad, kept.rest, kept.sound)
         } catch {
             tips = CounterTips()
             // Who switched it off would not want it back because a file is damaged.
@@ -42,6 +43,7 @@ actor CounterDesk {
         await desk.use(tips: tips)
         await desk.use(keypad: keypad)
         await desk.use(rest: rest)
+        await desk.use(sound: sound)
     }
 
     /// Checks and stores a form, and puts it into force at once.
@@ -51,7 +53,8 @@ actor CounterDesk {
         let new = Kept(
             tips: try form.checked(over: tips, rest),
             keypad: form.keypad(over: keypad),
-            rest: form.rest(over: rest)
+            rest: form.rest(over: rest),
+            sound: form.sound(over: sound)
         )
         let bytes: [UInt8]
         do { bytes = Array(try JSONEncoder().encode(new)) } catch {
@@ -69,10 +72,11 @@ actor CounterDesk {
         } catch { throw Problem(503, error.reason) }
         guard case .stored(let stored) = change else { throw Console.problem(.conflict) }
         self.version = stored
-        (tips, keypad, rest) = (new.tips, new.keypad, new.rest)
+        (tips, keypad, rest, sound) = (new.tips, new.keypad, new.rest, new.sound)
         await desk.use(tips: tips)
         await desk.use(keypad: keypad)
         await desk.use(rest: rest)
+        await desk.use(sound: sound)
     }
 
     /// As it is stored: the tips as ever, and beside them what came later.
@@ -80,9 +84,10 @@ actor CounterDesk {
         var tips: CounterTips
         var keypad: CounterKeypad
         var rest: ScreenRest
+        var sound: SoundSettings
 
-        init(tips: CounterTips, keypad: CounterKeypad, rest: ScreenRest) {
-            (self.tips, self.keypad, self.rest) = (tips, keypad, rest)
+        init(tips: CounterTips, keypad: CounterKeypad, rest: ScreenRest, sound: SoundSettings) {
+            (self.tips, self.keypad, self.rest, self.sound) = (tips, keypad, rest, sound)
         }
 
         init(from decoder: any Decoder) throws {
@@ -90,6 +95,7 @@ actor CounterDesk {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             keypad = try container.decodeIfPresent(CounterKeypad.self, forKey: .keypad) ?? CounterKeypad()
             rest = try container.decodeIfPresent(ScreenRest.self, forKey: .rest) ?? ScreenRest()
+            sound = try container.decodeIfPresent(SoundSettings.self, forKey: .sound) ?? SoundSettings()
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -97,9 +103,10 @@ actor CounterDesk {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(keypad, forKey: .keypad)
             try container.encode(rest, forKey: .rest)
+            try container.encode(sound, forKey: .sound)
         }
 
-        private enum CodingKeys: String, CodingKey { case keypad, rest }
+        private enum CodingKeys: String, CodingKey { case keypad, rest, sound }
     }
 }
 
@@ -115,6 +122,9 @@ struct CounterForm: Sendable {
     /// `HH:MM`.
     var screenRestFrom: String?
     var screenRestUntil: String?
+    var sound: Bool?
+    /// 0 to 100.
+    var soundLoudness: Int64?
 
     func checked(over stored: CounterTips, _ rest: ScreenRest) throws(Problem) -> CounterTips {
         var tips = stored
@@ -151,6 +161,13 @@ struct CounterForm: Sendable {
             errors["keypadMode"] = Self.wrong("There is no such choice.", "Use off, on or confirm.")
         }
         errors.merge(restErrors(over: rest)) { first, _ in first }
+        if let soundLoudness, !(0...100).contains(soundLoudness) {
+            errors["soundLoudness"] = Reason(
+                code: "loudness_out_of_range",
+                message: "This is no loudness.",
+                action: "Enter 0 to 100 percent."
+            )
+        }
         if errors.isEmpty, tips.presetsPercent.contains(where: { $0 > tips.maximumPercent }) {
             errors["tipPresets"] = Self.wrong(
                 "A button offers more than the largest tip.",
@@ -210,6 +227,14 @@ struct CounterForm: Sendable {
         if let from = screenRestFrom.flatMap(ScreenRest.minute) { rest.from = from }
         if let until = screenRestUntil.flatMap(ScreenRest.minute) { rest.until = until }
         return rest
+    }
+
+    /// Of a form that was checked.
+    func sound(over stored: SoundSettings) -> SoundSettings {
+        var new = stored
+        if let sound { new.isOn = sound }
+        if let soundLoudness { new.loudness = Int(soundLoudness) }
+        return new
     }
 
     private static func wrong(_ message: String, _ action: String) -> Reason {
