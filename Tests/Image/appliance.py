@@ -18,6 +18,7 @@ import tempfile
 import time
 
 import disk
+import ear
 import outside
 from air import Air
 from guest import Machine, free_port, overlay
@@ -260,11 +261,14 @@ class Trials:
         try:
             prepared = disk.with_configuration(self.out / "till.img", self.work, outside.configuration(gateway))
             overlay(prepared, self.work / "sale.qcow2")
-            machine = self.start("sale.qcow2")
+            recording = self.shots / "sale.wav"
+            machine = self.start("sale.qcow2", more=ear.card(recording))
             try:
                 self.sell(machine, gateway)
             finally:
                 machine.cut()
+            heard = ear.notes(recording)
+            self.ledger.promise("The sound of a paid charge was heard: 659 Hz, then 988 Hz", ear.has(heard, 659, 988), f"{heard} Hz")
         finally:
             gateway.close()
 
