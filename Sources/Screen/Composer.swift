@@ -48,6 +48,7 @@ struct Composer {
         case .message(let message): (elements, qr) = self.message(message, page, withholding: withholdingQR)
         case .keypad(let keypad): elements = self.keypad(keypad, page)
         case .update(let update): elements = self.update(update, page)
+        case .backup(let backup): elements = self.backup(backup, page)
         }
         if text.readsRightToLeft {
             elements = elements.map { $0.mirrored(inWidth: surface.size.width) }
@@ -81,6 +82,7 @@ struct Composer {
         case .message: .message
         case .keypad(let keypad): palette(of: keypad.kind)
         case .update(let update): update.kind == .installing || update.kind == .restarting ? .processing : .calm
+        case .backup(let backup): palette(of: backup.kind)
         }
     }
 

@@ -19,6 +19,7 @@ public enum Scene: Sendable, Equatable {
     case message(Message)
     case keypad(Keypad)
     case update(Update)
+    case backup(Backup)
 
     /// Waiting for the next customer. Carries no link on purpose.
     public struct Idle: Sendable, Equatable {

@@ -232,6 +232,32 @@ extension ScreenText {
             case .notUpdated: "تعمل النسخة السابقة من جديد وتقبل المدفوعات كما كانت. صفحة الجهاز تذكر المزيد."
             }
         },
+        backupTitles: { kind in
+            switch kind {
+            case .writing: "جارٍ كتابة النسخة الاحتياطية على ذاكرة USB"
+            case .written: "النسخة الاحتياطية على ذاكرة USB"
+            case .notWritten: "النسخة الاحتياطية ليست على ذاكرة USB"
+            case .reading: "جارٍ قراءة النسخة الاحتياطية من ذاكرة USB"
+            case .whole: "النسخة الاحتياطية على ذاكرة USB كاملة"
+            case .notUsable: "لا يمكن استخدام النسخة الاحتياطية على ذاكرة USB"
+            case .restoring: "جارٍ استعادة النسخة الاحتياطية"
+            case .restored: "تمت استعادة النسخة الاحتياطية"
+            case .notRestored: "لم تُستعَد النسخة الاحتياطية"
+            }
+        },
+        backupDetails: { kind in
+            switch kind {
+            case .writing: "اترك الذاكرة موصولة. تستمر المدفوعات في هذه الأثناء."
+            case .written: "يمكنك نزعها."
+            case .notWritten: "لا يبقى ملف ناقص باسم نسخة احتياطية. صفحة الجهاز تذكر السبب."
+            case .reading: "اترك الذاكرة موصولة. لا يتغيّر شيء بذلك."
+            case .whole: "لم يتغيّر شيء. تُستعاد من صفحة الجهاز."
+            case .notUsable: "لم يتغيّر شيء. صفحة الجهاز تذكر السبب."
+            case .restoring: "لا تطفئ الجهاز. يعيد الجهاز التشغيل من تلقاء نفسه."
+            case .restored: "امحُ الجهاز القديم قبل تشغيله من جديد."
+            case .notRestored: "كل شيء كما كان. سجل التدقيق يذكر السبب."
+            }
+        },
         codeNotShownTitle: "لا يمكن عرض هذا الرمز",
         codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تمسح هذه الشاشة.",
         openThisLink: "افتح هذا الرابط"

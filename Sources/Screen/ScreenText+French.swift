@@ -222,6 +222,32 @@ extension ScreenText {
                 "La version précédente fonctionne de nouveau et accepte les paiements comme avant. La page du terminal en dit plus."
             }
         },
+        backupTitles: { kind in
+            switch kind {
+            case .writing: "Écriture de la sauvegarde sur la clé USB"
+            case .written: "La sauvegarde est sur la clé USB"
+            case .notWritten: "La sauvegarde n’est pas sur la clé USB"
+            case .reading: "Lecture de la sauvegarde sur la clé USB"
+            case .whole: "La sauvegarde de la clé USB est entière"
+            case .notUsable: "La sauvegarde de la clé USB est inutilisable"
+            case .restoring: "Restauration de la sauvegarde"
+            case .restored: "La sauvegarde a été restaurée"
+            case .notRestored: "La sauvegarde n’a pas été restaurée"
+            }
+        },
+        backupDetails: { kind in
+            switch kind {
+            case .writing: "Laissez la clé en place. Les paiements continuent."
+            case .written: "Vous pouvez la retirer."
+            case .notWritten: "Rien d’incomplet ne porte le nom d’une sauvegarde. La page du terminal dit pourquoi."
+            case .reading: "Laissez la clé en place. Cela ne modifie rien."
+            case .whole: "Rien n’a été modifié. Elle se restaure depuis la page du terminal."
+            case .notUsable: "Rien n’a été modifié. La page du terminal dit pourquoi."
+            case .restoring: "N’éteignez pas. Le terminal redémarre de lui-même."
+            case .restored: "Effacez l’ancien terminal avant de le rallumer."
+            case .notRestored: "Tout est comme avant. Le journal d’audit dit pourquoi."
+            }
+        },
         codeNotShownTitle: "Ce code ne peut pas être affiché",
         codeNotShownWhatToDo: "Adressez-vous au personnel. Ne scannez pas cet écran.",
         openThisLink: "Ouvrez ce lien"

@@ -221,6 +221,33 @@ extension ScreenText {
                 "Die Version davor läuft wieder und nimmt Zahlungen an wie zuvor. Mehr steht auf der Seite des Terminals."
             }
         },
+        backupTitles: { kind in
+            switch kind {
+            case .writing: "Die Sicherung wird auf den Stick geschrieben"
+            case .written: "Die Sicherung ist auf dem Stick"
+            case .notWritten: "Die Sicherung ist nicht auf dem Stick"
+            case .reading: "Die Sicherung wird vom Stick gelesen"
+            case .whole: "Die Sicherung auf dem Stick ist vollständig"
+            case .notUsable: "Die Sicherung auf dem Stick ist nicht brauchbar"
+            case .restoring: "Die Sicherung wird eingespielt"
+            case .restored: "Die Sicherung wurde eingespielt"
+            case .notRestored: "Die Sicherung wurde nicht eingespielt"
+            }
+        },
+        backupDetails: { kind in
+            switch kind {
+            case .writing: "Lassen Sie den Stick stecken. Zahlungen gehen weiter."
+            case .written: "Sie können ihn herausziehen."
+            case .notWritten:
+                "Nichts Halbes steht unter dem Namen einer Sicherung. Warum, steht auf der Seite des Terminals."
+            case .reading: "Lassen Sie den Stick stecken. Dabei wird nichts geändert."
+            case .whole: "Nichts wurde geändert. Eingespielt wird sie auf der Seite des Terminals."
+            case .notUsable: "Nichts wurde geändert. Warum, steht auf der Seite des Terminals."
+            case .restoring: "Nicht ausschalten. Das Terminal startet von selbst neu."
+            case .restored: "Löschen Sie das alte Terminal, bevor es wieder eingeschaltet wird."
+            case .notRestored: "Alles ist, wie es war. Warum, steht im Prüfprotokoll."
+            }
+        },
         codeNotShownTitle: "Dieser Code kann nicht gezeigt werden",
         codeNotShownWhatToDo: "Bitte fragen Sie das Personal. Scannen Sie diesen Bildschirm nicht.",
         openThisLink: "Öffnen Sie diesen Link"

@@ -219,6 +219,32 @@ extension ScreenText {
                 "Funciona de nuevo la versión anterior, que acepta pagos como antes. La página del terminal dice más."
             }
         },
+        backupTitles: { kind in
+            switch kind {
+            case .writing: "Escribiendo la copia en la memoria USB"
+            case .written: "La copia está en la memoria USB"
+            case .notWritten: "La copia no está en la memoria USB"
+            case .reading: "Leyendo la copia de la memoria USB"
+            case .whole: "La copia de la memoria USB está completa"
+            case .notUsable: "La copia de la memoria USB no se puede usar"
+            case .restoring: "Restaurando la copia"
+            case .restored: "La copia se ha restaurado"
+            case .notRestored: "La copia no se ha restaurado"
+            }
+        },
+        backupDetails: { kind in
+            switch kind {
+            case .writing: "No saque la memoria. Los pagos continúan mientras tanto."
+            case .written: "Ya puede sacarla."
+            case .notWritten: "No queda nada a medias con nombre de copia. La página del terminal dice por qué."
+            case .reading: "No saque la memoria. Esto no cambia nada."
+            case .whole: "No se ha cambiado nada. Se restaura desde la página del terminal."
+            case .notUsable: "No se ha cambiado nada. La página del terminal dice por qué."
+            case .restoring: "No lo apague. El terminal se reinicia por sí solo."
+            case .restored: "Borre el terminal antiguo antes de volver a encenderlo."
+            case .notRestored: "Todo está como estaba. El registro de auditoría dice por qué."
+            }
+        },
         codeNotShownTitle: "Este código no se puede mostrar",
         codeNotShownWhatToDo: "Pregunte al personal. No escanee esta pantalla.",
         openThisLink: "Abra este enlace"

@@ -106,6 +106,9 @@ public struct ScreenText: Sendable {
     /// Of an update of the whole system.
     public var updateTitles: Words<Scene.Update.Kind>
     public var updateDetails: Words<Scene.Update.Kind>
+    /// Of a backup on a USB stick, and of one that is restored.
+    public var backupTitles: Words<Scene.Backup.Kind>
+    public var backupDetails: Words<Scene.Backup.Kind>
 
     public var codeNotShownTitle: String
     public var codeNotShownWhatToDo: String
@@ -360,6 +363,32 @@ extension ScreenText {
             case .updated: "It takes payments as before."
             case .notUpdated:
                 "The version before runs again, and takes payments as before. The terminal’s page says more."
+            }
+        },
+        backupTitles: { kind in
+            switch kind {
+            case .writing: "Writing the backup onto the stick"
+            case .written: "The backup is on the stick"
+            case .notWritten: "The backup is not on the stick"
+            case .reading: "Reading the backup from the stick"
+            case .whole: "The backup on the stick is whole"
+            case .notUsable: "The backup on the stick cannot be used"
+            case .restoring: "Restoring the backup"
+            case .restored: "The backup was restored"
+            case .notRestored: "The backup was not restored"
+            }
+        },
+        backupDetails: { kind in
+            switch kind {
+            case .writing: "Leave the stick in. Payments go on meanwhile."
+            case .written: "You can pull it out."
+            case .notWritten: "Nothing half is left under a backup’s name. The terminal’s page says why."
+            case .reading: "Leave the stick in. Nothing is changed by it."
+            case .whole: "Nothing was changed. It is restored from the terminal’s page."
+            case .notUsable: "Nothing was changed. The terminal’s page says why."
+            case .restoring: "Do not switch off. The terminal starts again by itself."
+            case .restored: "Erase the old terminal before it is switched on again."
+            case .notRestored: "Everything is as it was. The audit log says why."
             }
         },
         codeNotShownTitle: "This code cannot be shown",

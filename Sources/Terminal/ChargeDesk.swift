@@ -46,6 +46,8 @@ public actor ChargeDesk {
     var keypadRules = CounterKeypad()
     /// A new version of the whole system, where one is on its way in or was just tried.
     var update: SystemUpdate?
+    /// A backup, where one is on its way or just came to its end.
+    var backup: BackupProgress?
     var rest = ScreenRest()
     var sound = SoundSettings()
     /// How often somebody has touched the terminal without changing anything else.
@@ -286,6 +288,7 @@ public actor ChargeDesk {
             logo: logo,
             keypad: keypad,
             update: update,
+            backup: backup,
             rest: rest,
             wakes: wakes,
             sound: sound,

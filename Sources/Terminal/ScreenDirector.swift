@@ -196,10 +196,12 @@ public struct ScreenDirector: Sendable {
     /// - Parameter now: The clock's monotonic reading, which the shown seconds count from.
     func scene(of snapshot: TerminalSnapshot, at now: Duration, _ turns: FormTurns? = nil) -> Scene {
         // Whoever is asked for a code looks for it here, and a payment's end is said first.
-        let update = snapshot.phase == .idle || snapshot.phase == .setup ? snapshot.update : nil
+        let isFree = snapshot.phase == .idle || snapshot.phase == .setup
+        let update = isFree ? snapshot.update : nil
         if let update, update.holdsTerminal { return update.page }
         if let page = snapshot.keypad { return .keypad(page) }
         if let update { return update.page }
+        if isFree, let backup = snapshot.backup { return .backup(backup.page) }
         return switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
         case .unclaimed(let invitation), .resetting(let invitation):
@@ -399,7 +401,8 @@ extension Scene {
         case .keypad(var keypad):
             (keypad.whatHappened, keypad.whatToDo) = (nil, nil)
             return .keypad(keypad)
-        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update: return self
+        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update, .backup:
+            return self
         }
     }
 }

@@ -196,6 +196,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var keypad: Scene.Keypad?
     /// A new version of the whole system; a charge that is open comes first.
     public var update: SystemUpdate?
+    /// How a backup on a stick, or one that is restored, stands; a charge that is open comes first, and goes on.
+    public var backup: BackupProgress?
     /// When the screen rests.
     public var rest: ScreenRest
     /// Counts who touched the terminal, for a screen that rests.
@@ -218,13 +220,14 @@ public struct TerminalSnapshot: Sendable, Equatable {
         logo: Picture? = nil,
         keypad: Scene.Keypad? = nil,
         update: SystemUpdate? = nil,
+        backup: BackupProgress? = nil,
         rest: ScreenRest = ScreenRest(),
         wakes: Int = 0,
         sound: SoundSettings = SoundSettings(),
         at: WallTime
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
-        (self.keypad, self.update) = (keypad, update)
+        (self.keypad, self.update, self.backup) = (keypad, update, backup)
         (self.rest, self.wakes, self.sound) = (rest, wakes, sound)
         self.connect = connect
         self.phase = phase

@@ -158,9 +158,16 @@ enum Sample {
         .update(.init(.updated, version: "0.9.1-20261122231500")), .update(.init(.notUpdated, version: "0.9.0")),
     ]
 
+    static let backups: [Scene] =
+        [
+            .backup(.init(.writing, percent: 0)), .backup(.init(.writing, percent: 100)),
+            .backup(.init(.written, file: "till-backup-2026-11-24-99.age")),
+        ]
+        + [.notWritten, .reading, .whole, .notUsable, .restoring, .restored, .notRestored].map { .backup(.init($0)) }
+
     /// Every scene, and every kind of it, with a code first.
     static func scenes(name: String = "Café Morgenrot") -> [Scene] {
-        tapScenes(name: name) + messages(name: name) + keypad + updates + [
+        tapScenes(name: name) + messages(name: name) + keypad + updates + backups + [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
             .charge(

@@ -32,6 +32,7 @@ struct TroubleshootingTests {
         case .message: [text.messageIsNoPayment]
         case .keypad(let keypad): [text.keypadTitles(keypad.kind)]
         case .update(let update): [text.updateTitles(update.kind)]
+        case .backup(let backup): [text.backupTitles(backup.kind)]
         }
     }
 
@@ -42,6 +43,7 @@ struct TroubleshootingTests {
         let scenes =
             Sample.scenes() + Sample.messages() + Scene.Keypad.Kind.allCases.map { .keypad(.init($0)) }
             + Scene.Update.Kind.allCases.map { .update(.init($0)) }
+            + Scene.Backup.Kind.allCases.map { .backup(.init($0)) }
             + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0)) }
             + Scene.Offline.Storage.allCases.map { .offline(.init(merchantName: "", storage: $0)) }
             + [.idle(.init(merchantName: "", lights: lights, notices: notices)), Sample.setup(purpose: .reset)]

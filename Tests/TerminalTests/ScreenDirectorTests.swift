@@ -127,6 +127,26 @@ struct ScreenDirectorTests {
         }
     }
 
+    @Test func aChargeHasTheScreenWhileABackupIsWritten() async throws {
+        try await withDesk { desk in
+            let director = Self.director(desk.desk, desk.clock.terminalClock)
+            let half = BackupProgress.writing(percent: 50)
+            await desk.desk.showBackup(half)
+            let page = Scene.backup(Scene.Backup(.writing, percent: 50))
+            #expect(director.scene(of: await desk.desk.snapshot, at: desk.clock.now) == page)
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            // Its end comes in the middle of the charge, and is still there after it.
+            let end = BackupProgress.written(file: "till-backup-2026-11-24.age")
+            await desk.desk.showBackup(end)
+            if case .backup = director.scene(of: await desk.desk.snapshot, at: desk.clock.now) {
+                Issue.record("the customer sees a backup instead of the charge")
+            }
+            await desk.desk.hideBackup(half)
+            #expect(await desk.desk.snapshot.backup == end, "only what is gone is taken away")
+        }
+    }
+
     @Test func theIdleScreenSaysWhatCameByItself() async throws {
         try await withDesk { desk in
             let late = try await desk.paidLate()
