@@ -367,6 +367,12 @@ export async function importBackup(body) { return await change("POST", "/backup/
 /** The terminal's whole memory as a sealed file, a Blob. */
 export async function takeBackup(body) { return await change("POST", "/backup/everything", { body, isFile: true, timeout: FILE_MILLISECONDS }); }
 
+/** Which sticks are there, what lies on them, and how writing onto one stands: `{ available, sticks, files, phase, … }`. */
+export async function sticks() { return await request("GET", "/backup/stick"); }
+
+/** Has the terminal's whole memory written onto a stick; the answer does not wait for its end. */
+export async function writeToStick(body) { return await change("POST", "/backup/stick", { body, timeout: FILE_MILLISECONDS }); }
+
 /** Begins to send a backup: `{ pieceBytes, receivedBytes }`. */
 export async function beginRestore(body) { return await change("POST", "/restore", { body }); }
 

@@ -14,19 +14,21 @@ struct AgeOpener {
 
     /// Computes as long as ``AgeHead/init(reading:passphrase:)``.
     init(path: String, passphrase: String) throws(BackupError) {
-        guard let file = FileHandle(forReadingAtPath: path) else { throw .storage(detail: "\(path) cannot be read") }
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw .unreadable(detail: "\(path) cannot be opened")
+        }
         let (start, size): ([UInt8], Int)
         do {
             size = Int(clamping: try file.seekToEnd())
             try file.seek(toOffset: 0)
             start = Array(try file.read(upToCount: AgeHead.mostBytes) ?? Data())
-        } catch { throw .io(error, "reading the backup") }
+        } catch { throw .unreadable(detail: "\(error)") }
         let head = try AgeHead(reading: start, passphrase: passphrase)
         let nonce: [UInt8]
         do {
             try file.seek(toOffset: UInt64(head.bytes.count))
             nonce = Array(try file.read(upToCount: 16) ?? Data())
-        } catch { throw .io(error, "reading the backup") }
+        } catch { throw .unreadable(detail: "\(error)") }
         guard nonce.count == 16 else { throw .damaged(detail: "it ends in its head") }
         key = head.payloadKey(nonce)
         left = size - head.bytes.count - 16
@@ -55,7 +57,7 @@ struct AgeOpener {
         guard sealedBytes >= AgeCounter.tagBytes else { throw .damaged(detail: "it ends too early") }
         let sealed: [UInt8]
         do { sealed = Array(try file.read(upToCount: sealedBytes) ?? Data()) } catch {
-            throw .io(error, "reading the backup")
+            throw .unreadable(detail: "\(error)")
         }
         guard sealed.count == sealedBytes else { throw .damaged(detail: "it became shorter while it was read") }
         left -= sealedBytes

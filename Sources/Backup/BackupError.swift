@@ -10,6 +10,8 @@ public enum BackupError: Error, Sendable, Equatable {
     case wrongPassphrase
     /// It was changed, cut, or put together anew after it was made.
     case damaged(detail: String)
+    /// Its file went, or cannot be read to its end.
+    case unreadable(detail: String)
     /// The storage does not take it.
     case noRoom
     case storage(detail: String)
@@ -42,6 +44,12 @@ public enum BackupError: Error, Sendable, Equatable {
                 code: "backup_damaged",
                 message: "The backup was changed or is not whole. \(nothing)",
                 action: "Copy the file again from where it was kept, or use another backup."
+            )
+        case .unreadable:
+            Reason(
+                code: "backup_unreadable",
+                message: "The file of the backup cannot be read, or not to its end. \(nothing)",
+                action: "Where it is on a stick, plug that in again; otherwise choose the file again."
             )
         case .noRoom:
             Reason(

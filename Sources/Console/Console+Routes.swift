@@ -117,6 +117,7 @@ extension Console {
         case .exportBackup: return try await exportBackup(pass)
         case .importBackup: return try await importBackup(pass)
         case .takeBackup: return try await takeBackup(pass)
+        case .stick, .writeToStick: return try await stickAnswer(pass)
         case .restore, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore:
             return try await restoreAnswer(pass)
         case .update, .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate:

@@ -38,6 +38,7 @@ public struct Console: Sendable {
     let erase: (@Sendable () throws(JournalError) -> Void)?
     let isErased: @Sendable () -> Bool
     let restore: RestoreDesk
+    let sticks: StickDesk
     let updates: UpdateDesk
     let logo: LogoDesk
     /// When this run began.
@@ -97,6 +98,10 @@ public struct Console: Sendable {
         public var restore: (@Sendable () throws(JournalError) -> Void)?
         /// What is heard where the terminal stands; nil where it makes no sound.
         public var loudspeaker: (any Loudspeaker)?
+        /// Where sticks for backups are shown; nil where the machine shows none.
+        public var sticks: BackupSticks?
+        /// Whether the backup that was wanted before this start is restored; nil where none was wanted.
+        public var restored: Bool?
         /// Installs new versions of the whole system; nil where the terminal does not run as an appliance.
         public var updates: (any UpdateService)?
 
@@ -292,6 +297,7 @@ public struct Console: Sendable {
         (log, erase, isErased) = (configuration.log, configuration.erase, configuration.isErased)
         startedAt = clock.wallTime()
         restore = RestoreDesk(journal: books, clock: clock, begin: configuration.restore)
+        sticks = StickDesk(sticks: configuration.sticks, journal: journal, desk: desk, clock: clock, logger: logger)
         updates = UpdateDesk(
             service: configuration.updates,
             folder: books.folder,
@@ -332,6 +338,7 @@ public struct Console: Sendable {
         try await setUp.load()
         try await logo.load()
         await restore.load()
+        if let restored = configuration.restored { await sticks.showEnd(restored ? .restored : .notRestored) }
         try await updates.load()
         if await !tokens.isReadable {
             logger.error("the tokens of programs cannot be read: none of them is accepted until they can")
@@ -369,6 +376,7 @@ public struct Console: Sendable {
             group.addTask { await webhooks.run() }
             group.addTask { await outbox.run() }
             group.addTask { await updates.run() }
+            group.addTask { await sticks.run() }
             try await group.waitForAll()
         }
     }

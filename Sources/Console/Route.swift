@@ -36,7 +36,8 @@ enum Route: Sendable, Equatable {
     case health, logs(LogQuery), supportBundle
     case wipe, wipeEverything, exportBackup, importBackup
     case update, beginUpdate, addToUpdate, dropUpdate, checkUpdate, installUpdate
-    case takeBackup, restore, beginRestore, addToRestore, dropRestore, checkRestore, applyRestore
+    case takeBackup, stick, writeToStick
+    case restore, beginRestore, addToRestore, dropRestore, checkRestore, applyRestore
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
     init(_ method: String, _ path: String, query: [String: String]) throws(Problem) {
@@ -110,6 +111,8 @@ enum Route: Sendable, Equatable {
         case ("wipe", 1): self = try Self.only(method, ["GET": .wipe, "POST": .wipeEverything])
         case ("backup", 2) where parts[1] == "export": self = try Self.only(method, ["POST": .exportBackup])
         case ("backup", 2) where parts[1] == "everything": self = try Self.only(method, ["POST": .takeBackup])
+        case ("backup", 2) where parts[1] == "stick":
+            self = try Self.only(method, ["GET": .stick, "POST": .writeToStick])
         case ("restore", 1):
             self = try Self.only(
                 method,
@@ -187,7 +190,8 @@ enum Route: Sendable, Equatable {
         case .audit, .exportAudit, .verifyAudit, .logs, .supportBundle, .wipe, .wipeEverything, .exportBackup,
             .importBackup:
             [.owner]
-        case .takeBackup, .restore, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: [.owner]
+        case .takeBackup, .stick, .writeToStick: [.owner]
+        case .restore, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: [.owner]
         case .update, .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate: [.owner]
         case .health: [.owner, .manager]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
@@ -217,7 +221,8 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
             .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
-            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .outbox, .restore, .update:
+            .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .outbox, .stick, .restore,
+            .update:
             false
         case .signInWithPIN, .signInWithCode, .changePIN: true
         case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
@@ -225,7 +230,7 @@ enum Route: Sendable, Equatable {
         case .counter, .people, .shifts, .currentShift, .shift, .shiftReport: false
         case .saveCounter, .trySound, .refund, .refundAgain, .openShift, .closeShift: true
         case .verifyAudit, .wipeEverything, .exportBackup, .importBackup: true
-        case .takeBackup, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: true
+        case .takeBackup, .writeToStick, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: true
         case .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true

@@ -24,6 +24,8 @@ struct Assembly: Sendable {
     let logger: Logger
     /// The program's last log lines.
     let log: LogRing
+    /// Whether a backup that was wanted is restored; nil where none was.
+    private let restored: Bool?
     private let eraser: Eraser
     let clock = TerminalClock.system
     /// To the gateway, whose clock it notes.
@@ -43,10 +45,12 @@ struct Assembly: Sendable {
         journal: Journal,
         transport: HTTPClientTransport,
         logger: Logger,
-        log: LogRing
+        log: LogRing,
+        restored: Bool? = nil
     ) {
         (self.configuration, self.display, self.journal) = (configuration, display, journal)
         (self.transport, self.logger, self.log) = (transport, logger, log)
+        self.restored = restored
         eraser = Eraser(directory: configuration.state, journal: journal, logger: logger)
         gateway = DatedTransport(transport, now: clock.wallTime)
         desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
@@ -91,6 +95,9 @@ struct Assembly: Sendable {
         pages.updates = SystemUpdates(state: configuration.state)
         let loudspeaker = CardLoudspeaker(device: configuration.soundDevice)
         pages.loudspeaker = loudspeaker
+        // The image mounts sticks; elsewhere nobody does.
+        pages.sticks = pages.updates == nil ? nil : BackupSticks()
+        pages.restored = restored
         let console = try await Console(
             configuration: pages,
             desk: desk,

@@ -91,7 +91,16 @@ struct Run: AsyncParsableCommand {
         let result: Result<Void, any Error>
         do {
             result = .success(
-                try await takePayments(configuration, display, journal, transport, logger, log, announcer)
+                try await takePayments(
+                    configuration,
+                    display,
+                    journal,
+                    transport,
+                    logger,
+                    log,
+                    announcer,
+                    restored.isDone
+                )
             )
         } catch { result = .failure(error) }
         await display.close()
@@ -135,7 +144,8 @@ struct Run: AsyncParsableCommand {
         _ transport: HTTPClientTransport,
         _ logger: Logger,
         _ log: LogRing,
-        _ announcer: Announcer?
+        _ announcer: Announcer?,
+        _ restored: Bool?
     ) async throws {
         let assembly = Assembly(
             configuration: configuration,
@@ -143,7 +153,8 @@ struct Run: AsyncParsableCommand {
             journal: journal,
             transport: transport,
             logger: logger,
-            log: log
+            log: log,
+            restored: restored
         )
         var (parts, address) = try await assembly.parts()
         logger.notice("the page is at \(address)")
@@ -200,6 +211,17 @@ extension Journal {
         try await audit(
             AuditEntry(at: .now, who: .terminal, from: "", what: "restore", result: "refused", detail: detail)
         )
+    }
+}
+
+extension Restore.Outcome {
+    /// Nil where nothing was wanted.
+    fileprivate var isDone: Bool? {
+        switch self {
+        case .nothing: nil
+        case .restored: true
+        case .refused, .putBack: false
+        }
     }
 }
 

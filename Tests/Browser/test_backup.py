@@ -95,6 +95,63 @@ def test_nothing_is_restored_without_the_owners_password(page, eyes):
     expect(form.locator("[name=password]")).to_have_attribute("aria-invalid", "true")
 
 
+def test_a_backup_goes_onto_a_stick_and_is_offered_from_it(page, eyes):
+    """The terminal's answers are made up here, for no stick is plugged in: what the page makes of each of them is real."""
+    now = {"available": True, "sticks": [], "files": [], "phase": "idle", "percent": 0, "problem": None, "written": None}
+    asked = []
+
+    def stick(route):
+        if route.request.method == "POST":
+            asked.append(route.request.post_data_json)
+            if not asked[-1]["password"]:
+                reason = {"code": "password_needed", "message": "It needs the password.", "action": "Enter it."}
+                return route.fulfill(status=422, json={**reason, "fields": {"password": reason}})
+            now.update(phase="writing", percent=40)
+            return route.fulfill(status=202, json=now)
+        return route.fulfill(json=now)
+
+    def check(route):
+        asked.append(route.request.post_data_json)
+        found = {"madeAt": "2026-11-24T09:30:00Z", "madeBy": "0.9.0", "merchantName": "Kiosk", "entries": 12, "openPayments": 0, "lostSecrets": []}
+        return route.fulfill(json={"found": found, "entriesHere": 3})
+
+    page.route("**/api/v1/backup/stick", stick)
+    page.route("**/api/v1/restore/check", check)
+    page.reload()
+    form = page.locator("form", has=page.get_by_text("Back everything up"))
+    expect(form.get_by_text("give the stick the name TILL-BACKUP")).to_be_visible()
+    now["sticks"] = [{"name": "sdb1", "freeBytes": 8_000_000_000, "readOnly": False}]
+    write = form.get_by_role("button", name="Write the backup onto the stick")
+    form.locator("[name=passphrase]").fill(PASSPHRASE)
+    write.click()
+    expect(form.locator("[name=password]")).to_have_attribute("aria-invalid", "true")
+    assert small_targets(page) == []
+    form.locator("[name=password]").fill(OWNER_PASSWORD)
+    write.click()
+    expect(form.get_by_role("progressbar")).to_have_attribute("value", "40")
+    expect(form.get_by_text("Leave the stick in.")).to_be_visible()
+    expect(write).to_be_hidden()
+    assert asked[-1] == {"stick": "sdb1", "passphrase": PASSPHRASE, "password": OWNER_PASSWORD}
+    eyes.look(page, "backup-stick-writing")
+    now.update(phase="idle", problem={"code": "stick_gone", "message": "The stick was pulled out.", "action": "Plug it in again."})
+    expect(form.get_by_text("Plug it in again.")).to_be_visible()
+    name = "till-backup-2026-11-24.age"
+    now.update(problem=None, written={"file": name, "stick": "sdb1", "bytes": 99}, files=[{"place": f"sdb1/{name}", "name": name, "bytes": 99}])
+    expect(form.get_by_text("You can pull it out.")).to_be_visible()
+    expect(form.get_by_text(name)).to_be_visible()
+    eyes.look(page, "backup-stick-written")
+
+    form = restore_form(page)
+    form.locator("[name=passphrase]").fill(PASSPHRASE)
+    form.get_by_role("button", name=f"From the stick: {name}").click()
+    expect(form.get_by_text("The backup is whole.")).to_be_visible()
+    assert asked[-1] == {"stick": f"sdb1/{name}", "passphrase": PASSPHRASE}
+    assert small_targets(page) == []
+    eyes.look(page, "backup-stick-found")
+    page.unroute("**/api/v1/backup/stick")
+    page.unroute("**/api/v1/restore/check")
+
+
 def test_a_terminal_that_is_no_appliance_says_that_it_is_updated_elsewhere(page, eyes):
     page.goto("/#/settings")
     page.get_by_role("link", name="Updates").click()

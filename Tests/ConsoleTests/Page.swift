@@ -165,6 +165,8 @@ func withConsole(
     events: (any EventSink)? = nil,
     updates: (any UpdateService)? = nil,
     loudspeaker: (any Loudspeaker)? = nil,
+    sticks: BackupSticks? = nil,
+    restored: Bool? = nil,
     machine: MachineView = MachineView(),
     in kept: TemporaryFolder? = nil,
     _ body: (Page) async throws -> Void
@@ -198,6 +200,7 @@ func withConsole(
         wallets: wallets
     )
     (configuration.webhooks, configuration.updates) = (webhooks, updates)
+    (configuration.sticks, configuration.restored) = (sticks, restored)
     (configuration.localName, configuration.machine) = (localName, machine)
     (configuration.events, configuration.loudspeaker) = (events, loudspeaker)
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil

@@ -6,19 +6,20 @@ import { h, refill } from "../dom.js";
 import { busyButton, checkField, notice, secretField, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
 import { hasWords, t } from "../strings.js";
-import { restorePart, takePart } from "./whole-backup.js";
+import { restorePart, takePart, watchSticks } from "./whole-backup.js";
 
 /** The page; `onErased` hears that the terminal begins anew. */
 export function backupView({ onErased }) {
+  const sticks = watchSticks();
   const element = h(
     "section", { class: "page settings backup", "aria-labelledby": "backup-title" },
     h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("settings.title")),
     h("h1", { id: "backup-title", tabindex: "-1" }, t("backup.title")),
     h("p", { class: "lead" }, t("backup.lead")),
-    takePart({ card, say, clear }), restorePart({ card, say, clear, onRestored: onErased }),
+    takePart({ card, say, clear, sticks }), restorePart({ card, say, clear, onRestored: onErased, sticks }),
     exportPart(), importPart(), wipePart(onErased),
   );
-  return { element, update() {}, end() {} };
+  return { element, update() {}, end() { sticks.end(); } };
 }
 
 /** A form in a card. `submit` is called with what to fill trouble into. */

@@ -11,29 +11,12 @@ extension Console {
     /// The sealed file, made while it is sent. The copy it is made of is of one moment.
     func takeBackup(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         var form = try Form(pass.request.body)
-        let passphrase = form.text("passphrase", limit: 1000)
-        let password = form.optionalText("password", limit: 1000)
+        let words = try backupWords(&form)
         try form.finish()
-        if let objection = PasswordRule.objection(to: passphrase) { throw .field("passphrase", objection.reason) }
-        try await requirePassword(password, because: "Taking a backup needs the password again.", of: pass)
-        let peer = pass.request.peerAddress
-        let writer: BackupWriter
-        do throws(BackupError) {
-            writer = try await BackupWriter(
-                of: books,
-                at: clock.wallTime(),
-                by: await health.versions()["till"] ?? "",
-                merchantName: await settings.current?.settings.merchantName,
-                passphrase: passphrase,
-                copyingTo: restore.copyPath,
-                work: entrance.hashWork
-            )
-        } catch {
-            await entrance.audit("backup.take", "failed", error.reason.code, by: pass.who, from: peer)
-            if case .journal(let error) = error { throw Problem(503, error.reason) }
-            throw Problem(503, error.reason)
-        }
+        try await requireWords(words, of: pass)
+        let writer = try await makeBackup(words.passphrase, copyingTo: restore.copyPath, as: "backup.take", of: pass)
         let entries = writer.facts.ends.entries
+        let peer = pass.request.peerAddress
         await entrance.audit("backup.take", "ok", "\(entries) entries", by: pass.who, from: peer)
         let name = "till-backup-\(clock.wallTime().moment.prefix(10)).age"
         return WebResponse(
@@ -43,6 +26,96 @@ extension Console {
             ],
             body: .parts { try await writer.next() }
         )
+    }
+
+    /// The same onto a stick. The answer does not wait for it: ``stickState()`` says how far it has come.
+    func stickAnswer(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        guard pass.route == .writeToStick else { return .json(await stickState().text) }
+        var form = try Form(pass.request.body)
+        let words = try backupWords(&form)
+        let name = form.text("stick", limit: 255)
+        try form.finish()
+        try await requireWords(words, of: pass)
+        let stick = try await sticks.begin(name)
+        do throws(Problem) {
+            let copy = restore.stickCopyPath
+            let writer = try await makeBackup(words.passphrase, copyingTo: copy, as: "backup.stick", of: pass)
+            await entrance.audit("backup.stick", "begun", name, by: pass.who, from: pass.request.peerAddress)
+            await sticks.write(writer, onto: stick, by: pass.who)
+        } catch {
+            await sticks.giveUp()
+            throw error
+        }
+        return .json(await stickState().text, status: 202)
+    }
+
+    private func stickState() async -> JSON {
+        guard let found = sticks.sticks else { return .object(["available": .bool(false)]) }
+        let files = found.files()
+        // Once the stick is gone there is nothing to pull out.
+        let written = await sticks.written.flatMap { written in
+            files.contains { $0.place == "\(written.stick)/\(written.file)" } ? written : nil
+        }
+        return .object([
+            "available": .bool(true),
+            "sticks": .array(
+                found.sticks().map { stick in
+                    .object([
+                        "name": .string(stick.name), "freeBytes": .integer(stick.freeBytes),
+                        "readOnly": .bool(stick.isReadOnly),
+                    ])
+                }
+            ),
+            "files": .array(
+                files.map { file in
+                    .object([
+                        "place": .string(file.place), "name": .string(file.name), "bytes": .integer(file.bytes),
+                    ])
+                }
+            ),
+            "phase": .string(await sticks.phase.rawValue), "percent": .integer(Int64(await sticks.percent)),
+            "problem": .reason(await sticks.problem?.reason),
+            "written": written.map { written in
+                .object([
+                    "file": .string(written.file), "stick": .string(written.stick), "bytes": .integer(written.bytes),
+                ])
+            } ?? .null,
+        ])
+    }
+
+    private func backupWords(_ form: inout Form) throws(Problem) -> (passphrase: String, password: String?) {
+        (form.text("passphrase", limit: 1000), form.optionalText("password", limit: 1000))
+    }
+
+    private func requireWords(_ words: (passphrase: String, password: String?), of pass: Gate.Pass)
+        async throws(Problem)
+    {
+        if let objection = PasswordRule.objection(to: words.passphrase) {
+            throw .field("passphrase", objection.reason)
+        }
+        try await requirePassword(words.password, because: "Taking a backup needs the password again.", of: pass)
+    }
+
+    /// What gives the sealed file, part after part.
+    private func makeBackup(_ passphrase: String, copyingTo path: String, as what: String, of pass: Gate.Pass)
+        async throws(Problem) -> BackupWriter
+    {
+        do throws(BackupError) {
+            return try await BackupWriter(
+                of: books,
+                at: clock.wallTime(),
+                by: await health.versions()["till"] ?? "",
+                merchantName: await settings.current?.settings.merchantName,
+                passphrase: passphrase,
+                copyingTo: path,
+                work: entrance.hashWork
+            )
+        } catch {
+            let peer = pass.request.peerAddress
+            await entrance.audit(what, "failed", error.reason.code, by: pass.who, from: peer)
+            if case .journal(let error) = error { throw Problem(503, error.reason) }
+            throw Problem(503, error.reason)
+        }
     }
 
     func restoreAnswer(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
@@ -66,10 +139,9 @@ extension Console {
         case .checkRestore:
             var form = try Form(pass.request.body)
             let passphrase = form.text("passphrase", limit: 1000)
+            let place = form.optionalText("stick", limit: 600)
             try form.finish()
-            do throws(Problem) {
-                _ = try await restore.check(passphrase, by: pass.who, from: pass.request.peerAddress)
-            } catch {
+            do throws(Problem) { try await check(passphrase, on: place, of: pass) } catch {
                 let code = error.reason.code
                 await entrance.audit("restore.check", "refused", code, by: pass.who, from: pass.request.peerAddress)
                 throw error
@@ -78,6 +150,26 @@ extension Console {
         default: break
         }
         return .json(try await restoreState().text)
+    }
+
+    /// What was sent, or what lies on a stick; the screen says how the latter goes.
+    private func check(_ passphrase: String, on place: String?, of pass: Gate.Pass) async throws(Problem) {
+        let peer = pass.request.peerAddress
+        guard let place else {
+            _ = try await restore.check(passphrase, by: pass.who, from: peer)
+            return
+        }
+        let file = try sticks.file(place)
+        await sticks.show(.reading(file: file.name))
+        do throws(Problem) {
+            try await restore.take(file)
+            _ = try await restore.check(passphrase, by: pass.who, from: peer)
+            await sticks.showEnd(.whole(file: file.name))
+        } catch {
+            await sticks.showEnd(.notUsable(file: file.name))
+            // No file was chosen in the form.
+            throw error.fields["file"] == nil ? error : Problem(error.status, error.reason)
+        }
     }
 
     private func applyRestore(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
@@ -99,6 +191,7 @@ extension Console {
         }
         await entrance.audit("restore", "begun", "", by: pass.who, from: peer)
         try await restore.apply()
+        await sticks.show(.restoring)
         var response = WebResponse.json(JSON.object(["restoring": .bool(true)]).text, status: 202)
         response.headers.add("Set-Cookie", "\(Gate.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict")
         return response

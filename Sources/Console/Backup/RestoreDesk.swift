@@ -25,6 +25,8 @@ actor RestoreDesk {
     private let begin: (@Sendable () throws(JournalError) -> Void)?
     private(set) var status = Status()
     private var file: FileHandle?
+    /// Where it is read from instead of what was sent.
+    private var stickPath: String?
     private var isChecking = false
 
     init(journal: Journal, clock: TerminalClock, begin: (@Sendable () throws(JournalError) -> Void)?) {
@@ -34,11 +36,14 @@ actor RestoreDesk {
     private var path: String { journal.folder + "/restore.upload" }
     /// Where the copy lies that a backup is made of.
     nonisolated var copyPath: String { journal.folder + "/backup.copy" }
+    /// The same for one that goes onto a stick.
+    nonisolated var stickCopyPath: String { journal.folder + "/stick.copy" }
 
     /// Removes what an earlier run left behind.
     func load() {
         try? FileManager.default.removeItem(atPath: path)  // Mostly there is none.
         Journal.removeCopy(copyPath)
+        Journal.removeCopy(stickCopyPath)
     }
 
     /// Begins to take a file up; an earlier one is forgotten.
@@ -48,16 +53,25 @@ actor RestoreDesk {
         guard bytes > 0, bytes <= Int64(BackupReader.mostBytes) else {
             throw .field("file", BackupError.notABackup(detail: "its length").reason)
         }
-        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: journal.folder)
-        // The file, what is in it, and room for the terminal to go on.
-        if let free = attributes?[.systemFreeSize] as? NSNumber, free.int64Value < 2 * bytes + 16 * 1024 * 1024 {
-            throw Problem(503, BackupError.noRoom.reason)
-        }
+        // The file, and what is in it.
+        try requireRoom(2 * bytes)
         guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
             let handle = FileHandle(forWritingAtPath: path)
         else { throw Problem(503, BackupError.storage(detail: "").reason) }
         file = handle
         status = Status(totalBytes: Int(bytes))
+    }
+
+    /// Takes a file on a stick in place of one that is sent. It is read where it lies.
+    func take(_ file: BackupSticks.File) throws(Problem) {
+        try requireIdle()
+        drop()
+        guard file.bytes > 0, file.bytes <= Int64(BackupReader.mostBytes) else {
+            throw .field("file", BackupError.notABackup(detail: "its length").reason)
+        }
+        try requireRoom(file.bytes)
+        stickPath = file.path
+        status = Status(totalBytes: Int(file.bytes), receivedBytes: Int(file.bytes))
     }
 
     /// Takes the next piece. One that has arrived already is taken for the same once more: its answer may have been lost.
@@ -79,7 +93,7 @@ actor RestoreDesk {
     func drop() {
         guard !isChecking, !Restore.isWanted(journal.folder) else { return }
         try? file?.close()
-        file = nil
+        (file, stickPath) = (nil, nil)
         status = Status()
         try? FileManager.default.removeItem(atPath: path)
         try? Restore.forget(journal.folder)  // The next start does it where this cannot.
@@ -95,7 +109,7 @@ actor RestoreDesk {
         status.prepared = nil
         do throws(BackupError) {
             let prepared = try await BackupReader.prepare(
-                path,
+                stickPath ?? path,
                 passphrase: passphrase,
                 for: journal.folder,
                 key: journal.deviceKey,
@@ -108,7 +122,7 @@ actor RestoreDesk {
             switch error {
             case .wrongPassphrase: throw .field("passphrase", error.reason)
             case .notABackup, .newer, .damaged: throw .field("file", error.reason)
-            case .noRoom, .storage, .journal: throw Problem(503, error.reason)
+            case .unreadable, .noRoom, .storage, .journal: throw Problem(503, error.reason)
             }
         }
     }
@@ -121,6 +135,14 @@ actor RestoreDesk {
         status.isWanted = true
         try? file?.close()
         try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// With some for the terminal to go on.
+    private func requireRoom(_ bytes: Int64) throws(Problem) {
+        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: journal.folder)
+        if let free = attributes?[.systemFreeSize] as? NSNumber, free.int64Value < bytes + 16 * 1024 * 1024 {
+            throw Problem(503, BackupError.noRoom.reason)
+        }
     }
 
     private func requireIdle() throws(Problem) {
