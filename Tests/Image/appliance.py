@@ -1,7 +1,7 @@
 """The appliance's image in a machine: what a merchant sees from power to payment, what an attacker would look for, what is left
 after power cuts, and updates that work and that do not. `scripts/test-image` runs it.
 
-    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap cuts update rollback
+    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap backup cuts update rollback
 """
 
 import argparse
@@ -601,6 +601,53 @@ class Trials:
                 self.returns(machine, known)
         finally:
             machine.cut()
+
+    def backup(self):
+        """A backup onto a stick and back from it. Another stick, which is in meanwhile, stays as it was."""
+        print("backup", flush=True)
+        path, limit = "/api/v1/backup/stick", 10 * self.limit
+        overlay(self.out / "till.img", self.work / "backup.qcow2")
+        images, more = {}, []
+        for name in ("TILL-BACKUP", "HOLIDAYS"):
+            images[name] = self.work / f"{name}.img"
+            with open(images[name], "wb") as file:
+                file.truncate(40 << 20)
+            subprocess.run(["mkfs.vfat", "-n", name, str(images[name])], check=True, stdout=subprocess.DEVNULL)
+            more += ["-drive", f"file={images[name]},if=none,id={name},format=raw", "-device", f"usb-storage,drive={name},bus=usb.0,removable=on"]
+        before = images["HOLIDAYS"].read_bytes()
+        machine = self.start("backup.qcow2", more=more)
+        try:
+            url = self.claim_code(machine)
+            terminal = url and self.is_up(machine)
+            if not self.ledger.promise("The terminal comes up with two sticks in it", terminal, "no claim code"):
+                return
+            terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], PASSWORD)
+            terminal.set_up()
+            sticks = machine.wait(lambda: terminal.ask("GET", path)["sticks"], self.limit, every=2)
+            if not self.ledger.promise("The one called TILL-BACKUP can be written onto", sticks and len(sticks) == 1, str(sticks)):
+                return
+            stick = sticks[0]["name"]
+            terminal.ask("POST", path, {"stick": stick, "passphrase": PASSWORD, "password": PASSWORD}, timeout=limit)
+
+            def ended():
+                now = terminal.ask("GET", path)
+                return now["phase"] == "idle" and now
+
+            now = machine.wait(ended, limit, every=2)
+            machine.picture(self.shots / "backup-on-the-stick.png")
+            written = now and now["written"]
+            if not self.ledger.promise("A backup is on the stick, says the page", written, str(now)):
+                return
+            place = f"{stick}/{written['file']}"
+            found = terminal.ask("POST", "/api/v1/restore/check", {"stick": place, "passphrase": PASSWORD}, timeout=limit)["found"]
+            self.ledger.promise("The terminal reads it back and finds it whole", found and found["merchantName"], str(found))
+        finally:
+            # Nobody signs the stick off.
+            machine.cut()
+        content = subprocess.run(["mtype", "-i", str(images["TILL-BACKUP"]), f"::{written['file']}"], capture_output=True, check=True).stdout
+        whole = content.startswith(b"age-encryption.org/v1\n") and len(content) == written["bytes"]
+        self.ledger.promise("All of it is on the stick that was pulled out", whole, f"{len(content)} of {written['bytes']} bytes")
+        self.ledger.promise("The other stick is as it was, byte for byte", images["HOLIDAYS"].read_bytes() == before, "it was written to")
 
     def efi(self):
         firmware = pathlib.Path("/usr/share/ovmf/OVMF.fd")
