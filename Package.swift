@@ -102,6 +102,8 @@ let package = Package(
         .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
         .target(name: "Avahi", dependencies: ["DBus"], swiftSettings: swift6),
         .target(name: "Bluetooth", dependencies: ["DBus"], swiftSettings: swift6),
+        // Networks without a cable, through iwd.
+        .target(name: "WiFi", dependencies: ["DBus"], swiftSettings: swift6),
         // The update service, RAUC.
         .target(name: "Updates", dependencies: ["DBus"], swiftSettings: swift6),
         .target(
@@ -144,7 +146,7 @@ let package = Package(
             name: "Terminal",
             dependencies: [
                 "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
-                "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", logging,
+                "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", "WiFi", logging,
             ],
             swiftSettings: swift6
         ),
@@ -152,7 +154,7 @@ let package = Package(
             name: "Console",
             dependencies: [
                 "Backup", "Machine", "Packing", "Paper", "Payments", "Receipts", "StrictJSON", "Terminal", "Journal",
-                "WalletConnect", "WebServer", logging,
+                "WalletConnect", "WebServer", "WiFi", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -178,7 +180,7 @@ let package = Package(
                 "WalletConnectPay",
                 "WebSocket",
                 "DBus", "Journal", "Keypad", "Machine", "Net", "Postgres", "Supervision", "Updates", "WebServer",
-                "Screen",
+                "Screen", "WiFi",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -250,7 +252,7 @@ let package = Package(
                 "TapProtocol",
                 "Terminal", "WalletConnect",
                 "WalletConnectPay",
-                "WebServer",
+                "WebServer", "WiFi",
                 logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -264,6 +266,7 @@ let package = Package(
             exclude: ["network"],
             swiftSettings: swift6
         ),
+        .testTarget(name: "WiFiTests", dependencies: ["DBus", "WiFi", subprocess], swiftSettings: swift6),
         .testTarget(name: "BluetoothTests", dependencies: ["Bluetooth", "DBus", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "JournalTests",
@@ -356,7 +359,8 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: [
-                "Terminal", "Journal", "Keypad", "Payments", "Screen", "WalletConnect", "WalletConnectPay", logging,
+                "Terminal", "Journal", "Keypad", "Payments", "Screen", "WalletConnect", "WalletConnectPay", "WiFi",
+                logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
