@@ -37,6 +37,8 @@ public struct Console: Sendable {
     let isErased: @Sendable () -> Bool
     let restore: RestoreDesk
     let updates: UpdateDesk
+    /// Nil where others look after the machine's network.
+    let network: NetworkDesk?
     let logo: LogoDesk
     /// When this run began.
     let startedAt: WallTime
@@ -95,6 +97,8 @@ public struct Console: Sendable {
         public var restore: (@Sendable () throws(JournalError) -> Void)?
         /// Installs new versions of the whole system; nil where the terminal does not run as an appliance.
         public var updates: (any UpdateService)?
+        /// Joins Wi-Fi networks; nil where others look after the machine's network.
+        public var network: NetworkDesk?
 
         public init(
             address: String,
@@ -296,6 +300,7 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
+        network = configuration.network
         customers = CustomerDesk(
             journal: journal,
             desk: desk,
@@ -337,6 +342,9 @@ public struct Console: Sendable {
     /// Where the page is, for people: `https://name:port`. Where no name was configured it follows the machine's network.
     public var address: String { own.text }
 
+    /// Everywhere that the page is, the best first.
+    var pageAddresses: [String] { own.all() }
+
     /// Where the page is served.
     public var port: UInt16 { server.port }
 
@@ -364,6 +372,7 @@ public struct Console: Sendable {
             group.addTask { await webhooks.run() }
             group.addTask { await outbox.run() }
             group.addTask { await updates.run() }
+            if let network { group.addTask { await network.run() } }
             try await group.waitForAll()
         }
     }

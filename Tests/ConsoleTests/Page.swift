@@ -163,6 +163,7 @@ func withConsole(
     webhooks: (any WebhookCarrier)? = nil,
     events: (any EventSink)? = nil,
     updates: (any UpdateService)? = nil,
+    wireless: (any Wireless)? = nil,
     machine: MachineView = MachineView(),
     in kept: TemporaryFolder? = nil,
     _ body: (Page) async throws -> Void
@@ -196,6 +197,17 @@ func withConsole(
         wallets: wallets
     )
     (configuration.webhooks, configuration.updates) = (webhooks, updates)
+    configuration.network = wireless.map { wireless in
+        NetworkDesk(
+            radio: wireless,
+            desk: desk,
+            // Waits for nobody.
+            clock: TerminalClock(elapsed: { .zero }, sleep: { _ in }, wallTime: { clock.wallTime }),
+            logger: logger,
+            addresses: { $0 == "wlan0" ? ["192.168.7.20"] : [] },
+            audit: { (entry) throws(JournalError) in try await journal.audit(entry) }
+        )
+    }
     (configuration.localName, configuration.machine) = (localName, machine)
     configuration.events = events
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil

@@ -13,6 +13,7 @@ struct ConfigurationTests {
         (#"web: { securityContact: "mailto:a\nExpires: b" }"#, ["web.securityContact", "mailto:"]),
         ("screen: { sink: hologram }", ["screen.sink", "hologram", "framebuffer, drm, png, terminal, none"]),
         ("screen: { rotation: 45 }", ["screen.rotation", "45", "0, 90, 180 or 270"]),
+        ("wifi: { managed: maybe }", ["wifi.managed", "maybe", "true or false"]),
         ("screen: { width: wide }", ["screen.width", "wide", "320 to 7680"]),
         ("gateway: { allowLoopbackHTTP: maybe }", ["gateway.allowLoopbackHTTP", "maybe", "true or false"]),
         ("gateway: { linkHosts: pay.test }", ["gateway.linkHosts", "pay.test", "host names"]),
