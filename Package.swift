@@ -103,6 +103,8 @@ let package = Package(
         .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
         .target(name: "Avahi", dependencies: ["DBus"], swiftSettings: swift6),
         .target(name: "Bluetooth", dependencies: ["DBus"], swiftSettings: swift6),
+        // Networks without a cable, through iwd.
+        .target(name: "WiFi", dependencies: ["DBus"], swiftSettings: swift6),
         // The update service, RAUC.
         .target(name: "Updates", dependencies: ["DBus"], swiftSettings: swift6),
         .target(
@@ -146,7 +148,7 @@ let package = Package(
             name: "Terminal",
             dependencies: [
                 "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
-                "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", "Sound", logging,
+                "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", "Sound", "WiFi", logging,
             ],
             swiftSettings: swift6
         ),
@@ -154,8 +156,7 @@ let package = Package(
             name: "Console",
             dependencies: [
                 "Backup", "Machine", "Packing", "Paper", "Payments", "Receipts", "Sound", "StrictJSON", "Terminal",
-                "Journal",
-                "WalletConnect", "WebServer", logging,
+                "Journal", "WalletConnect", "WebServer", "WiFi", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -181,7 +182,7 @@ let package = Package(
                 "WalletConnectPay",
                 "WebSocket",
                 "DBus", "Journal", "Keypad", "Machine", "Net", "Postgres", "Supervision", "Updates", "WebServer",
-                "Screen", "Sound",
+                "Screen", "Sound", "WiFi",
                 "Terminal", "Console",
                 argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
             ],
@@ -253,7 +254,7 @@ let package = Package(
                 "StrictJSON", "TapProtocol",
                 "Terminal", "WalletConnect",
                 "WalletConnectPay",
-                "WebServer",
+                "WebServer", "WiFi",
                 logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -267,6 +268,7 @@ let package = Package(
             exclude: ["network"],
             swiftSettings: swift6
         ),
+        .testTarget(name: "WiFiTests", dependencies: ["DBus", "WiFi", subprocess], swiftSettings: swift6),
         .testTarget(name: "BluetoothTests", dependencies: ["Bluetooth", "DBus", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "JournalTests",
@@ -361,6 +363,7 @@ let package = Package(
             name: "TerminalTests",
             dependencies: [
                 "Terminal", "Journal", "Keypad", "Payments", "Screen", "Sound", "WalletConnect", "WalletConnectPay",
+                "WiFi",
                 logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],

@@ -388,6 +388,21 @@ export async function applyRestore(body) { return await change("POST", "/restore
 /** Which version runs, what is offered, and how an update stands. */
 export async function updates() { return await request("GET", "/update"); }
 
+/** The terminal's Wi-Fi: which network it is in, which are around, and what became of the last joining. */
+export async function network() { return await request("GET", "/network"); }
+
+/** Has the terminal listen for networks. */
+export async function scanNetworks() { return await change("POST", "/network/scan", {}); }
+
+/** Begins to join a network: `{ network, passphrase }`, or `{ name, passphrase }` for one that does not say its name. */
+export async function joinNetwork(body) { return await change("PUT", "/network/connection", { body }); }
+
+/** Leaves the network that the terminal is in. */
+export async function leaveNetwork() { return await change("DELETE", "/network/connection", {}); }
+
+/** Has the terminal forget a network and its passphrase. */
+export async function forgetNetwork(id) { return await change("DELETE", `/network/known/${encodeURIComponent(id)}`, {}); }
+
 /** Begins to send a bundle: `{ pieceBytes, receivedBytes }`. */
 export async function beginUpdate(body) { return await change("POST", "/update", { body }); }
 

@@ -66,7 +66,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "webhooks", "outbox", "receipts", "security", "days", "totals", "shifts", "counter", "health", "logs", "audit", "backup", "updates", "reset", "setup", "code", "staff", "me"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "webhooks", "outbox", "receipts", "security", "days", "totals", "shifts", "counter", "health", "logs", "audit", "backup", "updates", "network", "reset", "setup", "code", "staff", "me"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -145,11 +145,12 @@ function renderPlace(name) {
     name === "audit" ? lazyView(() => import("./views/audit.js"), ({ auditView }) => auditView(), "health") :
     name === "backup" ? lazyView(() => import("./views/backup.js"), ({ backupView }) => backupView({ onErased: erased }), "health") :
     name === "updates" ? lazyView(() => import("./views/updates.js"), ({ updatesView }) => updatesView(), "health") :
+    name === "network" ? lazyView(() => import("./views/network.js"), ({ networkView }) => networkView(), "network") :
     name === "receipts" ? lazyView(() => import("./views/receipts.js"), ({ receiptsView }) => receiptsView()) :
     name === "settings" ? lazyView(() => import("./views/settings.js"), ({ settingsView }) => settingsView({ onSaved: settingsSaved, onSignOut: signOut }), "setup") :
     name === "history" ? lazyView(() => import("./views/history.js"), ({ historyView }) => historyView({ id: place().id })) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", webhooks: "settings", outbox: "settings", receipts: "settings", counter: "settings", health: "settings", logs: "settings", audit: "settings", backup: "settings", updates: "settings", days: "history", totals: "history", shifts: "history" }[name] ?? name);
+  shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", webhooks: "settings", outbox: "settings", receipts: "settings", counter: "settings", health: "settings", logs: "settings", audit: "settings", backup: "settings", updates: "settings", network: "settings", days: "history", totals: "history", shifts: "history" }[name] ?? name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(["days", "totals", "shifts", "counter"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;

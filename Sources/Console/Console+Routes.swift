@@ -122,6 +122,8 @@ extension Console {
             return try await restoreAnswer(pass)
         case .update, .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate:
             return try await updateAnswer(pass)
+        case .network, .scanNetworks, .joinNetwork, .leaveNetwork, .forgetNetwork:
+            return try await networkAnswer(pass)
         case .wipeEverything: return try await wipe(pass)
         case .supportBundle: return try await supportBundle(pass)
         case .events: return try await events(pass)

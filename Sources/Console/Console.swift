@@ -40,6 +40,8 @@ public struct Console: Sendable {
     let restore: RestoreDesk
     let sticks: StickDesk
     let updates: UpdateDesk
+    /// Nil where others look after the machine's network.
+    let network: NetworkDesk?
     let logo: LogoDesk
     /// When this run began.
     let startedAt: WallTime
@@ -104,6 +106,8 @@ public struct Console: Sendable {
         public var restored: Bool?
         /// Installs new versions of the whole system; nil where the terminal does not run as an appliance.
         public var updates: (any UpdateService)?
+        /// Joins Wi-Fi networks; nil where others look after the machine's network.
+        public var network: NetworkDesk?
 
         public init(
             address: String,
@@ -306,6 +310,7 @@ public struct Console: Sendable {
             clock: clock,
             logger: logger
         )
+        network = configuration.network
         customers = CustomerDesk(
             journal: journal,
             desk: desk,
@@ -349,6 +354,9 @@ public struct Console: Sendable {
     /// Where the page is, for people: `https://name:port`. Where no name was configured it follows the machine's network.
     public var address: String { own.text }
 
+    /// Everywhere that the page is, the best first.
+    var pageAddresses: [String] { own.all() }
+
     /// Where the page is served.
     public var port: UInt16 { server.port }
 
@@ -377,6 +385,7 @@ public struct Console: Sendable {
             group.addTask { await outbox.run() }
             group.addTask { await updates.run() }
             group.addTask { await sticks.run() }
+            if let network { group.addTask { await network.run() } }
             try await group.waitForAll()
         }
     }

@@ -16,6 +16,11 @@ public enum MachineAddresses {
     /// Every address of this machine, those that nobody else can use too. Costs some system calls.
     public static func all() -> [String] { read().map { String($0.text.prefix { $0 != "%" }) } }
 
+    /// Those of one interface that others in its network can use, the best first. Costs some system calls.
+    public static func on(_ interface: String) -> [String] {
+        order(read()).filter { $0.interface == interface }.map(\.text)
+    }
+
     /// Those under which a server answers that listens on `address`, with the kernel's numbers of their interfaces.
     /// - Parameter address: `0.0.0.0` stands for each of IPv4, `::` for all of them.
     public static func answering(on address: String) -> [(interface: UInt32, text: String)] {

@@ -37,6 +37,7 @@ enum Route: Sendable, Equatable {
     case wipe, wipeEverything, exportBackup, importBackup
     case update, beginUpdate, addToUpdate, dropUpdate, checkUpdate, installUpdate
     case takeBackup, stick, writeToStick
+    case network, scanNetworks, joinNetwork, leaveNetwork, forgetNetwork(String)
     case restore, beginRestore, addToRestore, dropRestore, checkRestore, applyRestore
 
     /// - Throws: ``Problem`` 404, 405 or 400: no such address, not this way, or a query that means nothing.
@@ -127,6 +128,12 @@ enum Route: Sendable, Equatable {
             )
         case ("update", 2) where parts[1] == "check": self = try Self.only(method, ["POST": .checkUpdate])
         case ("update", 2) where parts[1] == "install": self = try Self.only(method, ["POST": .installUpdate])
+        case ("network", 1): self = try Self.only(method, ["GET": .network])
+        case ("network", 2) where parts[1] == "scan": self = try Self.only(method, ["POST": .scanNetworks])
+        case ("network", 2) where parts[1] == "connection":
+            self = try Self.only(method, ["PUT": .joinNetwork, "DELETE": .leaveNetwork])
+        case ("network", 3) where parts[1] == "known":
+            self = try Self.only(method, ["DELETE": .forgetNetwork(parts[2])])
         case ("backup", 2) where parts[1] == "import": self = try Self.only(method, ["POST": .importBackup])
         case ("logs", 1): self = try Self.only(method, ["GET": .logs(LogQuery(query))])
         case ("events", 1): self = try Self.only(method, ["GET": .events])
@@ -194,6 +201,7 @@ enum Route: Sendable, Equatable {
         case .restore, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: [.owner]
         case .update, .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate: [.owner]
         case .health: [.owner, .manager]
+        case .network, .scanNetworks, .joinNetwork, .leaveNetwork, .forgetNetwork: [.owner, .manager]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
         case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
@@ -222,7 +230,7 @@ enum Route: Sendable, Equatable {
         case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
             .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
             .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .outbox, .stick, .restore,
-            .update:
+            .update, .network:
             false
         case .signInWithPIN, .signInWithCode, .changePIN: true
         case .addPerson, .saveStaffRules, .changePerson, .removePerson, .makeSignInCode: true
@@ -232,6 +240,7 @@ enum Route: Sendable, Equatable {
         case .verifyAudit, .wipeEverything, .exportBackup, .importBackup: true
         case .takeBackup, .writeToStick, .beginRestore, .addToRestore, .dropRestore, .checkRestore, .applyRestore: true
         case .beginUpdate, .addToUpdate, .dropUpdate, .checkUpdate, .installUpdate: true
+        case .scanNetworks, .joinNetwork, .leaveNetwork, .forgetNetwork: true
         case .saveReceipts, .testReceipt, .printReceipt: true
         case .saveCustomers, .makeToken, .revokeToken: true
         case .saveOutbox, .testOutbox: true

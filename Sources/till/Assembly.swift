@@ -14,6 +14,7 @@ import Sound
 import Terminal
 import WalletConnectPay
 import WebSocket
+import WiFi
 
 /// The terminal's parts, put together for one configuration.
 struct Assembly: Sendable {
@@ -38,6 +39,9 @@ struct Assembly: Sendable {
     /// Which addresses the owner may have told of charges, and the connections to them.
     private let outsidePolicy: OutsidePolicy
     let outside: OutsideTransport
+    private let updates: SystemUpdates?
+    /// Nil on a machine whose network others look after.
+    private let wifi: WirelessStation?
 
     init(
         configuration: Configuration,
@@ -62,6 +66,8 @@ struct Assembly: Sendable {
             own: MachineAddresses.all
         )
         outside = OutsideTransport(policy: outsidePolicy)
+        updates = SystemUpdates(state: configuration.state)
+        wifi = configuration.managesWiFi ?? (updates != nil) ? WirelessStation(sleep: clock.sleep) : nil
     }
 
     /// Everything that runs, with what the journal remembers in force, and where the page is.
@@ -92,12 +98,13 @@ struct Assembly: Sendable {
         pages.erase = { [eraser] () throws(JournalError) in try eraser.begin() }
         pages.isErased = { [state = configuration.state] in Wipe.isBegun(state) }
         pages.restore = { [eraser] () throws(JournalError) in try eraser.beginRestore() }
-        pages.updates = SystemUpdates(state: configuration.state)
+        pages.updates = updates
         let loudspeaker = CardLoudspeaker(device: configuration.soundDevice)
         pages.loudspeaker = loudspeaker
         // The image mounts sticks; elsewhere nobody does.
-        pages.sticks = pages.updates == nil ? nil : BackupSticks()
+        pages.sticks = updates == nil ? nil : BackupSticks()
         pages.restored = restored
+        pages.network = wifi.map(network)
         let console = try await Console(
             configuration: pages,
             desk: desk,
@@ -144,7 +151,20 @@ struct Assembly: Sendable {
         let nameParts = [naming.publisher].compactMap(\.self).map { publisher in
             Part(name: "local name") { await publisher.run(port: console.port) }
         }
-        return (parts + tapParts + nameParts + keypadParts(taps), console.address)
+        let wifiParts = [wifi].compactMap(\.self).map { wifi in Part(name: "wifi") { await wifi.run() } }
+        return (parts + tapParts + nameParts + wifiParts + keypadParts(taps), console.address)
+    }
+
+    /// Which Wi-Fi the machine is in, for the page.
+    private func network(_ station: WirelessStation) -> NetworkDesk {
+        NetworkDesk(
+            radio: station,
+            desk: desk,
+            clock: clock,
+            logger: logger,
+            addresses: MachineAddresses.on,
+            audit: { [journal] (entry) throws(JournalError) in try await journal.audit(entry) }
+        )
     }
 
     /// The keypad beside the screen. Started last, for nothing waits for it.
@@ -168,7 +188,14 @@ struct Assembly: Sendable {
     }
 
     /// Returns where everything is to be erased, which needs the program to end.
-    func waitForErasing() async { await eraser.wait(clock) }
+    func waitForErasing() async {
+        await eraser.wait(clock)
+        // A program that ends for another reason keeps the network.
+        guard Wipe.isBegun(configuration.state), let wifi, await wifi.forgetAll() > 0 else { return }
+        logger.error(
+            "not every Wi-Fi network could be forgotten: forget them on the page before the terminal is given away"
+        )
+    }
 
     /// Where phones are met that are held near the terminal.
     private func phones() async throws -> (TapDesk, [any Service]) {

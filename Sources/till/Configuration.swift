@@ -35,6 +35,8 @@ struct Configuration: Sendable, Equatable {
     var relayCertificates: String?
     /// Nil for the first there is.
     var bluetoothAdapter: String?
+    /// Nil: where the machine is Till's own appliance.
+    var managesWiFi: Bool?
     var logLevel = "info"
     /// For a terminal that has no settings yet.
     var shop: PreparedShop?
@@ -119,6 +121,11 @@ extension Configuration {
                 name.isEmpty || name.hasPrefix("hci") && Int(name.dropFirst(3)).map((0...99).contains) == true
             }
             bluetoothAdapter = adapter.isEmpty ? nil : adapter
+        }
+        try reader.section("wifi") { wifi throws(ConfigurationError) in
+            var isManaged = false
+            try wifi.flag("managed", into: &isManaged)
+            managesWiFi = isManaged
         }
         try reader.section("shop") { shop throws(ConfigurationError) in
             self.shop = PreparedShop(form: try Self.form(&shop))

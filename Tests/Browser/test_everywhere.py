@@ -354,6 +354,26 @@ MEASURED = {
 }
 
 
+#: A network of the shop's, one of a stranger's, one of the neighbour's.
+NETWORK = {
+    "state": "ready", "link": "joined", "network": {"id": "53-passphrase", "name": "Shop", "security": "passphrase"}, "scanning": False, "chargeOpen": True,
+    "addresses": ["192.168.7.20"], "pages": ["https://till-abcd.local:8443", "https://192.168.7.20:8443"],
+    "attempt": {"name": "مقهى", "stage": "failed", "reason": {"code": "wifi_passphrase_wrong", "message": "Not taken.", "action": "Type it again."}},
+    "known": [{"id": "53-passphrase", "name": "Shop", "security": "passphrase", "hidden": True, "heard": True}],
+    "networks": [
+        {"id": "53-passphrase", "name": "Shop", "security": "passphrase", "bars": 4, "strengthDBm": -40, "known": True, "joined": True, "supported": True},
+        {"id": "54-open", "name": "مقهى <b>", "security": "open", "bars": 2, "strengthDBm": -70, "known": False, "joined": False, "supported": True},
+        {"id": "55-enterprise", "name": "Office", "security": "enterprise", "bars": 0, "strengthDBm": -90, "known": False, "joined": False, "supported": False},
+    ],
+}
+
+
+def network(page):
+    page.route("**/api/v1/network**", lambda route: route.fulfill(json=NETWORK))
+    at("network", ".network-row")(page)
+    open_all(page)
+
+
 def phones(**measured):
     """With everything on, and a measurement."""
     def go(page):
@@ -397,7 +417,7 @@ ARABIC = [
     ("days-never", "owner", days(None)), ("token-made", "owner", token_made), ("settings-wrong", "owner", wrong_settings),
     ("security-wrong", "owner", wrong_password_change), ("phones-measured", "owner", phones()),
     ("phones-measuring", "owner", phones(measuring="inside", inside=None, outside=None, threshold=None, signal=-47, samples=12, phones=2)),
-    ("receipts-wrong", "owner", wrong_printer),
+    ("receipts-wrong", "owner", wrong_printer), ("network", "owner", network),
 ]
 VIEWS = [(name, who, go, tags) for rows, tags in ((BOTH, ("en", "ar")), (ARABIC, ("ar",))) for name, who, go in rows]
 

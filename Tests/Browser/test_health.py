@@ -47,6 +47,120 @@ def test_the_owner_sees_how_each_part_stands(page, eyes):
     eyes.look(page, "health")
 
 
+def test_a_terminal_that_is_no_appliance_leaves_the_network_to_its_owner(page, eyes):
+    page.goto("/#/settings")
+    page.get_by_role("link", name="Network").click()
+    expect(page.get_by_role("heading", name="Network", exact=True)).to_be_visible()
+    expect(page.get_by_text("who looks after its network")).to_be_visible()
+    expect(page.get_by_role("button", name="Look again")).to_have_count(0)
+    assert page.request.put("/api/v1/network/connection", data={"name": "x"}).status == 403, "not without the page's own header"
+    eyes.look(page, "network-absent")
+
+
+#: What an appliance answers; the rig sees the real one. The second name is a stranger's.
+def around(code: str, name: str, bars: int, **facts) -> dict:
+    return {"id": code, "name": name, "security": "passphrase", "bars": bars, "strengthDBm": -50, "known": False, "joined": False, "supported": True, **facts}
+
+
+SHOP, STRANGER, CAFE = "53686f70-passphrase", "3c62-passphrase", "43616665-open"
+NETWORK = {
+    "state": "ready", "link": "none", "scanning": False, "addresses": [], "pages": ["https://till-abcd.local:8443", "https://192.168.1.7:8443"], "attempt": None,
+    "known": [], "chargeOpen": False, "networks": [
+        around(SHOP, "Shop", 4), around(STRANGER, "<b onclick=alert(1)>\ufffd", 2), around(CAFE, "Café مقهى", 3, security="open"),
+        around("4f-enterprise", "Office", 0, security="enterprise", supported=False),
+    ],
+}
+
+
+def test_a_network_is_chosen_and_what_became_of_it_is_said(page, eyes):
+    """The terminal's answers are made up here: what the page makes of each of them is real."""
+    now = json.loads(json.dumps(NETWORK))
+    asked = []
+
+    def answer(route):
+        request = route.request
+        asked.append((request.method, request.url.rsplit("/api/v1/", 1)[1], request.post_data_json if request.method == "PUT" else None))
+        if request.method == "PUT":
+            now["attempt"] = {"name": "Shop", "stage": "joining", "reason": None}
+        if now.get("silent"):
+            return route.abort()
+        return route.fulfill(json=now, status=202 if request.method == "PUT" else 200)
+
+    page.route("**/api/v1/network**", answer)
+    page.reload()
+    rows = page.locator(".network-row")
+    expect(rows).to_have_count(4)
+    # A stranger's name is text, and nothing else.
+    expect(rows.nth(1)).to_contain_text("<b onclick=alert(1)>")
+    assert page.locator(".network-row b").count() == 0
+    expect(rows.nth(3)).to_contain_text("cannot be joined")
+    expect(rows.nth(2)).to_contain_text("anybody near can read along")
+    assert ("POST", "network/scan", None) in asked
+    assert small_targets(page) == []
+    eyes.look(page, "network")
+    # By keyboard alone: what is too short is said before anything is sent.
+    page.get_by_role("button", name="Join Shop").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("this page may have to be opened anew there")
+    expect(dialog.locator("[name=passphrase]")).to_be_focused()
+    page.keyboard.type("short")
+    page.keyboard.press("Enter")
+    expect(dialog.locator("[name=passphrase]")).to_have_attribute("aria-invalid", "true")
+    eyes.look(page, "network-passphrase")
+    dialog.locator("[name=passphrase]").fill("tram bell eighteen")
+    page.keyboard.press("Enter")
+    expect(dialog).to_have_count(0)
+    status = page.locator(".network-standing")
+    expect(status).to_contain_text("Joining Shop")
+    assert ("PUT", "network/connection", {"network": SHOP, "passphrase": "tram bell eighteen"}) in asked
+    assert status.get_attribute("role") == "status"
+    # The list may change under the keyboard, which stays where it is.
+    page.get_by_role("button", name="Join Shop").focus()
+    now["networks"][0]["bars"] = 3
+    expect(rows.first).to_contain_text("good signal")
+    expect(page.get_by_role("button", name="Join Shop")).to_be_focused()
+    wrong = {"code": "wifi_passphrase_wrong", "message": "The network did not take this passphrase.", "action": "Type it again."}
+    now["attempt"] = {"name": "Shop", "stage": "failed", "reason": wrong}
+    expect(status).to_contain_text("Not joined: Shop")
+    expect(status).to_contain_text("did not take this passphrase")
+    eyes.look(page, "network-wrong")
+    # The terminal leaves for the other network: this page does not reach it, and says where it may be.
+    now["attempt"] = {"name": "Shop", "stage": "joining", "reason": None}
+    expect(status).to_contain_text("Joining Shop")
+    now["silent"] = True
+    expect(status).to_contain_text("The terminal is changing to Shop")
+    expect(status.get_by_role("link", name="https://till-abcd.local:8443")).to_be_visible()
+    now.update(silent=False, link="joined", network={"id": SHOP, "name": "Shop", "security": "passphrase"}, addresses=["192.168.7.20"],
+               attempt={"name": "Shop", "stage": "joined", "reason": None}, known=[{"id": SHOP, "name": "Shop", "security": "passphrase", "hidden": False, "heard": True}])
+    now["networks"][0].update(joined=True, known=True)
+    expect(status).to_contain_text("In the Wi-Fi network Shop")
+    expect(status).to_contain_text("192.168.7.20")
+    assert small_targets(page) == []
+    eyes.look(page, "network-joined")
+    now["chargeOpen"] = True
+    expect(status).to_contain_text("A charge is open")
+    page.get_by_role("button", name="Forget Shop").click()
+    expect(dialog).to_contain_text("does not reach the terminal then")
+    dialog.get_by_role("button", name="Forget", exact=True).click()
+    expect(page.locator(".toast").last).to_contain_text("Shop is forgotten.")
+    assert ("DELETE", f"network/known/{SHOP}", None) in asked
+    page.get_by_text("A network that does not say its name").click()
+    hidden = page.locator(".network-hidden")
+    hidden.get_by_role("button", name="Join").click()
+    expect(hidden.locator("[name=name]")).to_have_attribute("aria-invalid", "true")
+    hidden.locator("[name=name]").fill("Back room")
+    hidden.locator("[name=passphrase]").fill("tram bell seventeen")
+    hidden.get_by_role("button", name="Join").click()
+    expect(hidden.locator("[name=passphrase]")).to_have_value("")
+    assert ("PUT", "network/connection", {"name": "Back room", "passphrase": "tram bell seventeen"}) in asked
+    now.clear()
+    now.update(state="unavailable", reason={"code": "wifi_no_adapter", "message": "There is no radio.", "action": "Use a cable."})
+    expect(page.get_by_text("There is no radio.")).to_be_visible()
+    page.goto("about:blank")
+    page.unroute("**/api/v1/network**")
+
+
 def test_the_file_for_support_holds_no_secret_and_no_name(page, shop):
     page.goto("/#/health")
     data = download(page, page.get_by_role("link", name="Download the file"))

@@ -22,7 +22,7 @@ LOOKED_AT = {"ar": ("phone", "desktop"), "de": ("phone",)}
 #: Addresses of pages that need no charge.
 PLACES = [
     "charge", "history", "totals", "shifts", "days", "settings", "staff", "counter", "security", "tokens", "webhooks", "outbox", "phones", "connect",
-    "customers", "receipts", "health", "logs", "audit", "backup", "updates", "setup",
+    "customers", "receipts", "health", "logs", "audit", "backup", "updates", "network", "setup",
 ]
 
 #: Words of this page's own catalogue and the English one; then what of the English one is still to be read.

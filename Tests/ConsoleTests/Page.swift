@@ -167,6 +167,7 @@ func withConsole(
     loudspeaker: (any Loudspeaker)? = nil,
     sticks: BackupSticks? = nil,
     restored: Bool? = nil,
+    wireless: (any Wireless)? = nil,
     machine: MachineView = MachineView(),
     in kept: TemporaryFolder? = nil,
     _ body: (Page) async throws -> Void
@@ -201,6 +202,17 @@ func withConsole(
     )
     (configuration.webhooks, configuration.updates) = (webhooks, updates)
     (configuration.sticks, configuration.restored) = (sticks, restored)
+    configuration.network = wireless.map { wireless in
+        NetworkDesk(
+            radio: wireless,
+            desk: desk,
+            // Waits for nobody.
+            clock: TerminalClock(elapsed: { .zero }, sleep: { _ in }, wallTime: { clock.wallTime }),
+            logger: logger,
+            addresses: { $0 == "wlan0" ? ["192.168.7.20"] : [] },
+            audit: { (entry) throws(JournalError) in try await journal.audit(entry) }
+        )
+    }
     (configuration.localName, configuration.machine) = (localName, machine)
     (configuration.events, configuration.loudspeaker) = (events, loudspeaker)
     let taps = withTap ? try await unreachableTap(journal, desk, clock, logger, radio: radio) : nil

@@ -57,6 +57,8 @@ struct RolesTests {
         ("GET", "update", "o----"), ("POST", "update", "o----"), ("PUT", "update", "o----"),
         ("DELETE", "update", "o----"),
         ("POST", "update/check", "o----"), ("POST", "update/install", "o----"),
+        ("GET", "network", "om---"), ("POST", "network/scan", "om---"), ("PUT", "network/connection", "om---"),
+        ("DELETE", "network/connection", "om---"), ("DELETE", "network/known/53686f70-open", "om---"),
         ("GET", "totals?by=day", "om---"), ("GET", "export.csv", "om---"), ("GET", "export.json", "om---"),
         ("GET", "days", "om---"), ("GET", "days/2026-11-20", "om---"), ("POST", "days/2026-11-20/compare", "om---"),
     ]

@@ -16,6 +16,7 @@ struct ConfigurationTests {
         ("sound: { device: 'file:/etc/till' }", ["sound.device", "file:/etc/till", "none", "plughw:1,0"]),
         ("sound: { device: 'hw:0|sh' }", ["sound.device", "hw:0|sh"]),
         ("sound: { volume: 3 }", ["sound.volume", "no such key"]),
+        ("wifi: { managed: maybe }", ["wifi.managed", "maybe", "true or false"]),
         ("screen: { width: wide }", ["screen.width", "wide", "320 to 7680"]),
         ("gateway: { allowLoopbackHTTP: maybe }", ["gateway.allowLoopbackHTTP", "maybe", "true or false"]),
         ("gateway: { linkHosts: pay.test }", ["gateway.linkHosts", "pay.test", "host names"]),
