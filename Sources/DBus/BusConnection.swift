@@ -167,6 +167,19 @@ public final class BusConnection: Sendable {
         try await call(.bus("ReleaseName", .string(name)))
     }
 
+    /// Has the bus start the service of `name` unless it runs, where the machine says how. Returns once it has the name.
+    ///
+    /// No other call starts one: an absent service is an answer to it.
+    /// - Throws: ``BusError/refused(name:text:)`` with `org.freedesktop.DBus.Error.ServiceUnknown` where there is none.
+    public func start(_ name: String) async throws(BusError) {
+        guard Syntax.isBusName(name), !name.hasPrefix(":") else { throw .notSent(reason: "no name to start: \(name)") }
+        // The bus says "unknown" of one that it cannot start, also where it runs.
+        guard try await owner(of: name) == nil else { return }
+        let noFlags: UInt32 = 0
+        // The bus gives up by itself, after 25 s unless it is told otherwise, and says why.
+        try await call(.bus("StartServiceByName", .string(name), .uint32(noFlags)), timeout: .seconds(60))
+    }
+
     /// The unique name of who has `name` now, or `nil`. To follow it, listen to ``ownerRule(of:)`` first, then ask.
     public func owner(of name: String) async throws(BusError) -> String? {
         do throws(BusError) {

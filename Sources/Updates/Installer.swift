@@ -2,7 +2,8 @@ public import DBus
 
 /// The service that writes updates into the root slot that is not running: RAUC, over the system bus.
 ///
-/// It checks a bundle's signature and whether it fits this machine; nothing here decides about that.
+/// It checks a bundle's signature and whether it fits this machine; nothing here decides about that. It sleeps until it is asked
+/// for something, and is started then.
 /// Source: RAUC 1.8, "D-Bus API", `de.pengutronix.rauc.Installer`.
 public struct Installer: Sendable {
     static let name = "de.pengutronix.rauc"
@@ -35,6 +36,7 @@ public struct Installer: Sendable {
     /// Which machine this is, in a bundle's words.
     public func compatible() async throws(UpdateError) -> String {
         do throws(BusError) {
+            try await bus.start(Self.name)
             let answer = try await bus.call(
                 BusCall(
                     to: Self.name,
@@ -68,9 +70,13 @@ public struct Installer: Sendable {
             BusConnection.ownerRule(of: Self.name),
         ]
         let signals: SignalStream
-        // First: the service may be done before the answer to the call is read.
-        do throws(BusError) { signals = try await bus.signals(rules) } catch { throw UpdateError(error) }
-        try await call("InstallBundle", [.string(path), .properties([:])], timeout: .seconds(30))
+        do throws(BusError) {
+            // Before the bus tells of owners: this one's coming would pass for another's.
+            try await bus.start(Self.name)
+            // Before the call: the service may be done before the answer is read.
+            signals = try await bus.signals(rules)
+        } catch { throw UpdateError(error) }
+        try await ask("InstallBundle", [.string(path), .properties([:])], timeout: .seconds(30))
         do {
             for try await signal in signals {
                 switch signal.member {
@@ -127,8 +133,18 @@ public struct Installer: Sendable {
         return Self.clean(answer.first?.text ?? "")
     }
 
-    @discardableResult
+    /// Starts the service where it sleeps, and asks.
     private func call(
+        _ member: String,
+        _ arguments: [BusValue],
+        timeout: Duration = .seconds(25)
+    ) async throws(UpdateError) -> [BusValue] {
+        do throws(BusError) { try await bus.start(Self.name) } catch { throw UpdateError(error) }
+        return try await ask(member, arguments, timeout: timeout)
+    }
+
+    @discardableResult
+    private func ask(
         _ member: String,
         _ arguments: [BusValue],
         timeout: Duration = .seconds(25)

@@ -568,7 +568,7 @@ class Trials:
 
         broken = self.bundle(self.remade("broken", old + ".2", fails))
         overlay(self.out / "till.img", self.work / "rollback.qcow2")
-        machine = self.start("rollback.qcow2", more=["-no-reboot", *self.stick("stick.img", broken)])
+        machine = self.start("rollback.qcow2", more=["-no-reboot"])
         try:
             url = self.claim_code(machine)
             terminal = url and self.is_up(machine)
@@ -578,7 +578,10 @@ class Trials:
             terminal.set_up()
             known = Known(terminal)
             known.work(3, machine, 0)
+            offered = terminal.update(broken, PASSWORD)
+            self.ledger.promise("The page takes a signed newer version", offered == old + ".2", str(offered))
             machine.wait(lambda: None, self.limit * 2)
+            self.ledger.promise("It is installed, and the machine starts anew", not machine.alive(), "it does not")
         finally:
             machine.cut()
         starts = 0

@@ -4,11 +4,15 @@ import Synchronization
 import Testing
 
 /// Runs `body` against a real bus of its own.
-func withPrivateBus(_ body: (_ address: String) async throws -> Void) async throws {
+/// - Parameter rules: The bus' settings; the user's own unless it is told.
+func withPrivateBus(
+    rules: String = "--session",
+    _ body: (_ address: String) async throws -> Void
+) async throws {
     let socket = "till-test-\(UInt64.random(in: 0 ... .max))"
     _ = try await run(
         .name("dbus-daemon"),
-        arguments: ["--session", "--nofork", "--print-address", "--address=unix:abstract=\(socket)"],
+        arguments: [rules, "--nofork", "--print-address", "--address=unix:abstract=\(socket)"],
         input: .none,
         output: .sequence,
         error: .discarded
@@ -69,6 +73,13 @@ final class FakeInstaller: Sendable {
         )
         try bus.export([exported], at: .root)
         try await bus.own(Self.name)
+    }
+
+    /// Comes once somebody rings.
+    static func comes(at bell: String, to address: String) async throws -> FakeInstaller {
+        let ring = try await run(.name("cat"), arguments: [bell], output: .string(limit: 100), error: .discarded)
+        #expect(ring.standardOutput == "woken\n")
+        return try await FakeInstaller(address)
     }
 
     private func note(_ call: String) { calls.withLock { $0.append(call) } }

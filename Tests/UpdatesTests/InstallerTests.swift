@@ -1,4 +1,5 @@
 import DBus
+import Foundation
 import Synchronization
 import Testing
 
@@ -105,6 +106,40 @@ struct InstallerTests {
             #expect(slots.map(\.version) == ["1.2.2", "", ""])
             #expect(try await installer.markGood() == "rootfs.0")
             #expect(fake.calls.withLock { $0 } == ["mark good booted"])
+        }
+    }
+
+    /// In the image nothing runs the service until it is asked for: the bus starts it.
+    @Test(arguments: ["look", "slots", "machine", "install"])
+    func aServiceThatSleepsIsWoken(question: String) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "till-test-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // What the bus starts tells this test, which takes the name in its place.
+        let (rules, bell) = (folder + "/bus.conf", folder + "/bell")
+        let isMade = unsafe mkfifo(bell, 0o600) == 0
+        #expect(isMade)
+        let service = "[D-BUS Service]\nName=\(FakeInstaller.name)\nExec=/bin/sh -c \"echo woken > \(bell)\"\n"
+        try Data(service.utf8).write(to: URL(filePath: folder + "/rauc.service"))
+        let settings = """
+            <busconfig><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth><servicedir>\(folder)</servicedir>
+            <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/><allow send_type="signal"/>
+            <allow send_requested_reply="true"/><allow receive_sender="*"/></policy></busconfig>
+            """
+        try Data(settings.utf8).write(to: URL(filePath: rules))
+
+        try await withPrivateBus(rules: "--config-file=\(rules)") { address in
+            let bus = try await BusConnection.open(address: address)
+            let installer = Installer(bus: bus)
+            async let waker = FakeInstaller.comes(at: bell, to: address)
+            switch question {
+            case "look": #expect(try await installer.inspect("/data/update.raucb").version == "1.2.3")
+            case "slots": #expect(try await installer.slots().count == 3)
+            case "machine": #expect(try await installer.compatible() == "till-x86-64")
+            default: try await installer.install("/data/update.raucb") { _ in }
+            }
+            try await waker.bus.close()
+            bus.close()
         }
     }
 
