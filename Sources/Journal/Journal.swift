@@ -89,6 +89,16 @@ public final class Journal: Sendable {
         (self.pool, self.key, self.directory, self.lock, self.startup) = (pool, key, directory, lock, startup)
     }
 
+    /// Takes the place on the storage that the log beside the file will need, so that an append does not wait for a file system
+    /// that makes a file longer. Writes 4.5 MB where the last run ended in order, and does nothing where 100 MB are not left.
+    ///
+    /// - Throws: ``JournalError``: appends are as fast as they were, and as safe.
+    public func reserveLog() async throws(JournalError) {
+        guard Storage.hasRoom(directory, bytes: 100 << 20) else { return }
+        // In a transaction's turn: nobody else writes.
+        try await writing { [directory] _ in try WriteAheadLog.reserve(directory + "/journal.sqlite-wal") }
+    }
+
     /// Ends the use of the file and lets others open it. Blocks for a sync. Whoever uses the journal later gets errors.
     public func close() throws(JournalError) {
         let wasOpen = queue.withLock { queue in

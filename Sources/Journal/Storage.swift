@@ -48,11 +48,11 @@ enum Storage {
         return unsafe stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// False where less than 64 KiB are left, which is as good as nothing to a database.
-    static func hasRoom(_ directory: String) -> Bool {
+    /// False where less is left. 64 KiB are as good as nothing to a database.
+    static func hasRoom(_ directory: String, bytes: UInt64 = 64 * 1024) -> Bool {
         var status = statvfs()
         guard unsafe statvfs(directory, &status) == 0 else { return true }
-        return UInt64(status.f_bavail) * UInt64(status.f_frsize) >= 64 * 1024
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize) >= bytes
     }
 
     /// What the system says of the call that just failed.

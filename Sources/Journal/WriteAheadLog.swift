@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Payments
 
 /// SQLite's write-ahead log, looked at before SQLite does.
@@ -10,6 +11,33 @@ import Payments
 enum WriteAheadLog {
     private static let headerBytes = 32
     private static let frameHeaderBytes = 24
+
+    /// How long the log gets, mostly: with 1000 frames SQLite takes it over into the database, and begins anew at its front.
+    static let usualBytes = headerBytes + 1100 * (frameHeaderBytes + 4096)
+
+    /// Writes zeros behind what the log holds until it is as long as it gets: from then on a transaction is written over what
+    /// is there, and the file system has no growing file to write down with it.
+    ///
+    /// Nobody may write to the log meanwhile. Zeros are no frames: whoever reads the log ends at the first. Where they
+    /// cannot be written, the log is as it was.
+    static func reserve(_ path: String) throws(JournalError) {
+        guard let size = Storage.size(path), size < usualBytes else { return }
+        let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Storage.failure(of: path) }
+        defer { close(descriptor) }
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        var offset = size
+        while offset < usualBytes {
+            let written = unsafe pwrite(descriptor, zeros, min(zeros.count, usualBytes - offset), off_t(offset))
+            guard written > 0 else {
+                let failure = Storage.failure(of: path)
+                _ = ftruncate(descriptor, off_t(size))
+                throw failure
+            }
+            offset += written
+        }
+        guard fsync(descriptor) == 0 else { throw Storage.failure(of: path) }
+    }
 
     /// - Throws: ``JournalError/corrupt(detail:)`` where acknowledged entries would be dropped.
     static func check(_ path: String) throws(JournalError) {

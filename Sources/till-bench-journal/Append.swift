@@ -12,6 +12,7 @@ func append(_ arguments: ArraySlice<String>) async -> Int32 {
             directory: folder,
             deviceKey: try DeviceKey.loadOrCreate(at: folder + "/device.key")
         )
+        try await journal.reserveLog()
         if let bytes = arguments.dropFirst().first.flatMap(UInt.init) { limitFiles(to: bytes) }
         say("ready \(journal.startup.entries)")
         var failures = 0

@@ -84,6 +84,13 @@ struct Run: AsyncParsableCommand {
             try await openRecord(configuration.state, logger)
         }
         try await journal.note(restored, logger)
+        do throws(JournalError) { try await journal.reserveLog() } catch {
+            // Whether anything can be recorded is found out, and said, where something is to be.
+            logger.warning(
+                "the journal's log has no place of its own yet: payments go on",
+                metadata: ["error": "\(error)"]
+            )
+        }
         let transport = try HTTPClientTransport(
             hosts: configuration.allowedHosts,
             authorities: configuration.gatewayCertificates

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 @testable import Journal
 import Payments
 import Testing
@@ -99,6 +100,56 @@ struct DamageTests {
         }
         print("\(named) of \(offsets.count) changed bytes of the log were named, \(harmless) were harmless")
         #expect(named > offsets.count / 2)
+    }
+
+    /// The place that the log has beforehand is taken once, and holds nothing that a start could trip over.
+    @Test func aLogWithItsPlaceTakenIsReadLikeAnother() async throws {
+        let journal = try folder.open()
+        try await journal.reserveLog()
+        let unused = try folder.copy()
+        #expect(try await told(unused, charges: 0)?.chain?.brokenAt == nil)
+        try await journal.fill(charges: 4)
+        try await journal.reserveLog()
+        let truth = try await journal.everything(charges: 4)
+        let crashed = try folder.copy()
+        let log = try #require(crashed.contents["journal.sqlite-wal"])
+        #expect(log.count == WriteAheadLog.usualBytes)
+        let used = try #require(log.lastIndex { $0 != 0 }) + 1
+        #expect(used < log.count / 2)
+        #expect(try await told(try crashed.copy()) == truth)
+        // A power cut while the place was taken.
+        for length in [used, used + 1, used + 4119, Int.random(in: used..<log.count)] {
+            let copy = try crashed.copy()
+            try copy.change(copy.log) { $0 = $0.prefix(length) }
+            #expect(try await told(copy) == truth, "\(length) of \(log.count) bytes")
+        }
+        // A storage that wrote something else there.
+        let copy = try crashed.copy()
+        try copy.change(copy.log) { $0[Int.random(in: used..<log.count)] = 1 }
+        #expect(try await told(copy) == truth)
+    }
+
+    @Test func appendsGoWhereTheLogHasItsPlace() async throws {
+        let journal = try folder.open()
+        try await journal.reserveLog()
+        func blocks() -> Int {
+            var status = stat()
+            return unsafe stat(folder.log, &status) == 0 ? Int(status.st_blocks) * 512 : 0
+        }
+        #expect(blocks() >= WriteAheadLog.usualBytes, "written, and no hole")
+        // Some 3000 pages: the log is taken over into the file on the way.
+        for number in 0..<120 {
+            try await journal.setSecret(
+                "secret \(number)",
+                [UInt8](repeating: 7, count: 60_000),
+                by: .terminal,
+                at: .example
+            )
+        }
+        #expect(
+            Storage.size(folder.log).map { $0 <= WriteAheadLog.usualBytes } == true,
+            "\(Storage.size(folder.log) ?? 0)"
+        )
     }
 
     @Test func aFileThatLostItsEndIsNamed() async throws {
