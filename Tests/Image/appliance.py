@@ -1,7 +1,7 @@
 """The appliance's image in a machine: what a merchant sees from power to payment, what an attacker would look for, what is left
 after power cuts, and updates that work and that do not. `scripts/test-image` runs it.
 
-    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap backup cuts update rollback
+    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap backup cuts update rollback trouble
 """
 
 import argparse
@@ -23,6 +23,7 @@ import outside
 from air import Air
 from guest import Machine, free_port, overlay
 from terminal import Refusal, Terminal
+from trouble import Trouble
 
 PASSWORD = "four unrelated words: kite"
 # Megabytes.
@@ -95,6 +96,7 @@ class Trials:
         self.out, self.ledger = pathlib.Path(options.out), ledger
         self.limit = 60 * options.patience
         self.how_many, self.seed = options.cuts, options.seed
+        self.till = ROOT / ".build/release/till"
         self.keys = pathlib.Path(options.keys or self.out)
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="till-image."))
         self.shots = self.out / "shots"
@@ -247,7 +249,7 @@ class Trials:
     def verify(self, folder, sentence="The record of payments is whole"):
         """By the program of the host, which is the same as the image's."""
         said = subprocess.run(
-            [str(ROOT / ".build/release/till"), "verify-journal", "--state", str(folder / "var/lib/till")],
+            [str(self.till), "verify-journal", "--state", str(folder / "var/lib/till")],
             capture_output=True, text=True,
         )  # fmt: skip
         text = (said.stdout + said.stderr).strip().replace("\n", "; ")
@@ -648,6 +650,13 @@ class Trials:
         whole = content.startswith(b"age-encryption.org/v1\n") and len(content) == written["bytes"]
         self.ledger.promise("All of it is on the stick that was pulled out", whole, f"{len(content)} of {written['bytes']} bytes")
         self.ledger.promise("The other stick is as it was, byte for byte", images["HOLIDAYS"].read_bytes() == before, "it was written to")
+
+    def trouble(self):
+        print(f"trouble (seed {self.seed})", flush=True)
+        trouble = Trouble(self, PASSWORD, Known)
+        if trouble.prepared():
+            for what in (trouble.clocks, trouble.network, trouble.screen, trouble.read_only, trouble.full, trouble.configuration, trouble.pulled_out):
+                what()
 
     def efi(self):
         firmware = pathlib.Path("/usr/share/ovmf/OVMF.fd")

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 
@@ -66,15 +67,14 @@ def data_partition(path):
     return None
 
 
-def unpack_data(path, folder):
-    """Copies what is on the data partition into `folder`, after its own journal was replayed. False where there is none."""
+def copy_data(path, folder):
+    """The data partition as a file of its own; None where there is none."""
     start = data_partition(path)
     if start is None:
-        return False
+        return None
     part = pathlib.Path(folder, "data.raw")
     with open(path, "rb") as source, open(part, "wb") as target:
-        size = os.path.getsize(path) - start
-        target.truncate(size)
+        target.truncate(os.path.getsize(path) - start)
         source.seek(start)
         position = 0
         while block := source.read(1 << 20):
@@ -82,6 +82,32 @@ def unpack_data(path, folder):
                 target.seek(position)
                 target.write(block)
             position += len(block)
+    return part
+
+
+def fill_data(path, folder):
+    """Leaves no block free on the data partition."""
+    part, filler = copy_data(path, folder), pathlib.Path(folder, "filler")
+    said = subprocess.run(["dumpe2fs", "-h", str(part)], check=True, capture_output=True, text=True).stdout
+    facts = dict(line.split(":", 1) for line in said.splitlines() if ":" in line)
+    with open(filler, "wb") as file:
+        file.truncate(int(facts["Free blocks"]) * int(facts["Block size"]))
+    # `write` copies holes as holes; `fallocate` takes the blocks. What it needs itself is why it ends with an error.
+    name, last = "/lib/filler", int(facts["Free blocks"]) - 1
+    commands = f"write {filler} {name}\nfallocate {name} 0 {last}\nquit\n"
+    subprocess.run(["debugfs", "-w", "-f", "-", str(part)], input=commands, check=True, capture_output=True, text=True)
+    filler.unlink()
+    with open(part, "rb") as source, open(path, "r+b") as target:
+        target.seek(data_partition(path))
+        shutil.copyfileobj(source, target, 1 << 20)
+    part.unlink()
+
+
+def unpack_data(path, folder):
+    """Copies what is on the data partition into `folder`, after its own journal was replayed. False where there is none."""
+    part = copy_data(path, folder)
+    if part is None:
+        return False
     subprocess.run(["e2fsck", "-fy", str(part)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     out = pathlib.Path(folder, "var")
     out.mkdir()

@@ -40,7 +40,7 @@ class Monitor:
         self.file.readline()
         self.command("qmp_capabilities")
 
-    def command(self, name, **arguments):
+    def command(self, name, /, **arguments):
         self.file.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
         self.file.flush()
         while True:
@@ -60,7 +60,7 @@ def free_port():
 class Machine:
     """One power-on of a disk. Emulated: no time limit of it says anything about a real machine."""
 
-    def __init__(self, folder, disk, port, *, firmware=None, memory=512, more=()):
+    def __init__(self, folder, disk, port, *, firmware=None, memory=512, screen=True, writable=True, more=()):
         self.folder, self.port, self.begun = pathlib.Path(folder), port, time.monotonic()
         sockets = tempfile.mkdtemp(prefix="till-qmp.")  # A socket's path must be short.
         self.sockets = pathlib.Path(sockets)
@@ -72,12 +72,14 @@ class Machine:
             "-qmp", f"unix:{sockets}/qmp,server=on,wait=off",
             # Each write is on the host's disk, or at least out of QEMU, when the guest is told so: what a killed QEMU had
             # acknowledged is there at the next start.
-            "-drive", f"file={disk},if=none,id=disk,format=qcow2,cache=writethrough,discard=unmap",
+            "-drive", f"file={disk},if=none,id=disk,format=qcow2,cache=writethrough,discard=unmap,readonly={'off' if writable else 'on'}",
             "-device", "virtio-blk-pci,drive=disk,bootindex=1",
-            "-device", "VGA,xres=1280,yres=800,edid=on", "-device", "qemu-xhci,id=usb", "-device", "usb-kbd",
+            "-device", "qemu-xhci,id=usb", "-device", "usb-kbd",
             "-device", "virtio-rng-pci", "-device", "i6300esb", "-watchdog-action", "reset",
             "-netdev", f"user,id=net,{forward}", "-device", "virtio-net-pci,netdev=net,romfile=",
         ]  # fmt: skip
+        if screen:
+            command += ["-device", "VGA,xres=1280,yres=800,edid=on"]
         if firmware:
             command += ["-bios", str(firmware)]
         command += more
