@@ -1,4 +1,5 @@
-"""Puts a disk together: boot loader for BIOS and EFI, boot partition, two slots. The data partition is made by the terminal.
+"""Puts a disk together: boot loader for EFI, and for BIOS where there is one, boot partition, two slots. The data partition is
+made by the terminal.
 
 The same input gives the same bytes: all names, numbers and times are fixed.
 """
@@ -16,7 +17,6 @@ SLOT_MIB = 384
 # One GRUB for both kinds of firmware would need one file system for both; each gets its own core with the same modules.
 MODULES = "part_gpt fat squash4 normal loadenv test echo regexp linux all_video sleep reboot configfile minicmd".split()
 BIOS = ["biosdisk", "vbe", "vga"]
-EFI = ["efi_gop", "efi_uga"]
 PARTITIONS = [
     # name, type, first MiB, size in MiB, identity
     ("till-loader", "21686148-6449-6E6F-744E-656564454649", 1, 1, "7111aaaa-0001-4000-8000-000000000001"),
@@ -31,7 +31,6 @@ PARTITIONS = [
     ),
 ]
 TOTAL_MIB = 2 + BOOT_MIB + 2 * SLOT_MIB + 1
-GRUB = pathlib.Path("/usr/lib/grub")
 
 
 def run(*command, **options):
@@ -43,15 +42,19 @@ def environment_block():
     return text + b"#" * (1024 - len(text))
 
 
-def write_loader(image, work):
+def make_core(kind, grub, prefix, core, modules):
+    run("grub-mkimage", "-d", grub / kind, "-O", kind, "-p", prefix, "-o", core, *MODULES, *modules)
+
+
+def write_loader(image, work, kind, grub):
     """GRUB for BIOS: its first sector before the partition table, its core in the partition made for it.
 
     Source: GRUB 2.06, grub-core/boot/i386/pc/boot.S and diskboot.S (kernel sector at 0x5c, drive check at 0x66, the list of
     blocks at the end of the core's first sector), util/setup.c.
     """
     core = work / "core.img"
-    run("grub-mkimage", "-O", "i386-pc", "-p", "(,gpt2)/grub", "-o", core, *MODULES, *BIOS)
-    first = bytearray((GRUB / "i386-pc/boot.img").read_bytes())
+    make_core(kind, grub, "(,gpt2)/grub", core, BIOS)
+    first = bytearray((grub / kind / "boot.img").read_bytes())
     body = bytearray(core.read_bytes())
     body += b"\0" * (-len(body) % SECTOR)
     if len(body) > MIB:
@@ -66,7 +69,7 @@ def write_loader(image, work):
     image.write(body)
 
 
-def boot_partition(work, configuration):
+def boot_partition(work, configuration, options):
     part = work / "boot.fat"
     with open(part, "wb") as file:
         file.truncate(BOOT_MIB * MIB)
@@ -76,7 +79,7 @@ def boot_partition(work, configuration):
     (folder / "EFI/BOOT").mkdir(parents=True)
     (folder / "grub/grub.cfg").write_text(configuration)
     (folder / "grub/grubenv").write_bytes(environment_block())
-    run("grub-mkimage", "-O", "x86_64-efi", "-p", "/grub", "-o", folder / "EFI/BOOT/BOOTX64.EFI", *MODULES, *EFI)
+    make_core(options.efi, options.grub, "/grub", folder / "EFI/BOOT" / options.efi_program, options.efi_modules.split())
     epoch = int(os.environ["SOURCE_DATE_EPOCH"])
     for path in sorted(folder.rglob("*")):
         os.utime(path, (epoch, epoch))
@@ -102,13 +105,15 @@ def copy(source, image, at):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("--root", "--grub", "--cmdline", "--work", "--output"):
+    for name in ("--root", "--configuration", "--cmdline", "--efi", "--efi-program", "--efi-modules", "--work", "--output"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--grub", required=True, type=pathlib.Path, help="the folder of GRUB's parts")
+    parser.add_argument("--bios", help="GRUB's name for the BIOS, where there is one")
     options = parser.parse_args()
     work = pathlib.Path(options.work)
     if os.path.getsize(options.root) > SLOT_MIB * MIB:
         raise SystemExit(f"The system does not fit into a slot of {SLOT_MIB} MiB.")
-    configuration = pathlib.Path(options.grub).read_text().replace("@CMDLINE@", options.cmdline)
+    configuration = pathlib.Path(options.configuration).read_text().replace("@CMDLINE@", options.cmdline)
     with open(options.output, "wb") as image:
         image.truncate(TOTAL_MIB * MIB)
     table = ["label: gpt", "label-id: 7111aaaa-0000-4000-8000-000000000000", "unit: sectors", "first-lba: 2048"]
@@ -117,8 +122,9 @@ def main():
         table.append(f"start={first * sectors}, size={size * sectors}, type={kind}, uuid={identity}, name={name}")
     run("sfdisk", "--quiet", options.output, input="\n".join(table).encode() + b"\n")
     with open(options.output, "r+b") as image:
-        write_loader(image, work)
-        copy(boot_partition(work, configuration), image, PARTITIONS[1][2] * MIB)
+        if options.bios:
+            write_loader(image, work, options.bios, options.grub)
+        copy(boot_partition(work, configuration, options), image, PARTITIONS[1][2] * MIB)
         copy(options.root, image, PARTITIONS[2][2] * MIB)
 
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import urllib.parse
 
@@ -23,8 +24,8 @@ def control(package):
     return fields
 
 
-def debian(folder):
-    for package in sorted(pathlib.Path(folder).glob("*.deb")):
+def debian(folders):
+    for package in sorted(package for folder in folders for package in pathlib.Path(folder).glob("*.deb")):
         fields = control(package)
         name, version, machine = fields["Package"], fields["Version"], fields["Architecture"]
         source = fields.get("Source", name).split(" ")[0]
@@ -57,25 +58,31 @@ def swift(file):
         }
 
 
-def toolchain(root):
-    said = subprocess.run(["swift", "--version"], check=True, capture_output=True, text=True).stdout
-    version = said.split("Swift version ")[1].split(" ")[0]
-    library = pathlib.Path(root, "usr/lib/till/swift/libswiftCore.so").read_bytes()
-    return {
+def toolchain(root, program):
+    """Swift's libraries, where the program came with them. The program's own notes for debuggers say which Swift made it."""
+    library = pathlib.Path(root, "usr/lib/till/swift/libswiftCore.so")
+    if not library.exists():
+        return
+    found = re.search(rb"Swift version ([0-9.]+)", pathlib.Path(program).read_bytes())
+    if not found:
+        raise SystemExit(f"{program} does not say which Swift made it. Take it as the compiler left it.")
+    version = found[1].decode()
+    yield {
         "type": "framework",
         "bom-ref": f"pkg:generic/swift@{version}",
         "name": "swift",
         "version": version,
         "purl": f"pkg:generic/swift@{version}",
         "description": "Swift's runtime libraries",
-        "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(library).hexdigest()}],
+        "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(library.read_bytes()).hexdigest()}],
     }
 
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("--debs", "--swift", "--version", "--root"):
+    for name in ("--swift", "--version", "--root", "--program"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--debs", required=True, nargs="+")
     options = parser.parse_args()
     made = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     ref = f"pkg:generic/till@{options.version}"
@@ -93,7 +100,7 @@ def main():
                 "purl": ref,
             },
         },
-        "components": [*debian(options.debs), *swift(options.swift), toolchain(options.root)],
+        "components": [*debian(options.debs), *swift(options.swift), *toolchain(options.root, options.program)],
     }
     print(json.dumps(bill, indent=1, sort_keys=True))
 

@@ -22,6 +22,7 @@ import ear
 import outside
 from air import Air
 from guest import Machine, free_port, overlay
+from ledger import Ledger
 from terminal import Refusal, Terminal
 from trouble import Trouble
 
@@ -30,20 +31,6 @@ PASSWORD = "four unrelated words: kite"
 IMAGE_LIMIT, MEMORY_LIMIT = 400, 200
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-
-
-class Ledger:
-    def __init__(self):
-        self.kept, self.failed = 0, 0
-
-    def promise(self, sentence, is_kept, detail=""):
-        if is_kept:
-            self.kept += 1
-            print(f"  ok {sentence}", flush=True)
-        else:
-            self.failed += 1
-            print(f"  FAILED {sentence}: {detail or 'no more was said'}", flush=True)
-        return bool(is_kept)
 
 
 class Known:

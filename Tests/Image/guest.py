@@ -60,6 +60,9 @@ def free_port():
 class Machine:
     """One power-on of a disk. Emulated: no time limit of it says anything about a real machine."""
 
+    BOARD = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max"]
+    SCREEN = ["-device", "VGA,xres=1280,yres=800,edid=on"]
+
     def __init__(self, folder, disk, port, *, firmware=None, memory=512, screen=True, writable=True, more=()):
         self.folder, self.port, self.begun = pathlib.Path(folder), port, time.monotonic()
         sockets = tempfile.mkdtemp(prefix="till-qmp.")  # A socket's path must be short.
@@ -67,7 +70,7 @@ class Machine:
         self.log = open(self.folder / "qemu.log", "ab")
         forward = f"hostfwd=tcp:127.0.0.1:{port}-:8443"
         command = [
-            "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-M", "q35", "-cpu", "max", "-smp", "2", "-m", str(memory),
+            *self.BOARD, "-accel", "tcg,thread=multi", "-smp", "2", "-m", str(memory),
             "-nodefaults", "-no-user-config", "-display", "none", "-rtc", "base=utc",
             "-qmp", f"unix:{sockets}/qmp,server=on,wait=off",
             # Each write is on the host's disk, or at least out of QEMU, when the guest is told so: what a killed QEMU had
@@ -79,7 +82,7 @@ class Machine:
             "-netdev", f"user,id=net,{forward}", "-device", "virtio-net-pci,netdev=net,romfile=",
         ]  # fmt: skip
         if screen:
-            command += ["-device", "VGA,xres=1280,yres=800,edid=on"]
+            command += self.SCREEN
         if firmware:
             command += ["-bios", str(firmware)]
         command += more
