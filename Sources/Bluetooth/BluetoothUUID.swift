@@ -31,6 +31,9 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible {
         return BluetoothUUID(bytes: head + bytes.dropFirst(4))
     }
 
+    /// The UUID whose last byte, as it is written, is this one.
+    public func ending(in byte: UInt8) -> BluetoothUUID { BluetoothUUID(bytes: bytes.dropLast() + [byte]) }
+
     /// Of 16 bytes.
     init(bytes: [UInt8]) { self.bytes = bytes }
 

@@ -2,8 +2,8 @@ import DBus
 import Glibc
 import Synchronization
 
-/// What a peripheral does with its centrals. Calls of one central come one after another, in its order; different
-/// centrals are served at the same time.
+/// What a peripheral with three characteristics does with its centrals. Calls of one central come one after another, in
+/// its order; different centrals are served at the same time.
 public protocol PeripheralService: Sendable {
     /// A central reads from the beginning. A long value is asked for once and given out in parts.
     func read(by central: BluetoothAddress) async -> [UInt8]
@@ -38,13 +38,18 @@ public struct Advertisement: Sendable, Equatable {
     public var serviceData: [BluetoothUUID: [UInt8]]
     /// Whether the strength of sending is told.
     public var includesTxPower: Bool
+    /// Whether it says that anybody may find it, which some phones want of what a person chooses from a list; nil leaves it to the
+    /// adapter. Takes 3 of the 31 bytes.
+    public var isDiscoverable: Bool?
 
     public init(
         services: [BluetoothUUID],
         serviceData: [BluetoothUUID: [UInt8]] = [:],
-        includesTxPower: Bool = false
+        includesTxPower: Bool = false,
+        isDiscoverable: Bool? = nil
     ) {
         (self.services, self.serviceData, self.includesTxPower) = (services, serviceData, includesTxPower)
+        self.isDiscoverable = isDiscoverable
     }
 
     /// Source: BlueZ 5.66 doc/advertising-api.txt. No local name: BPP/1 section 4.1.
@@ -61,6 +66,7 @@ public struct Advertisement: Sendable, Equatable {
             )
         }
         if includesTxPower { properties["Includes"] = .strings(["tx-power"]) }
+        if let isDiscoverable { properties["Discoverable"] = .boolean(isDiscoverable) }
         return ExportedInterface(
             "org.bluez.LEAdvertisement1",
             methods: [
@@ -84,15 +90,15 @@ final class Flag: Sendable {
     func take() -> Bool { value.exchange(false, ordering: .acquiringAndReleasing) }
 }
 
-/// This machine as a BLE peripheral, as a customer's phone is one: it advertises and holds one service with a
-/// characteristic to read, one to write, and one that notifies.
+/// This machine as a BLE peripheral, as a customer's phone is one: it advertises and holds one service with characteristics.
 ///
 /// Let ``run()`` run for as long as it is used. It registers itself again when bluetoothd or the bus comes back.
 public actor BluetoothPeripheral {
     let bluez: BlueZ
-    private let profile: LinkProfile
-    private let service: any PeripheralService
-    private let arrivals = Arrivals()
+    private let service: BluetoothUUID
+    private let characteristics: [PeripheralCharacteristic]
+    private let application: any PeripheralApplication
+    private let arrivals: Arrivals
     private var wanted: Advertisement?
     private var advertised: Advertisement?
     private var advertisedEpoch = -1
@@ -106,6 +112,8 @@ public actor BluetoothPeripheral {
 
     private nonisolated var limit: Duration { bluez.setup.timings.connect }
 
+    /// With a characteristic to read, one to write, and one that notifies.
+    ///
     /// - Parameters:
     ///   - adapter: Such as `hci1`; `nil` takes the first there is.
     ///   - busAddress: `nil` for the machine's own bus.
@@ -117,7 +125,34 @@ public actor BluetoothPeripheral {
         timings: BluetoothTimings = BluetoothTimings(),
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        (self.profile, self.service) = (profile, service)
+        self.init(
+            adapter: adapter,
+            busAddress: busAddress,
+            service: profile.service,
+            characteristics: ProfileApplication.characteristics(of: profile),
+            application: ProfileApplication(service: service),
+            timings: timings,
+            clock: clock
+        )
+    }
+
+    /// - Parameters:
+    ///   - adapter: Such as `hci1`; `nil` takes the first there is.
+    ///   - busAddress: `nil` for the machine's own bus.
+    ///   - characteristics: Each with a UUID of its own.
+    ///   - backlog: What one central did and the application has not taken yet: values beyond it are lost.
+    public init(
+        adapter: String? = nil,
+        busAddress: String? = nil,
+        service: BluetoothUUID,
+        characteristics: [PeripheralCharacteristic],
+        application: any PeripheralApplication,
+        backlog: Int = 4_096,
+        timings: BluetoothTimings = BluetoothTimings(),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        (self.service, self.characteristics, self.application) = (service, characteristics, application)
+        arrivals = Arrivals(backlog: backlog)
         bluez = BlueZ(
             setup: BlueZ.Setup(
                 adapter: adapter,
@@ -145,6 +180,14 @@ public actor BluetoothPeripheral {
     public func advertise(_ advertisement: Advertisement?) {
         wanted = advertisement
         bluez.changes.bump()
+    }
+
+    /// Ends the link to a central, and has bluetoothd forget it. Returns when that is done, or cannot be done yet and is noted for
+    /// later.
+    public func dismiss(_ central: BluetoothAddress) async {
+        let element = "dev_" + central.description.map { $0 == ":" ? "_" : String($0) }.joined()
+        guard let path = await bluez.adapterPath?.appending(element) else { return }
+        await bluez.discard(path, of: await bluez.epoch)
     }
 
     /// Whether the service can be found and the wanted advertisement is on the air.
@@ -230,90 +273,61 @@ public actor BluetoothPeripheral {
     // MARK: The objects
 
     private func export(on bus: BusConnection) throws(BusError) {
-        guard let service = Self.root.appending("service"), let read = service.appending("read"),
-            let write = service.appending("write"), let notify = service.appending("notify")
-        else { return }
+        guard let path = Self.root.appending("service") else { return }
         try bus.exportObjectManager(at: Self.root)
-        let primary: [String: BusValue] = ["UUID": .string(profile.service.description), "Primary": .boolean(true)]
-        try bus.export([ExportedInterface(BlueZObjects.service, properties: primary)], at: service)
-        let arrivals = arrivals
-        try bus.export([characteristic(profile.read, service, ["read"], methods: Self.reading(arrivals))], at: read)
-        try bus.export(
-            [
-                characteristic(
-                    profile.write,
-                    service,
-                    ["write-without-response", "write"],
-                    methods: Self.writing(arrivals)
-                )
-            ],
-            at: write
-        )
-        try bus.export(
-            [
-                characteristic(
-                    profile.notify,
-                    service,
-                    ["notify"],
-                    acquired: "NotifyAcquired",
-                    methods: Self.notifying(arrivals)
-                )
-            ],
-            at: notify
-        )
+        let primary: [String: BusValue] = ["UUID": .string(service.description), "Primary": .boolean(true)]
+        try bus.export([ExportedInterface(BlueZObjects.service, properties: primary)], at: path)
+        for characteristic in characteristics {
+            guard let own = path.appending(characteristic.element) else { continue }
+            try bus.export([exported(characteristic, path)], at: own)
+        }
     }
 
     /// Source: BlueZ 5.66 doc/gatt-api.txt; that the property `acquired` exists makes bluetoothd hand over descriptors.
-    private func characteristic(
-        _ uuid: BluetoothUUID,
-        _ service: ObjectPath,
-        _ flags: [String],
-        acquired: String? = nil,
-        methods: [String: ExportedMethod]
-    ) -> ExportedInterface {
+    private func exported(_ characteristic: PeripheralCharacteristic, _ service: ObjectPath) -> ExportedInterface {
+        let (uuid, uses) = (characteristic.uuid, characteristic.uses)
         var properties: [String: BusValue] = [
-            "UUID": .string(uuid.description), "Service": .objectPath(service), "Flags": .strings(flags),
+            "UUID": .string(uuid.description), "Service": .objectPath(service), "Flags": .strings(uses.flags),
         ]
-        if let acquired { properties[acquired] = .boolean(false) }
+        var methods: [String: ExportedMethod] = [:]
+        if uses.contains(.read) { methods["ReadValue"] = Self.reading(uuid, arrivals) }
+        if uses.contains(.write) { methods["WriteValue"] = Self.writing(uuid, arrivals) }
+        if uses.contains(.notify) {
+            methods["AcquireNotify"] = Self.notifying(uuid, arrivals)
+            properties["NotifyAcquired"] = .boolean(false)
+        }
         return ExportedInterface(BlueZObjects.characteristic, methods: methods, properties: properties)
     }
 
-    private static func reading(_ arrivals: Arrivals) -> [String: ExportedMethod] {
-        [
-            "ReadValue": ExportedMethod(takes: "a{sv}", returns: "ay") { call in
-                guard let central = central(of: call) else { return call.refuse("org.bluez.Error.NotPermitted") }
-                let offset = call.arguments.first?.properties?["offset"]?.integer ?? 0
-                arrivals.add(.read(call, offset: offset), from: central)
-            }
-        ]
+    private static func reading(_ uuid: BluetoothUUID, _ arrivals: Arrivals) -> ExportedMethod {
+        ExportedMethod(takes: "a{sv}", returns: "ay") { call in
+            guard let central = central(of: call) else { return call.refuse("org.bluez.Error.NotPermitted") }
+            let offset = call.arguments.first?.properties?["offset"]?.integer ?? 0
+            arrivals.add(.read(uuid, call, offset: offset), from: central)
+        }
     }
 
     /// No descriptor for these: while bluetoothd waits for one it keeps a value's place and not its bytes, so that the next
     /// value overwrites it, and the first message of a link is broken. It also has one descriptor for all centrals.
     ///
     /// Source: BlueZ 5.66 src/gatt-database.c, `pending_write_new`, `acquire_write_reply`.
-    private static func writing(_ arrivals: Arrivals) -> [String: ExportedMethod] {
-        [
-            "WriteValue": ExportedMethod(takes: "aya{sv}") { call in
-                guard let central = central(of: call), let value = call.arguments.first?.bytes, value.count <= 512
-                else {
-                    return call.refuse("org.bluez.Error.NotPermitted")
-                }
-                arrivals.add(.write(value), from: central)
-                call.answer()
+    private static func writing(_ uuid: BluetoothUUID, _ arrivals: Arrivals) -> ExportedMethod {
+        ExportedMethod(takes: "aya{sv}") { call in
+            guard let central = central(of: call), let value = call.arguments.first?.bytes, value.count <= 512 else {
+                return call.refuse("org.bluez.Error.NotPermitted")
             }
-        ]
+            arrivals.add(.write(uuid, value), from: central)
+            call.answer()
+        }
     }
 
-    private static func notifying(_ arrivals: Arrivals) -> [String: ExportedMethod] {
-        [
-            "AcquireNotify": ExportedMethod(takes: "a{sv}", returns: "hq") { call in
-                guard let central = central(of: call), let pipe = pipe(for: call) else { return }
-                let channel = NotificationChannel(maximumValueLength: min(pipe.mtu - 3, 512), pipe: pipe.ours)
-                call.answer([.fileDescriptor(pipe.theirs), .uint16(UInt16(clamping: pipe.mtu))])
-                arrivals.add(.subscribe(channel), from: central)
-            }
-        ]
+    private static func notifying(_ uuid: BluetoothUUID, _ arrivals: Arrivals) -> ExportedMethod {
+        ExportedMethod(takes: "a{sv}", returns: "hq") { call in
+            guard let central = central(of: call), let pipe = pipe(for: call) else { return }
+            let channel = NotificationChannel(maximumValueLength: min(pipe.mtu - 3, 512), pipe: pipe.ours)
+            call.answer([.fileDescriptor(pipe.theirs), .uint16(UInt16(clamping: pipe.mtu))])
+            arrivals.add(.subscribe(uuid, channel), from: central)
+        }
     }
 
     /// Who calls through bluetoothd: the last element of `device`, such as `dev_00_AA_01_00_00_23`.
@@ -339,10 +353,10 @@ public actor BluetoothPeripheral {
     // MARK: Serving
 
     private func serve() async {
-        let (arrivals, service) = (arrivals, service)
+        let (arrivals, application) = (arrivals, application)
         await withDiscardingTaskGroup { group in
             for await visitor in arrivals.visitors {
-                group.addTask { await visitor.serve(with: service, arrivals) }
+                group.addTask { await visitor.serve(with: application) }
             }
         }
     }

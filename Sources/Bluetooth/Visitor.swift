@@ -3,11 +3,11 @@ import Synchronization
 
 /// What a central did.
 enum Arrival: Sendable {
-    case read(MethodCall, offset: Int)
-    case write([UInt8])
-    case subscribe(NotificationChannel)
+    case read(BluetoothUUID, MethodCall, offset: Int)
+    case write(BluetoothUUID, [UInt8])
+    case subscribe(BluetoothUUID, NotificationChannel)
     /// The pipe for its notifications was closed.
-    case unsubscribe(PacketPipe)
+    case unsubscribe(BluetoothUUID, PacketPipe)
 }
 
 /// Sorts what centrals did, by central. Filled on the connection's thread, which does not wait.
@@ -15,11 +15,16 @@ final class Arrivals: Sendable {
     /// More centrals at once than any radio holds: beyond them the longest known is let go.
     private static let limit = 16
 
+    private let backlog: Int
     private let state = Mutex<[(central: BluetoothAddress, visitor: Visitor)]>([])
     let visitors: AsyncStream<Visitor>
     private let newVisitor: AsyncStream<Visitor>.Continuation
 
-    init() { (visitors, newVisitor) = AsyncStream.makeStream(of: Visitor.self) }
+    /// - Parameter backlog: What is kept of one central for a slow application.
+    init(backlog: Int) {
+        self.backlog = backlog
+        (visitors, newVisitor) = AsyncStream.makeStream(of: Visitor.self)
+    }
 
     func add(_ arrival: Arrival, from central: BluetoothAddress) {
         state.withLock { known in
@@ -28,7 +33,7 @@ final class Arrivals: Sendable {
                 return
             }
             if known.count >= Self.limit { known.removeFirst().visitor.continuation.finish() }
-            let visitor = Visitor(central)
+            let visitor = Visitor(central, backlog: backlog)
             known.append((central, visitor))
             visitor.continuation.yield(arrival)
             newVisitor.yield(visitor)
@@ -42,51 +47,57 @@ final class Visitor: Sendable {
     private let arrivals: AsyncStream<Arrival>
     let continuation: AsyncStream<Arrival>.Continuation
 
-    init(_ central: BluetoothAddress) {
+    init(_ central: BluetoothAddress, backlog: Int) {
         self.central = central
-        // Some values are kept for a slow service; those of a flood are lost, which the framing above finds.
-        (arrivals, continuation) = AsyncStream.makeStream(of: Arrival.self, bufferingPolicy: .bufferingOldest(4_096))
+        // Some values are kept for a slow application; those of a flood are lost, which the framing above finds.
+        (arrivals, continuation) = AsyncStream.makeStream(
+            of: Arrival.self,
+            bufferingPolicy: .bufferingOldest(backlog)
+        )
     }
 
-    func serve(with service: any PeripheralService, _ all: Arrivals) async {
+    func serve(with application: any PeripheralApplication) async {
         await withDiscardingTaskGroup { group in
-            var value: [UInt8] = []
-            var channel: NotificationChannel?
+            var values: [BluetoothUUID: [UInt8]] = [:]
+            var channels: [BluetoothUUID: NotificationChannel] = [:]
             for await arrival in arrivals {
                 switch arrival {
-                case .read(let call, let offset):
-                    if offset == 0 { value = await service.read(by: central) }
+                case .read(let uuid, let call, let offset):
+                    if offset == 0 { values[uuid] = await application.read(uuid, by: central) }
+                    let value = values[uuid] ?? []
                     if offset <= value.count, value.count <= 512 {
                         call.answer([.bytes(Array(value[offset...]))])
                     } else {
                         call.refuse("org.bluez.Error.InvalidOffset")
                     }
-                case .write(let value): await service.write(value, by: central)
-                case .subscribe(let new):
-                    if channel != nil { await service.unsubscribed(central) }
-                    channel?.pipe.close()
-                    channel = new
-                    await service.subscribed(central, new)
-                    group.addTask { await self.watch(new.pipe) }
-                case .unsubscribe(let pipe):
-                    guard channel?.pipe === pipe else { continue }
-                    channel = nil
-                    await service.unsubscribed(central)
+                case .write(let uuid, let value): await application.write(value, to: uuid, by: central)
+                case .subscribe(let uuid, let new):
+                    if channels[uuid] != nil { await application.unsubscribed(central, from: uuid) }
+                    channels[uuid]?.pipe.close()
+                    channels[uuid] = new
+                    await application.subscribed(central, to: uuid, new)
+                    group.addTask { await self.watch(new.pipe, of: uuid) }
+                case .unsubscribe(let uuid, let pipe):
+                    guard channels[uuid]?.pipe === pipe else { continue }
+                    channels[uuid] = nil
+                    await application.unsubscribed(central, from: uuid)
                 }
             }
-            channel?.pipe.close()
-            if channel != nil { await service.unsubscribed(central) }
+            for (uuid, channel) in channels {
+                channel.pipe.close()
+                await application.unsubscribed(central, from: uuid)
+            }
             group.cancelAll()
         }
     }
 
-    private func watch(_ pipe: PacketPipe) async {
+    private func watch(_ pipe: PacketPipe, of uuid: BluetoothUUID) async {
         do {
             for try await _ in pipe.packets {}  // bluetoothd writes nothing here; only the end is of interest.
         } catch {
             // Flooded, by a bluetoothd that should say nothing: as good as the end.
         }
         pipe.close()
-        continuation.yield(.unsubscribe(pipe))
+        continuation.yield(.unsubscribe(uuid, pipe))
     }
 }
