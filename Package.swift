@@ -69,6 +69,8 @@ let package = Package(
         .target(name: "Payments", swiftSettings: swift6),
         .target(name: "Receipts", dependencies: ["Payments"], swiftSettings: swift6),
         .target(name: "StrictJSON", swiftSettings: swift6),
+        // Wi-Fi settings from a phone over Bluetooth.
+        .target(name: "Improv", swiftSettings: swift6),
         .target(name: "Packing", dependencies: ["CZlib"], swiftSettings: swift6),
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(
@@ -147,7 +149,7 @@ let package = Package(
         .target(
             name: "Terminal",
             dependencies: [
-                "Acquirer", "Bluetooth", "Ethereum", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
+                "Acquirer", "Bluetooth", "Ethereum", "Improv", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
                 "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", "Sound", "WiFi", logging,
             ],
             swiftSettings: swift6
@@ -268,6 +270,7 @@ let package = Package(
             exclude: ["network"],
             swiftSettings: swift6
         ),
+        .testTarget(name: "ImprovTests", dependencies: ["Improv"], swiftSettings: swift6),
         .testTarget(name: "WiFiTests", dependencies: ["DBus", "WiFi", subprocess], swiftSettings: swift6),
         .testTarget(name: "BluetoothTests", dependencies: ["Bluetooth", "DBus", subprocess], swiftSettings: swift6),
         .testTarget(
@@ -362,7 +365,8 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: [
-                "Terminal", "Journal", "Keypad", "Payments", "Screen", "Sound", "WalletConnect", "WalletConnectPay",
+                "Improv", "Terminal", "Journal", "Keypad", "Payments", "Screen", "Sound", "WalletConnect",
+                "WalletConnectPay",
                 "WiFi",
                 logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
