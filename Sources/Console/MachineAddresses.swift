@@ -13,6 +13,9 @@ public enum MachineAddresses {
     /// The best first; empty while there is no network. Costs some system calls.
     static func now() -> [String] { ranked(read()) }
 
+    /// Those that a phone in the shop could use, the best first; empty while there is no network. Costs some system calls.
+    @Sendable public static func reachable() -> [String] { now() }
+
     /// Every address of this machine, those that nobody else can use too. Costs some system calls.
     public static func all() -> [String] { read().map { String($0.text.prefix { $0 != "%" }) } }
 

@@ -49,6 +49,7 @@ struct Composer {
         case .keypad(let keypad): elements = self.keypad(keypad, page)
         case .update(let update): elements = self.update(update, page)
         case .backup(let backup): elements = self.backup(backup, page)
+        case .onboarding(let onboarding): elements = self.onboarding(onboarding, page)
         }
         if text.readsRightToLeft {
             elements = elements.map { $0.mirrored(inWidth: surface.size.width) }
@@ -83,6 +84,7 @@ struct Composer {
         case .keypad(let keypad): palette(of: keypad.kind)
         case .update(let update): update.kind == .installing || update.kind == .restarting ? .processing : .calm
         case .backup(let backup): palette(of: backup.kind)
+        case .onboarding(let onboarding): palette(of: onboarding.kind)
         }
     }
 

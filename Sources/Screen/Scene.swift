@@ -20,6 +20,7 @@ public enum Scene: Sendable, Equatable {
     case keypad(Keypad)
     case update(Update)
     case backup(Backup)
+    case onboarding(Onboarding)
 
     /// Waiting for the next customer. Carries no link on purpose.
     public struct Idle: Sendable, Equatable {

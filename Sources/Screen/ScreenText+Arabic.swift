@@ -258,6 +258,31 @@ extension ScreenText {
             case .notRestored: "كل شيء كما كان. سجل التدقيق يذكر السبب."
             }
         },
+        onboardingTitles: { kind in
+            switch kind {
+            case .asking: "هاتف يريد توصيل هذا الجهاز بشبكة Wi-Fi"
+            case .allowed: "اختر شبكة Wi-Fi على الهاتف"
+            case .joining: "جارٍ الاتصال بشبكة Wi-Fi"
+            case .notJoined: "تعذّر الاتصال بشبكة Wi-Fi"
+            case .joined: "الجهاز متصل بشبكة Wi-Fi"
+            }
+        },
+        onboardingDetails: { kind in
+            switch kind {
+            case .asking: "اسمح بذلك فقط إذا كان الهاتف هاتفك."
+            case .allowed: "اكتب كلمة مرورها هناك."
+            case .joining: "لحظة من فضلك."
+            case .notJoined: "تحقق من الشبكة وكلمة مرورها، ثم حاول مرة أخرى على الهاتف."
+            case .joined: "يقود الهاتف إلى صفحة الجهاز."
+            }
+        },
+        onboardingKeys: { kind in
+            switch kind {
+            case .asking: "Enter: سماح · Num: لا"
+            case .allowed, .notJoined: "Num: إيقاف"
+            case .joining, .joined: ""
+            }
+        },
         codeNotShownTitle: "لا يمكن عرض هذا الرمز",
         codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تمسح هذه الشاشة.",
         openThisLink: "افتح هذا الرابط"

@@ -248,6 +248,31 @@ extension ScreenText {
             case .notRestored: "Tout est comme avant. Le journal d’audit dit pourquoi."
             }
         },
+        onboardingTitles: { kind in
+            switch kind {
+            case .asking: "Un téléphone veut connecter ce terminal au Wi-Fi"
+            case .allowed: "Choisissez le Wi-Fi sur le téléphone"
+            case .joining: "Le terminal se connecte au Wi-Fi"
+            case .notJoined: "Le terminal n’a pas pu rejoindre le Wi-Fi"
+            case .joined: "Le terminal est dans le Wi-Fi"
+            }
+        },
+        onboardingDetails: { kind in
+            switch kind {
+            case .asking: "Autorisez-le seulement si ce téléphone est le vôtre."
+            case .allowed: "Saisissez-y son mot de passe."
+            case .joining: "Un instant, s’il vous plaît."
+            case .notJoined: "Vérifiez le Wi-Fi et son mot de passe, puis réessayez sur le téléphone."
+            case .joined: "Le téléphone mène à la page du terminal."
+            }
+        },
+        onboardingKeys: { kind in
+            switch kind {
+            case .asking: "Entrée : autoriser · Num : non"
+            case .allowed, .notJoined: "Num : arrêter"
+            case .joining, .joined: ""
+            }
+        },
         codeNotShownTitle: "Ce code ne peut pas être affiché",
         codeNotShownWhatToDo: "Adressez-vous au personnel. Ne scannez pas cet écran.",
         openThisLink: "Ouvrez ce lien"

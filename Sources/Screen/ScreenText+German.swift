@@ -248,6 +248,31 @@ extension ScreenText {
             case .notRestored: "Alles ist, wie es war. Warum, steht im Prüfprotokoll."
             }
         },
+        onboardingTitles: { kind in
+            switch kind {
+            case .asking: "Ein Handy möchte dieses Terminal mit dem WLAN verbinden"
+            case .allowed: "Wählen Sie am Handy das WLAN"
+            case .joining: "Das Terminal geht ins WLAN"
+            case .notJoined: "Das Terminal kam nicht ins WLAN"
+            case .joined: "Das Terminal ist im WLAN"
+            }
+        },
+        onboardingDetails: { kind in
+            switch kind {
+            case .asking: "Erlauben Sie es nur, wenn es Ihr Handy ist."
+            case .allowed: "Geben Sie dort sein Passwort ein."
+            case .joining: "Einen Moment, bitte."
+            case .notJoined: "Prüfen Sie WLAN und Passwort, und versuchen Sie es am Handy noch einmal."
+            case .joined: "Das Handy führt zur Seite des Terminals."
+            }
+        },
+        onboardingKeys: { kind in
+            switch kind {
+            case .asking: "Enter: erlauben · Num: nein"
+            case .allowed, .notJoined: "Num: beenden"
+            case .joining, .joined: ""
+            }
+        },
         codeNotShownTitle: "Dieser Code kann nicht gezeigt werden",
         codeNotShownWhatToDo: "Bitte fragen Sie das Personal. Scannen Sie diesen Bildschirm nicht.",
         openThisLink: "Öffnen Sie diesen Link"

@@ -245,6 +245,31 @@ extension ScreenText {
             case .notRestored: "Todo está como estaba. El registro de auditoría dice por qué."
             }
         },
+        onboardingTitles: { kind in
+            switch kind {
+            case .asking: "Un teléfono quiere conectar este terminal al wifi"
+            case .allowed: "Elija el wifi en el teléfono"
+            case .joining: "El terminal se conecta al wifi"
+            case .notJoined: "El terminal no pudo entrar en el wifi"
+            case .joined: "El terminal está en el wifi"
+            }
+        },
+        onboardingDetails: { kind in
+            switch kind {
+            case .asking: "Permítalo solo si el teléfono es suyo."
+            case .allowed: "Escriba allí su contraseña."
+            case .joining: "Un momento, por favor."
+            case .notJoined: "Compruebe el wifi y su contraseña, e inténtelo de nuevo en el teléfono."
+            case .joined: "El teléfono lleva a la página del terminal."
+            }
+        },
+        onboardingKeys: { kind in
+            switch kind {
+            case .asking: "Intro: permitir · Num: no"
+            case .allowed, .notJoined: "Num: parar"
+            case .joining, .joined: ""
+            }
+        },
         codeNotShownTitle: "Este código no se puede mostrar",
         codeNotShownWhatToDo: "Pregunte al personal. No escanee esta pantalla.",
         openThisLink: "Abra este enlace"

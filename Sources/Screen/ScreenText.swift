@@ -110,6 +110,11 @@ public struct ScreenText: Sendable {
     public var backupTitles: Words<Scene.Backup.Kind>
     public var backupDetails: Words<Scene.Backup.Kind>
 
+    /// Of a phone that connects the terminal to Wi-Fi: what stands there, what to do, and what the keys do.
+    public var onboardingTitles: Words<Scene.Onboarding.Kind>
+    public var onboardingDetails: Words<Scene.Onboarding.Kind>
+    public var onboardingKeys: Words<Scene.Onboarding.Kind>
+
     public var codeNotShownTitle: String
     public var codeNotShownWhatToDo: String
     /// Stands above a link that is printed because the window is too small for its QR code.
@@ -389,6 +394,31 @@ extension ScreenText {
             case .restoring: "Do not switch off. The terminal starts again by itself."
             case .restored: "Erase the old terminal before it is switched on again."
             case .notRestored: "Everything is as it was. The audit log says why."
+            }
+        },
+        onboardingTitles: { kind in
+            switch kind {
+            case .asking: "A phone wants to connect this terminal to Wi-Fi"
+            case .allowed: "Choose the Wi-Fi network on the phone"
+            case .joining: "Joining the Wi-Fi network"
+            case .notJoined: "The Wi-Fi network could not be joined"
+            case .joined: "The terminal is in the Wi-Fi network"
+            }
+        },
+        onboardingDetails: { kind in
+            switch kind {
+            case .asking: "Allow it only if the phone is yours."
+            case .allowed: "Type the network’s password there."
+            case .joining: "One moment, please."
+            case .notJoined: "Check the network and its password, and try again on the phone."
+            case .joined: "The phone leads to the terminal’s page."
+            }
+        },
+        onboardingKeys: { kind in
+            switch kind {
+            case .asking: "Enter: allow · Num: no"
+            case .allowed, .notJoined: "Num: stop"
+            case .joining, .joined: ""
             }
         },
         codeNotShownTitle: "This code cannot be shown",

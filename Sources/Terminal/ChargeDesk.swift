@@ -48,6 +48,8 @@ public actor ChargeDesk {
     var update: SystemUpdate?
     /// A backup, where one is on its way or just came to its end.
     var backup: BackupProgress?
+    /// A phone that connects the terminal to Wi-Fi.
+    var onboarding: Scene.Onboarding?
     var rest = ScreenRest()
     var sound = SoundSettings()
     /// How often somebody has touched the terminal without changing anything else.
@@ -289,6 +291,7 @@ public actor ChargeDesk {
             keypad: keypad,
             update: update,
             backup: backup,
+            onboarding: onboarding,
             rest: rest,
             wakes: wakes,
             sound: sound,

@@ -17,6 +17,7 @@ public actor KeypadDesk {
     private let logger: Logger
     private let openPayments: @Sendable () async -> Int?
     private let erase: (@Sendable () throws(JournalError) -> Void)?
+    private let onboarding: OnboardingDesk?
 
     private var dialog = KeypadDialog()
     private let jobs = AsyncStream.makeStream(of: KeypadDialog.Action.self, bufferingPolicy: .bufferingOldest(4))
@@ -29,14 +30,17 @@ public actor KeypadDesk {
     ///   - audit: Keeps an entry of the audit log.
     ///   - openPayments: How many payments no authority has ended; nil where nobody can say.
     ///   - erase: Begins to erase everything and has the program end; nil where that cannot be done from here.
+    ///   - onboarding: Asks about phones that want to connect the terminal to Wi-Fi.
     public init(
         desk: ChargeDesk,
         clock: TerminalClock,
         logger: Logger,
         audit: @escaping @Sendable (AuditEntry) async throws(JournalError) -> Void,
         openPayments: @escaping @Sendable () async -> Int?,
-        erase: (@Sendable () throws(JournalError) -> Void)?
+        erase: (@Sendable () throws(JournalError) -> Void)?,
+        onboarding: OnboardingDesk? = nil
     ) {
+        self.onboarding = onboarding
         (self.desk, self.clock, self.logger, self.audit) = (desk, clock, logger, audit)
         (self.openPayments, self.erase) = (openPayments, erase)
     }
@@ -57,6 +61,8 @@ public actor KeypadDesk {
         switch event {
         case .pressed(let key):
             await desk.wakeScreen()
+            // What is being typed has the screen, and the keys.
+            if dialog.page == nil, await onboarding?.take(key) == true { return }
             // What the terminal is doing now, and not a moment ago: an Enter is for what stands on the screen.
             await learn(await desk.snapshot)
             await tell(.key(key))
@@ -64,8 +70,12 @@ public actor KeypadDesk {
         case .heldForErasing:
             await learn(await desk.snapshot)
             await tell(.heldForErasing)
-        case .connected(let name): logger.notice("a keypad is there", metadata: ["keypad": "\(name)"])
-        case .disconnected: logger.notice("a keypad is gone")
+        case .connected(let name):
+            logger.notice("a keypad is there", metadata: ["keypad": "\(name)"])
+            await onboarding?.keypadCame()
+        case .disconnected:
+            logger.notice("a keypad is gone")
+            await onboarding?.keypadWent()
         }
     }
 

@@ -201,6 +201,8 @@ public struct ScreenDirector: Sendable {
         if let update, update.holdsTerminal { return update.page }
         if let page = snapshot.keypad { return .keypad(page) }
         if let update { return update.page }
+        // Nobody reaches the page while there is no network, so that not even its claim code is missed.
+        if let onboarding = snapshot.onboarding, snapshot.showsOnboarding { return .onboarding(onboarding) }
         if isFree, let backup = snapshot.backup { return .backup(backup.page) }
         return switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
@@ -401,7 +403,7 @@ extension Scene {
         case .keypad(var keypad):
             (keypad.whatHappened, keypad.whatToDo) = (nil, nil)
             return .keypad(keypad)
-        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update, .backup:
+        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update, .backup, .onboarding:
             return self
         }
     }

@@ -198,6 +198,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var update: SystemUpdate?
     /// How a backup on a stick, or one that is restored, stands; a charge that is open comes first, and goes on.
     public var backup: BackupProgress?
+    /// A phone that connects the terminal to Wi-Fi; a charge that is open comes first.
+    public var onboarding: Scene.Onboarding?
     /// When the screen rests.
     public var rest: ScreenRest
     /// Counts who touched the terminal, for a screen that rests.
@@ -221,6 +223,7 @@ public struct TerminalSnapshot: Sendable, Equatable {
         keypad: Scene.Keypad? = nil,
         update: SystemUpdate? = nil,
         backup: BackupProgress? = nil,
+        onboarding: Scene.Onboarding? = nil,
         rest: ScreenRest = ScreenRest(),
         wakes: Int = 0,
         sound: SoundSettings = SoundSettings(),
@@ -228,6 +231,7 @@ public struct TerminalSnapshot: Sendable, Equatable {
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
         (self.keypad, self.update, self.backup) = (keypad, update, backup)
+        self.onboarding = onboarding
         (self.rest, self.wakes, self.sound) = (rest, wakes, sound)
         self.connect = connect
         self.phase = phase

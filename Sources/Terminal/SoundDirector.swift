@@ -77,7 +77,9 @@ public struct SoundDirector: Sendable {
             case .notPaid: .notPaid
             case .unknown: .unknown
             case .promised: .promised
-            case .starting, .idle, .setup, .charge, .processing, .offline, .message, .keypad, .update, .backup: nil
+            case .starting, .idle, .setup, .charge, .processing, .offline, .message, .keypad, .update, .backup,
+                .onboarding:
+                nil
             }
         }
     }

@@ -104,7 +104,8 @@ struct Assembly: Sendable {
         // The image mounts sticks; elsewhere nobody does.
         pages.sticks = updates == nil ? nil : BackupSticks()
         pages.restored = restored
-        pages.network = wifi.map(network)
+        let wireless = wifi.map(network)
+        pages.network = wireless
         let console = try await Console(
             configuration: pages,
             desk: desk,
@@ -152,7 +153,13 @@ struct Assembly: Sendable {
             Part(name: "local name") { await publisher.run(port: console.port) }
         }
         let wifiParts = [wifi].compactMap(\.self).map { wifi in Part(name: "wifi") { await wifi.run() } }
-        return (parts + tapParts + nameParts + wifiParts + keypadParts(taps), console.address)
+        let onboarding = wireless.map { self.onboarding($0, port: console.port) }
+        let onboardingParts = [onboarding].compactMap(\.self).map { onboarding in
+            Part(name: "onboarding") { await onboarding.run() }
+        }
+        return (
+            parts + tapParts + nameParts + wifiParts + onboardingParts + keypadParts(taps, onboarding), console.address
+        )
     }
 
     /// Which Wi-Fi the machine is in, for the page.
@@ -167,8 +174,21 @@ struct Assembly: Sendable {
         )
     }
 
+    /// How a phone connects the machine to Wi-Fi that has no network.
+    private func onboarding(_ network: NetworkDesk, port: UInt16) -> OnboardingDesk {
+        let adapter = configuration.bluetoothAdapter
+        return OnboardingDesk(
+            network: network,
+            desk: desk,
+            clock: clock,
+            logger: logger,
+            port: port,
+            addresses: MachineAddresses.reachable
+        ) { BluetoothOnboarding(adapter: adapter, desk: $0) }
+    }
+
     /// The keypad beside the screen. Started last, for nothing waits for it.
-    private func keypadParts(_ taps: TapDesk) -> [any Service] {
+    private func keypadParts(_ taps: TapDesk, _ onboarding: OnboardingDesk?) -> [any Service] {
         guard configuration.listensToKeys else { return [] }
         let (journal, eraser, keypads) = (journal, eraser, Keypads())
         let desk = KeypadDesk(
@@ -180,7 +200,8 @@ struct Assembly: Sendable {
                 guard let open = try? await journal.openCharges().count else { return nil }
                 return max(open, await taps.station.status.waiting)
             },
-            erase: { () throws(JournalError) in try eraser.begin() }
+            erase: { () throws(JournalError) in try eraser.begin() },
+            onboarding: onboarding
         )
         return [
             Part(name: "keypad") { await desk.run(keypads.events) }, Part(name: "keys") { await keypads.run() },

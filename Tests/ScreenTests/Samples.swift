@@ -165,9 +165,16 @@ enum Sample {
         ]
         + [.notWritten, .reading, .whole, .notUsable, .restoring, .restored, .notRestored].map { .backup(.init($0)) }
 
+    static let onboardings: [Scene] =
+        [.asking, .allowed, .notJoined].map { .onboarding(.init($0)) }
+        + [
+            .onboarding(.init(.allowed, hasKeys: false)), .onboarding(.init(.joining, network: "Café Morgenrot")),
+            .onboarding(.init(.joined, network: String(repeating: "W", count: 32))),
+        ]
+
     /// Every scene, and every kind of it, with a code first.
     static func scenes(name: String = "Café Morgenrot") -> [Scene] {
-        tapScenes(name: name) + messages(name: name) + keypad + updates + backups + [
+        tapScenes(name: name) + messages(name: name) + keypad + updates + backups + onboardings + [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
             .charge(

@@ -33,6 +33,7 @@ struct TroubleshootingTests {
         case .keypad(let keypad): [text.keypadTitles(keypad.kind)]
         case .update(let update): [text.updateTitles(update.kind)]
         case .backup(let backup): [text.backupTitles(backup.kind)]
+        case .onboarding(let onboarding): [text.onboardingTitles(onboarding.kind)]
         }
     }
 
@@ -44,6 +45,7 @@ struct TroubleshootingTests {
             Sample.scenes() + Sample.messages() + Scene.Keypad.Kind.allCases.map { .keypad(.init($0)) }
             + Scene.Update.Kind.allCases.map { .update(.init($0)) }
             + Scene.Backup.Kind.allCases.map { .backup(.init($0)) }
+            + Scene.Onboarding.Kind.allCases.map { .onboarding(.init($0)) }
             + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0)) }
             + Scene.Offline.Storage.allCases.map { .offline(.init(merchantName: "", storage: $0)) }
             + [.idle(.init(merchantName: "", lights: lights, notices: notices)), Sample.setup(purpose: .reset)]

@@ -52,7 +52,9 @@ public actor NetworkDesk {
         let wish: Wish
         let passphrase: Passphrase?
         let who: Payments.Actor
+        let place: String
         let waits: Bool
+        let told: AsyncStream<Attempt>.Continuation?
     }
 
     /// Until a network is left for another: the answer to the page goes by it.
@@ -110,11 +112,51 @@ public actor NetworkDesk {
 
     /// Begins to join a network. ``view()`` tells what becomes of it.
     public func join(_ wish: Wish, passphrase: Passphrase?, by who: Payments.Actor) async throws(NetworkRefusal) {
+        try await begin(wish, passphrase, who, "", nil)
+    }
+
+    /// Joins a network, and tells what became of it. Where the caller is cancelled the joining goes on all the same.
+    ///
+    /// - Parameter place: Where the wish came from, for the audit log.
+    public func follow(
+        _ wish: Wish,
+        passphrase: Passphrase?,
+        by who: Payments.Actor,
+        from place: String
+    ) async throws(NetworkRefusal) -> Attempt {
+        let (ends, continuation) = AsyncStream.makeStream(of: Attempt.self)
+        try await begin(wish, passphrase, who, place, continuation)
+        for await end in ends { return end }
+        throw .failed(.interrupted, name: wish.name)
+    }
+
+    private func begin(
+        _ wish: Wish,
+        _ passphrase: Passphrase?,
+        _ who: Payments.Actor,
+        _ place: String,
+        _ told: AsyncStream<Attempt>.Continuation?
+    ) async throws(NetworkRefusal) {
         let link = try await check(.join)
         // Of two at once the second comes here after the first.
         guard attempt?.stage != .joining else { throw .working }
         attempt = Attempt(name: wish.name)
-        jobs.continuation.yield(Job(wish: wish, passphrase: passphrase, who: who, waits: link != .none))
+        jobs.continuation.yield(
+            Job(wish: wish, passphrase: passphrase, who: who, place: place, waits: link != .none, told: told)
+        )
+    }
+
+    /// Whether there is a radio, and it is in no network nor on its way into one.
+    var isAlone: Bool {
+        get async { await radio.state.station?.link == WiFiState.Link.none }
+    }
+
+    /// The machine's numbers in the network that it is in; empty while it has none.
+    var addressesNow: [String] {
+        get async {
+            guard let station = await radio.state.station, station.link.isJoined else { return [] }
+            return addresses(station.interface)
+        }
     }
 
     /// Leaves the network.
@@ -163,7 +205,7 @@ public actor NetworkDesk {
         let entry = AuditEntry(
             at: clock.wallTime(),
             who: job.who,
-            from: "",
+            from: job.place,
             what: "network.join",
             result: failure == nil ? "ok" : "failed",
             detail: [name.shown, reason?.code].compactMap(\.self).joined(separator: " ")
@@ -178,6 +220,8 @@ public actor NetworkDesk {
             "a Wi-Fi network was \(failure == nil ? "joined" : "not joined")",
             metadata: ["why": "\(reason?.code ?? "")"]
         )
+        if let attempt { job.told?.yield(attempt) }
+        job.told?.finish()
     }
 }
 

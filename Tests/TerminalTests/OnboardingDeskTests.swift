@@ -1,0 +1,244 @@
+import Improv
+import Journal
+import Logging
+import Payments
+import Screen
+import Synchronization
+import Testing
+import WiFi
+
+@testable import Terminal
+
+/// When a phone can connect the terminal to Wi-Fi, and what happens then.
+@Suite(.timeLimit(.minutes(1)))
+struct OnboardingDeskTests {
+    private static let phone = ImprovPhone("00:AA:01:00:00:23")
+    private static let command = packet("Shop", "tram bell seventeen")
+
+    private static func packet(_ name: String, _ passphrase: String) -> [UInt8] {
+        let data = [UInt8(name.utf8.count)] + name.utf8 + [UInt8(passphrase.utf8.count)] + passphrase.utf8
+        let head = [1, UInt8(data.count)] + data
+        return head + [head.reduce(0, &+)]
+    }
+
+    /// What the radio was told.
+    private final class Air: OnboardingRadio {
+        struct State {
+            var isOn = false
+            var advertised: [UInt8]?
+            var told: [[UInt8]] = []
+            var dismissed: [ImprovPhone] = []
+        }
+
+        let state = Mutex(State())
+        var now: State { state.withLock { $0 } }
+
+        func run() async {
+            state.withLock { $0.isOn = true }
+            let never = AsyncStream.makeStream(of: Never.self)
+            for await _ in never.stream {}
+            state.withLock { ($0.isOn, $0.advertised) = (false, nil) }
+        }
+        func advertise(_ serviceData: [UInt8]?) async { state.withLock { $0.advertised = serviceData } }
+        func tell(_ characteristic: ImprovMachine.Characteristic, _ value: [UInt8]) async {
+            state.withLock { $0.told.append(value) }
+        }
+        func dismiss(_ phone: ImprovPhone) async { state.withLock { $0.dismissed.append(phone) } }
+    }
+
+    private final class Radio: Wireless {
+        struct State {
+            var link = WiFiState.Link.none
+            var heard: [WiFiSecurity] = [.passphrase]
+            var joined: [String] = []
+            var failure: WiFiError?
+        }
+
+        let now = Mutex(State())
+
+        var state: WiFiState {
+            get async { .ready(.init(interface: "wlan0", link: now.withLock { $0.link }, isScanning: false)) }
+        }
+        var known: [KnownWiFiNetwork] { get async { [] } }
+        func scan() async throws(WiFiError) {}
+        func networks() async throws(WiFiError) -> [WiFiNetwork] {
+            guard let name = WiFiName("Shop") else { return [] }
+            return now.withLock { $0.heard }.map {
+                WiFiNetwork(id: .init(name, $0), strengthDBm: -50, isKnown: false, isJoined: false)
+            }
+        }
+        func join(_ id: WiFiNetwork.ID, passphrase: Passphrase?) async throws(WiFiError) {
+            let failure = now.withLock { state in
+                state.joined.append(id.code)
+                if state.failure == nil { state.link = .joined(id) }
+                return state.failure
+            }
+            if let failure { throw failure }
+        }
+        func joinHidden(_ name: WiFiName, passphrase: Passphrase?) async throws(WiFiError) { throw .notHeard }
+        func leave() async throws(WiFiError) {}
+        func forget(_ id: WiFiNetwork.ID) async throws(WiFiError) {}
+    }
+
+    private struct Shop: Sendable {
+        let under: DeskUnderTest
+        let onboarding: OnboardingDesk
+        let air: Air
+        let radio: Radio
+        let cable: Mutexed<[String]>
+        let audit: Mutexed<[AuditEntry]>
+
+        /// Lets time pass until it is so.
+        func until(_ isSo: () async -> Bool) async {
+            while await !isSo(), !Task.isCancelled {
+                if under.clock.hasSleeper(for: OnboardingDesk.look) { under.clock.advance(by: .milliseconds(250)) }
+                if let left = under.clock.shortestSleep, left <= OnboardingDesk.look { under.clock.advance(by: left) }
+                for _ in 0..<20 { await Task.yield() }
+            }
+        }
+
+        /// Lets so much time pass, and everything happen that it brings about.
+        func pass(_ time: Duration) async {
+            let end = under.clock.now + time
+            await until { under.clock.now >= end }
+        }
+
+        var page: Scene.Onboarding? { get async { await under.desk.snapshot.onboarding } }
+    }
+
+    private final class Mutexed<Value: Sendable>: Sendable {
+        private let value: Mutex<Value>
+        init(_ value: Value) { self.value = Mutex(value) }
+        var now: Value { value.withLock { $0 } }
+        func set(_ change: @Sendable (inout Value) -> Void) { value.withLock { change(&$0) } }
+    }
+
+    private func withShop(isClaimed: Bool = true, _ body: (Shop) async throws -> Void) async throws {
+        try await withDesk(settings: isClaimed ? .example : nil) { under in
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let (air, radio, cable, audit) = (Air(), Radio(), Mutexed([String]()), Mutexed([AuditEntry]()))
+            let network = NetworkDesk(
+                radio: radio,
+                desk: under.desk,
+                clock: under.clock.terminalClock,
+                logger: logger,
+                addresses: { _ in ["192.168.7.9"] },
+                audit: { entry in audit.set { $0.append(entry) } }
+            )
+            let onboarding = OnboardingDesk(
+                network: network,
+                desk: under.desk,
+                clock: under.clock.terminalClock,
+                logger: logger,
+                port: 8443,
+                addresses: { cable.now }
+            ) { _ in air }
+            if !isClaimed {
+                await under.desk.setClaim(ClaimInvitation(url: "https://a", address: "a", code: "1", fingerprint: "F"))
+            }
+            let shop = Shop(
+                under: under,
+                onboarding: onboarding,
+                air: air,
+                radio: radio,
+                cable: cable,
+                audit: audit
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await network.run() }
+                group.addTask { await onboarding.run() }
+                try await body(shop)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func aTerminalThatBelongsToSomebodyIsFoundOnlyWhereSomebodyCanBeAsked() async throws {
+        try await withShop { shop in
+            await shop.pass(.seconds(40))
+            #expect(shop.air.now.advertised == nil)
+            await shop.onboarding.keypadCame()
+            await shop.until { shop.air.now.advertised == [1, 1, 0, 0, 0, 0] }
+            await shop.onboarding.keypadWent()
+            await shop.until { !shop.air.now.isOn }
+        }
+    }
+
+    @Test func nobodyFindsATerminalThatHasANetwork() async throws {
+        try await withShop { shop in
+            shop.cable.set { $0 = ["10.0.0.7"] }
+            await shop.onboarding.keypadCame()
+            await shop.pass(.seconds(40))
+            #expect(shop.air.now.advertised == nil)
+            shop.cable.set { $0 = [] }
+            await shop.until { shop.air.now.advertised != nil }
+            shop.cable.set { $0 = ["10.0.0.7"] }
+            await shop.until { !shop.air.now.isOn }
+        }
+    }
+
+    @Test func aChargeTakesItOffTheAirAtOnce() async throws {
+        try await withShop { shop in
+            await shop.onboarding.keypadCame()
+            await shop.until { shop.air.now.advertised != nil }
+            await shop.onboarding.came(Self.phone)
+            await shop.until { await shop.page?.kind == .asking }
+            _ = try await shop.under.desk.open(shop.under.request())
+            // By no clock: the news of the charge does it.
+            while shop.air.now.isOn { await Task.yield() }
+            #expect(shop.air.now.dismissed == [Self.phone])
+            while await shop.page != nil { await Task.yield() }
+        }
+    }
+
+    @Test func enterLetsThePhoneInAndTheAuditLogSaysSo() async throws {
+        try await withShop { shop in
+            await shop.onboarding.keypadCame()
+            await shop.until { shop.air.now.advertised != nil }
+            await shop.onboarding.came(Self.phone)
+            #expect(await shop.onboarding.take(.enter), "it is for the question, and too early to be an answer")
+            await shop.onboarding.wrote(Self.command, by: Self.phone)
+            #expect(await shop.onboarding.read(.error, by: Self.phone) == [4])
+            await shop.pass(OnboardingDesk.reading)
+            #expect(await shop.onboarding.take(.digit(1)) == false, "another key is for an amount")
+            #expect(await shop.onboarding.take(.enter))
+            #expect(await shop.onboarding.take(.enter) == false, "there is no question any more")
+            await shop.until { shop.air.now.advertised?.first == 2 }
+            await shop.onboarding.wrote(Self.command, by: Self.phone)
+            await shop.until { shop.air.now.told.contains(ImprovPacket.result(of: 1, ["https://192.168.7.9:8443"])) }
+            #expect(shop.radio.now.withLock { $0.joined } == ["53686f70-passphrase"])
+            let entry = try #require(shop.audit.now.first)
+            #expect(entry.who == .keypad && entry.from == "improv" && entry.what == "network.join")
+            #expect(entry.detail == "Shop" && shop.audit.now.count == 1)
+            // Its phone has read where the page is: it ends by itself.
+            await shop.until { !shop.air.now.isOn }
+            #expect(await shop.page == nil)
+        }
+    }
+
+    @Test func numSendsThePhoneAwayAndNobodyFindsTheTerminalForAWhile() async throws {
+        try await withShop { shop in
+            await shop.onboarding.keypadCame()
+            await shop.until { shop.air.now.advertised != nil }
+            await shop.onboarding.came(Self.phone)
+            await shop.pass(OnboardingDesk.reading)
+            #expect(await shop.onboarding.take(.cancel))
+            await shop.until { shop.air.now.dismissed == [Self.phone] && shop.air.now.advertised == nil }
+            await shop.pass(.seconds(300))
+            #expect(shop.air.now.advertised == nil)
+        }
+    }
+
+    @Test func anOpenNetworkOfTheSameNameIsNotJoined() async throws {
+        try await withShop(isClaimed: false) { shop in
+            shop.radio.now.withLock { $0.heard = [.open] }
+            await shop.until { shop.air.now.advertised != nil }
+            await shop.onboarding.came(Self.phone)
+            await shop.onboarding.wrote(Self.command, by: Self.phone)
+            await shop.until { await shop.onboarding.read(.error, by: Self.phone) == [3] }
+            #expect(shop.radio.now.withLock { $0.joined } == [])
+            #expect(shop.audit.now.map(\.who) == [.stranger], "nobody was asked")
+            #expect(await shop.page?.kind == .notJoined)
+        }
+    }
+}
