@@ -2,53 +2,8 @@
 # its own, and the real iwd.
 # Limit: 150 s
 
-name='Café <b>'
-passphrase='tram bell seventeen'
-address=192.168.77.50
+. $rig/tests/air.sh
 
-radios_up() {
-    bus_start && modprobe mac80211_hwsim radios=2 || return 1
-    within 5 eval '[ "$(ls /sys/class/ieee80211 | wc -l)" = 2 ]'
-}
-in_access_point() { nsenter -t "$(pid street)" -n "$@"; }
-access_point_up() {
-    local phy
-    phy=$(ls /sys/class/ieee80211 | head -n 1)
-    background street unshare -n sleep infinity
-    within 5 iw phy "$phy" set netns "$(pid street)" || return 1
-    cat >/tmp/hostapd.conf <<CONF
-interface=$(in_access_point iw dev | awk '$1 == "Interface" { print $2; exit }')
-driver=nl80211
-ssid2="$name"
-utf8_ssid=1
-hw_mode=g
-channel=1
-wpa=2
-wpa_key_mgmt=WPA-PSK
-rsn_pairwise=CCMP
-wpa_passphrase=$passphrase
-CONF
-    radio=$(sed -n 's/^interface=//p' /tmp/hostapd.conf)
-    background hostapd in_access_point hostapd /tmp/hostapd.conf
-    within 10 grep -q AP-ENABLED "$RIG_LOGS/hostapd.log" || return 1
-    in_access_point busybox ip addr add 192.168.77.1/24 dev "$radio" || return 1
-    printf 'interface %s\nstart %s\nend %s\noption subnet 255.255.255.0\nlease_file /tmp/leases\n' "$radio" $address $address >/tmp/udhcpd.conf
-    : >/tmp/leases
-    background udhcpd in_access_point busybox udhcpd -f /tmp/udhcpd.conf
-}
-iwd_start() {
-    mkdir -p /tmp/iwd /tmp/iwd-configuration
-    background iwd env STATE_DIRECTORY=/tmp/iwd CONFIGURATION_DIRECTORY=/tmp/iwd-configuration /usr/libexec/iwd
-    within 10 bus --dest=net.connman.iwd / org.freedesktop.DBus.ObjectManager.GetManagedObjects
-}
-# The image leaves this to systemd-networkd.
-address_comes() {
-    local interface
-    interface=$(basename "$(dirname "$(ls -d /sys/class/net/*/phy80211 | head -n 1)")")
-    printf '#!/bin/sh\n[ "$1" != bound ] || busybox ip addr replace "$ip/24" dev "$interface"\n' >/tmp/bound
-    chmod +x /tmp/bound
-    busybox udhcpc -i "$interface" -n -q -t 10 -s /tmp/bound
-}
 network_says() { api GET network | tee /tmp/network | jq -e "$1" >/dev/null || { jq -c 'del(.networks)' /tmp/network; return 1; }; }
 is_heard() { api POST network/scan '{}' >/dev/null; network_says ".networks | any(.name == \"$name\" and .security == \"passphrase\" and .bars > 0)"; }
 joins() {
@@ -57,10 +12,10 @@ joins() {
     api PUT network/connection "$(jq -nc --arg id "$id" --arg passphrase "$1" '{network: $id, passphrase: $passphrase}')"
 }
 page_over_the_air() { in_access_point curl -sk --max-time 10 "https://$address:$RIG_PORT/healthz" | grep -q .; }
-never_kept() { ! grep -rla "$passphrase" $state "$RIG_LOGS/terminal.log"; }
 forgets() { api DELETE "network/known/$(api GET network | jq -r '.known[0].id')" '{}' >/dev/null; }
 iwd_keeps_nothing() { ! grep -rqa "$passphrase" /tmp/iwd; }
 
+radios_up() { bus_start && wifi_radios_up; }
 required "Two radios are there" radios_up
 required "An access point serves" access_point_up
 required "The terminal starts" terminal_up $'wifi:\n  managed: true'
