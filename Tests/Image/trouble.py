@@ -147,7 +147,8 @@ class Trouble:
             machine.wait(lambda: terminal.ask("GET", path)["phase"] == "idle", self.chance.uniform(0, 3), every=0.1)
         finally:
             machine.cut()
-        names = subprocess.run(["mdir", "-b", "-i", str(stick)], check=True, capture_output=True, text=True).stdout.split()
+        listed = subprocess.run(["mdir", "-b", "-i", str(stick), "::"], check=True, capture_output=True, text=True).stdout
+        names = [line.rpartition("/")[2] for line in listed.split()]
         halves = [name for name in names if name.endswith(".age") and not self.is_whole(stick, name)]
         self.promise("Pulled out while a backup was written, no half file has a backup's name", not halves, str(halves))
         for number in (1, 2):
