@@ -42,6 +42,8 @@ public final class Journal: Sendable {
         var hasLostSync = false
         /// Why the last write failed; nil where it did not.
         var fault: JournalError?
+        /// Transactions since the log was last put away.
+        var unputAway = 0
     }
 
     /// Opens the journal of a folder, or makes one, and checks that it is whole. Blocks; some milliseconds.
@@ -98,6 +100,32 @@ public final class Journal: Sendable {
         // In a transaction's turn: nobody else writes.
         try await writing { [directory] _ in try WriteAheadLog.reserve(directory + "/journal.sqlite-wal") }
     }
+
+    /// Takes what stands in the log beside the file over into it, where that has become much. For moments in which nobody waits
+    /// for an append: SQLite does it by itself at 1000 pages, in the middle of whatever is written then, and it takes longer than
+    /// the append. Appends wait meanwhile.
+    ///
+    /// - Throws: ``JournalError``: the log keeps everything, and is as safe there.
+    public func putLogAway() async throws(JournalError) {
+        let isMuch = writer.withLock { writer in
+            guard writer.unputAway >= Self.muchForTheLog else { return false }
+            // Where it fails it is tried again when as much has come once more.
+            writer.unputAway = 0
+            return true
+        }
+        guard isMuch, !queue.withLock(\.isClosed) else { return }
+        let result: Result<Void, JournalError> = await withCheckedContinuation { continuation in
+            pool.asyncWriteWithoutTransaction { [directory] db in
+                do { continuation.resume(returning: .success(_ = try db.checkpoint(.passive))) } catch {
+                    continuation.resume(returning: .failure(JournalError(error, in: directory)))
+                }
+            }
+        }
+        try result.get()
+    }
+
+    /// Transactions. A tap makes some ten, of some ten pages each.
+    private static let muchForTheLog = 30
 
     /// Ends the use of the file and lets others open it. Blocks for a sync. Whoever uses the journal later gets errors.
     public func close() throws(JournalError) {
@@ -277,7 +305,10 @@ extension Journal {
                 return .commit
             }
             guard let value else { throw JournalError.unavailable(detail: "the transaction did not run") }
-            writer.withLock { $0.fault = nil }
+            writer.withLock { writer in
+                writer.fault = nil
+                writer.unputAway += 1
+            }
             return .success(value)
         } catch {
             let isLostSync = JournalError.isLostSync(error)

@@ -135,6 +135,7 @@ struct Assembly: Sendable {
         )
         let (desk, display) = (desk, display)
         let sound = SoundDirector(desk: desk, loudspeaker: loudspeaker, logger: logger)
+        let rest = JournalRest(desk: desk, journal: journal, logger: logger)
         let parts: [any Service] = [
             Part(name: "desk") { try await desk.run() },
             Part(name: "console") { try await console.run() },
@@ -144,6 +145,7 @@ struct Assembly: Sendable {
                 await director.run()
             },
             Part(name: "sound") { await sound.run() },
+            Part(name: "journal's rest") { await rest.run() },
             Part(name: "gateway watch") { await settings.watchGateway() },
             Part(name: "days") { await days.run() },
             Part(name: "wallets") { await wallets.station.run() },
