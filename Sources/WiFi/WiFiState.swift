@@ -74,6 +74,8 @@ public enum WiFiError: Error, Sendable, Equatable {
     case unsupported
     /// The network did not let the terminal in, whatever the passphrase.
     case notLetIn
+    /// A passphrase was given, and the network of that name that answered has none. It was left again.
+    case isOpen
     /// It says its name, or is known: join it as one of those that are heard.
     case notHidden
     /// Another joining is going on.

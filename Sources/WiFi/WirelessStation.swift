@@ -306,7 +306,8 @@ public actor WirelessStation {
         try await join(.network(path), passphrase, by: call, on: bus)
     }
 
-    /// Joins a network that does not say its name. iwd knows it from then on.
+    /// Joins a network that does not say its name. iwd knows it from then on. With a passphrase it is never an open one: iwd joins
+    /// whichever of that name is there, and such a one is forgotten again.
     public func joinHidden(_ name: WiFiName, passphrase: Passphrase?) async throws(WiFiError) {
         let (bus, station) = try ready()
         let before = Set(objects.paths(with: IWDObjects.network))
@@ -317,15 +318,35 @@ public actor WirelessStation {
             "ConnectHiddenNetwork",
             [.string(name.text)]
         )
-        try await join(.hidden(of: station, before: before), passphrase, by: call, on: bus)
+        let wasAsked = try await join(.hidden(of: station, before: before), passphrase, by: call, on: bus)
+        guard passphrase != nil, !wasAsked else { return }
+        try await drop(WiFiNetwork.ID(name, .open))
+        throw .isOpen
     }
 
+    /// Has iwd forget a network that it just joined, with which it leaves it and goes on to join others by itself.
+    private func drop(_ id: WiFiNetwork.ID) async throws(WiFiError) {
+        // iwd says what it keeps some moments after it has joined: when it has seen its own file.
+        let pause = Duration.milliseconds(250)
+        for _ in 0..<Int(timings.answer / pause) where objects.knownPath(id) == nil {
+            do { try await sleep(pause) } catch { break }  // Cancelled.
+        }
+        do throws(WiFiError) {
+            if objects.knownPath(id) == nil { try await leave() } else { try await forget(id) }
+        } catch {
+            // It went by itself meanwhile.
+            guard error == .notJoined || error == .notKnown else { throw error }
+        }
+    }
+
+    /// - Returns: Whether iwd was given the passphrase.
+    @discardableResult
     private func join(
         _ target: PassphraseAgent.Target,
         _ passphrase: Passphrase?,
         by call: BusCall,
         on bus: BusConnection
-    ) async throws(WiFiError) {
+    ) async throws(WiFiError) -> Bool {
         guard !isJoining else { throw .busy }
         isJoining = true
         agent.begin(target, passphrase)
@@ -333,15 +354,18 @@ public actor WirelessStation {
             isJoining = false
             agent.end()
         }
-        for isLast in [false, true] {
+        var isLast = false
+        while true {
             do throws(BusError) {
                 try await bus.call(call, timeout: timings.join)
-                return
+                return agent.wasAsked
             } catch {
                 let wasAsked = agent.wasAsked
                 // With the passphrase that iwd kept it fails first; then iwd asks for another.
-                if !isLast, passphrase != nil, !wasAsked, Self.word(of: error) == "Failed" { continue }
-                throw Self.joinFault(error, gavePassphrase: wasAsked, hadPassphrase: passphrase != nil)
+                guard !isLast, passphrase != nil, !wasAsked, Self.word(of: error) == "Failed" else {
+                    throw Self.joinFault(error, gavePassphrase: wasAsked, hadPassphrase: passphrase != nil)
+                }
+                isLast = true
             }
         }
     }

@@ -39,6 +39,8 @@ final class FakeIWD: Sendable {
         var heard: Set<String> = []
         /// Passphrases that are kept, by the sender's key; empty for an open network.
         var known: [String: String] = [:]
+        /// An open network that was joined is known from then on.
+        var keepsOpenNetworks = true
         /// What failed with the passphrase that was kept.
         var asksAgain: Set<String> = []
         var joined: String?
@@ -324,17 +326,24 @@ final class FakeIWD: Sendable {
         }
         state.withLock { state in
             state.joined = key
-            state.known[key] = passphrase
             state.asksAgain.remove(key)
         }
-        try? showKnown(key)
-        try? bus?.set(
-            ["Connected": .boolean(true), "KnownNetwork": .objectPath(Self.knownPath(of: key))],
-            of: IWDObjects.network,
-            at: Self.path(of: key)
-        )
+        try? bus?.set(["Connected": .boolean(true)], of: IWDObjects.network, at: Self.path(of: key))
         set(["State": .string("connected"), "ConnectedNetwork": .objectPath(Self.path(of: key))])
+        guard sender.type == "open" else {
+            keep(key, passphrase)
+            return nil
+        }
+        // iwd says so when it has seen its own file, which may be after the answer. Source: iwd 2.3, src/network.c.
+        if state.withLock({ $0.keepsOpenNetworks }) { newJob.yield { self.keep(key, "") } }
         return nil
+    }
+
+    private func keep(_ key: String, _ passphrase: String) {
+        state.withLock { $0.known[key] = passphrase }
+        try? showKnown(key)
+        let known: [String: BusValue?] = ["KnownNetwork": .objectPath(Self.knownPath(of: key))]
+        try? bus?.set(known, of: IWDObjects.network, at: Self.path(of: key))
     }
 
     private func left(_ key: String) {

@@ -138,6 +138,42 @@ struct WirelessStationTests {
         }
     }
 
+    /// Whoever stands nearby can give an open network any name.
+    @Test func aHiddenNetworkWithoutThePassphraseThatWasGivenIsLeftAgain() async throws {
+        try await Air.with { iwd in
+            iwd.state.withLock { $0.senders.append(.init(name: "Back room", type: "open", isHidden: true)) }
+        } _: { air in
+            _ = try await air.hear()
+            let name = try #require(WiFiName("Back room"))
+            await #expect(throws: WiFiError.isOpen) {
+                try await air.station.joinHidden(name, passphrase: Self.right)
+            }
+            await air.until { $0.station?.link == WiFiState.Link.none }
+            while await !air.station.known.isEmpty { await Task.yield() }
+            #expect(air.iwd.state.withLock { $0.known.isEmpty && $0.given.isEmpty })
+            // With it iwd would join no known network by itself any more.
+            #expect(!air.iwd.calls.contains("Disconnect"))
+            try await air.station.joinHidden(name, passphrase: nil)
+            await air.until { $0.station?.link == .joined(.init(name, .open)) }
+        }
+    }
+
+    @Test func anOpenNetworkThatIwdDoesNotSayItKeepsIsLeftAllTheSame() async throws {
+        try await Air.with { iwd in
+            iwd.state.withLock { state in
+                state.senders.append(.init(name: "Back room", type: "open", isHidden: true))
+                state.keepsOpenNetworks = false
+            }
+        } _: { air in
+            _ = try await air.hear()
+            let name = try #require(WiFiName("Back room"))
+            await #expect(throws: WiFiError.isOpen) {
+                try await air.station.joinHidden(name, passphrase: Self.right)
+            }
+            #expect(air.iwd.state.withLock { $0.joined } == nil)
+        }
+    }
+
     @Test func oneJoiningAtATime() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         try await Air.with { iwd in

@@ -1644,6 +1644,7 @@ export default {
     wifi_not_heard: { message: "Dieses Netzwerk ist hier gerade nicht zu empfangen.", action: "Bringen Sie das Terminal näher, sehen Sie nach, ob das Netzwerk an ist, und suchen Sie noch einmal." },
     wifi_unsupported: { message: "Mit einem Netzwerk dieser Art kann sich das Terminal nicht verbinden.", action: "Nehmen Sie eines mit Passwort (WPA2 oder WPA3), oder ein Kabel." },
     wifi_not_let_in: { message: "Das Netzwerk hat das Terminal nicht eingelassen.", action: "Bringen Sie das Terminal näher, und versuchen Sie es noch einmal; hilft das nicht, starten Sie den Router neu." },
+    wifi_is_open: { message: "Das Netzwerk dieses Namens, das da war, hat kein Passwort: Jeder kann es gemacht haben. Das Terminal hat es wieder verlassen.", action: "Ist es das gewünschte, verbinden Sie ohne Passwort. Sonst bringen Sie das Terminal näher an Ihres." },
     wifi_not_hidden: { message: "Dieses Netzwerk nennt seinen Namen, oder das Terminal kennt es schon.", action: "Wählen Sie es aus der Liste." },
     wifi_busy: { message: "Das WLAN des Terminals war mit etwas anderem beschäftigt.", action: "Versuchen Sie es gleich noch einmal." },
     wifi_unclear: { message: "Das WLAN des Terminals gab keine Antwort. Was oben steht, gilt jetzt.", action: "Warten Sie einen Moment, und versuchen Sie es dann noch einmal." },

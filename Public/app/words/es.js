@@ -1644,6 +1644,7 @@ export default {
     wifi_not_heard: { message: "Esta red no se recibe aquí ahora.", action: "Acerque el terminal, mire si la red está encendida y busque de nuevo." },
     wifi_unsupported: { message: "El terminal no puede conectarse a una red de este tipo.", action: "Use una con contraseña (WPA2 o WPA3), o un cable." },
     wifi_not_let_in: { message: "La red no dejó entrar al terminal.", action: "Acerque el terminal e inténtelo de nuevo; si no sirve, reinicie el router." },
+    wifi_is_open: { message: "La red con este nombre que había no tiene contraseña: cualquiera puede haberla creado. El terminal la ha dejado.", action: "Si es la que quiere, conéctela sin contraseña. Si no, acerque el terminal a la suya." },
     wifi_not_hidden: { message: "Esta red dice su nombre, o el terminal ya la conoce.", action: "Elíjala de la lista." },
     wifi_busy: { message: "El wifi del terminal estaba ocupado con otra cosa.", action: "Inténtelo de nuevo en un momento." },
     wifi_unclear: { message: "El wifi del terminal no respondió. Lo que está arriba es lo que hay ahora.", action: "Espere un momento e inténtelo de nuevo." },

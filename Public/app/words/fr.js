@@ -1641,6 +1641,7 @@ export default {
     wifi_not_heard: { message: "Ce réseau n’est pas reçu ici en ce moment.", action: "Rapprochez le terminal, voyez si le réseau est allumé, puis cherchez à nouveau." },
     wifi_unsupported: { message: "Le terminal ne peut pas se connecter à un réseau de ce type.", action: "Prenez-en un avec mot de passe (WPA2 ou WPA3), ou un câble." },
     wifi_not_let_in: { message: "Le réseau n’a pas laissé entrer le terminal.", action: "Rapprochez le terminal et réessayez ; si cela n’aide pas, redémarrez la box." },
+    wifi_is_open: { message: "Le réseau de ce nom qui se trouvait là n’a pas de mot de passe : n’importe qui peut l’avoir créé. Le terminal l’a quitté.", action: "Si c’est bien celui que vous voulez, connectez-le sans mot de passe. Sinon, rapprochez le terminal du vôtre." },
     wifi_not_hidden: { message: "Ce réseau dit son nom, ou le terminal le connaît déjà.", action: "Choisissez-le dans la liste." },
     wifi_busy: { message: "Le Wi-Fi du terminal était occupé à autre chose.", action: "Réessayez dans un instant." },
     wifi_unclear: { message: "Le Wi-Fi du terminal n’a pas répondu. Ce qui figure en haut est l’état actuel.", action: "Attendez un instant, puis réessayez." },

@@ -151,6 +151,14 @@ public enum NetworkRules {
                 action:
                     "Bring the terminal nearer and try again; where that does not help, restart the network's router."
             )
+        case .isOpen:
+            Reason(
+                code: "wifi_is_open",
+                message:
+                    "The network of this name that was there has no passphrase: anybody can have made it. It was left again.",
+                action:
+                    "Where it is the one you want, join it without a passphrase. Otherwise bring the terminal nearer to yours."
+            )
         case .notHidden:
             Reason(
                 code: "wifi_not_hidden",
