@@ -20,6 +20,8 @@ public actor KeypadDesk {
     private let onboarding: OnboardingDesk?
 
     private var dialog = KeypadDialog()
+    /// When the last page of the keypad's own went from the screen.
+    private var uncovered = Duration.zero
     private let jobs = AsyncStream.makeStream(of: KeypadDialog.Action.self, bufferingPolicy: .bufferingOldest(4))
     /// Rung when a page begins that goes by itself.
     private let bell = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -62,7 +64,7 @@ public actor KeypadDesk {
         case .pressed(let key):
             await desk.wakeScreen()
             // What is being typed has the screen, and the keys.
-            if dialog.page == nil, await onboarding?.take(key) == true { return }
+            if dialog.page == nil, await onboarding?.take(key, uncovered: uncovered) == true { return }
             // What the terminal is doing now, and not a moment ago: an Enter is for what stands on the screen.
             await learn(await desk.snapshot)
             await tell(.key(key))
@@ -80,7 +82,10 @@ public actor KeypadDesk {
     }
 
     private func tell(_ event: KeypadDialog.Event) async {
-        if let action = dialog.handle(event, at: clock.elapsed()) { jobs.continuation.yield(action) }
+        let (now, wasCovered) = (clock.elapsed(), dialog.page != nil)
+        if let action = dialog.handle(event, at: now) { jobs.continuation.yield(action) }
+        // What stood under it can be read from now on.
+        if wasCovered, dialog.page == nil { uncovered = now }
         if dialog.endsAt != nil { bell.continuation.yield() }
         await showing.enter()
         defer { showing.leave() }

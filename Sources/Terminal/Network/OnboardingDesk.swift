@@ -119,12 +119,14 @@ public actor OnboardingDesk {
     }
 
     /// A key, while nothing else has the screen.
+    /// - Parameter uncovered: When the last page of the keypad's own went that covered what else the screen says.
     /// - Returns: Whether it was an answer to what the screen asks.
-    func take(_ key: CounterKey) -> Bool {
+    func take(_ key: CounterKey, uncovered: Duration = .zero) async -> Bool {
+        guard await desk.keypadAnswers else { return false }
         switch (machine.phase, key) {
         case (.asking, .enter):
             // Too early: nobody has read it.
-            guard let askedAt, clock.elapsed() - askedAt >= Self.reading else { return true }
+            guard let askedAt, clock.elapsed() - max(askedAt, uncovered) >= Self.reading else { return true }
             logger.notice("a phone may connect the terminal to Wi-Fi")
             handle(.allowed)
         case (.asking, .cancel), (.allowed, .cancel):
@@ -149,7 +151,8 @@ public actor OnboardingDesk {
     private func wanted() async -> Bool? {
         let snapshot = await desk.snapshot
         guard await !desk.holdsCharge, snapshot.showsOnboarding, snapshot.update == nil else { return nil }
-        let mayAsk = keypads > 0
+        let answers = await desk.keypadAnswers
+        let mayAsk = keypads > 0 && answers
         // Nobody but who stands there may move a terminal that belongs to somebody.
         guard mayAsk || snapshot.isUnclaimed else { return nil }
         switch machine.phase {
@@ -322,6 +325,10 @@ extension TerminalSnapshot {
 }
 
 extension ChargeDesk {
+    /// Whether the keys at the counter may answer for the terminal: the owner can switch them off, and before there is an owner
+    /// nobody has.
+    var keypadAnswers: Bool { keypadRules.mode != .off || snapshot.isUnclaimed }
+
     /// Shows how a phone connects the terminal to Wi-Fi; nil: none does.
     func show(onboarding: Scene.Onboarding?) {
         guard self.onboarding != onboarding else { return }
