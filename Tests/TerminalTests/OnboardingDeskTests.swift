@@ -1,5 +1,6 @@
 import Improv
 import Journal
+import Keypad
 import Logging
 import Payments
 import Screen
@@ -213,6 +214,77 @@ struct OnboardingDeskTests {
             // Its phone has read where the page is: it ends by itself.
             await shop.until { !shop.air.now.isOn }
             #expect(await shop.page == nil)
+        }
+    }
+
+    @Test func aKeypadThatTheOwnerSwitchedOffAnswersForNobody() async throws {
+        try await withShop { shop in
+            var rules = CounterKeypad()
+            rules.mode = .off
+            await shop.under.desk.use(keypad: rules)
+            await shop.onboarding.keypadCame()
+            await shop.pass(.seconds(40))
+            #expect(shop.air.now.advertised == nil)
+            rules.mode = .on
+            await shop.under.desk.use(keypad: rules)
+            await shop.until { shop.air.now.advertised != nil }
+            await shop.onboarding.came(Self.phone)
+            await shop.pass(OnboardingDesk.reading)
+            rules.mode = .off
+            await shop.under.desk.use(keypad: rules)
+            // Before the question is gone from the screen, too.
+            #expect(await shop.onboarding.take(.enter) == false)
+            await shop.until { !shop.air.now.isOn }
+            #expect(await shop.page == nil)
+        }
+    }
+
+    @Test func beforeThereIsAnOwnerNobodyHasSwitchedTheKeypadOff() async throws {
+        try await withShop(isClaimed: false) { shop in
+            var rules = CounterKeypad()
+            rules.mode = .off
+            await shop.under.desk.use(keypad: rules)
+            await shop.onboarding.keypadCame()
+            await shop.until { shop.air.now.advertised != nil }
+            await shop.onboarding.came(Self.phone)
+            await shop.pass(OnboardingDesk.reading)
+            #expect(await shop.page?.kind == .asking)
+            #expect(await shop.onboarding.take(.enter))
+            #expect(await shop.onboarding.read(.state, by: Self.phone) == [2])
+        }
+    }
+
+    /// The question came while an amount was typed: nobody has seen it before that is gone.
+    @Test func enterCountsOnceTheQuestionHasBeenOnTheScreenForASecond() async throws {
+        try await withShop { shop in
+            let (events, keys) = AsyncStream.makeStream(of: KeypadEvent.self)
+            let keypad = KeypadDesk(
+                desk: shop.under.desk,
+                clock: shop.under.clock.terminalClock,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                audit: { _ in },
+                openPayments: { 0 },
+                erase: nil,
+                onboarding: shop.onboarding
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await keypad.run(events) }
+                keys.yield(.connected("a keypad"))
+                await shop.until { shop.air.now.advertised != nil }
+                keys.yield(.pressed(.digit(5)))
+                await shop.until { await shop.under.desk.snapshot.keypad != nil }
+                await shop.onboarding.came(Self.phone)
+                await shop.pass(.seconds(5))
+                for key in [CounterKey.clear, .enter] { keys.yield(.pressed(key)) }
+                while await shop.under.desk.snapshot.keypad != nil { await Task.yield() }
+                for _ in 0..<2_000 { await Task.yield() }
+                #expect(await shop.onboarding.read(.state, by: Self.phone) == [1])
+                await shop.pass(OnboardingDesk.reading)
+                keys.yield(.pressed(.enter))
+                await shop.until { await shop.onboarding.read(.state, by: Self.phone) == [2] }
+                keys.finish()
+                try await group.waitForAll()
+            }
         }
     }
 
