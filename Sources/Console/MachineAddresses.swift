@@ -10,11 +10,13 @@ public enum MachineAddresses {
         init(_ interface: String, _ text: String) { (self.interface, self.text) = (interface, text) }
     }
 
-    /// The best first; empty while there is no network. Costs some system calls.
-    static func now() -> [String] { ranked(read()) }
-
     /// Those that a phone in the shop could use, the best first; empty while there is no network. Costs some system calls.
-    @Sendable public static func reachable() -> [String] { now() }
+    @Sendable public static func now() -> [String] { ranked(read()) }
+
+    /// Where the page is under one of them, or under a name: `https://…` without a path.
+    public static func page(at host: String, port: UInt16) -> String {
+        "https://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host):\(port)"
+    }
 
     /// Every address of this machine, those that nobody else can use too. Costs some system calls.
     public static func all() -> [String] { read().map { String($0.text.prefix { $0 != "%" }) } }
@@ -136,7 +138,5 @@ struct OwnAddress: Sendable {
     /// For codes: the same where there is no other.
     var code: String { reachable ?? text("localhost") }
 
-    @Sendable private func text(_ host: String) -> String {
-        "https://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host):\(port)"
-    }
+    @Sendable private func text(_ host: String) -> String { MachineAddresses.page(at: host, port: port) }
 }

@@ -184,8 +184,8 @@ struct Assembly: Sendable {
             desk: desk,
             clock: clock,
             logger: logger,
-            port: port,
-            addresses: MachineAddresses.reachable
+            page: { MachineAddresses.page(at: $0, port: port) },
+            addresses: MachineAddresses.now
         ) { BluetoothOnboarding(adapter: adapter, desk: $0) }
     }
 

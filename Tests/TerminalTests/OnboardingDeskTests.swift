@@ -131,7 +131,7 @@ struct OnboardingDeskTests {
                 desk: under.desk,
                 clock: under.clock.terminalClock,
                 logger: logger,
-                port: 8443,
+                page: { "https://\($0):8443" },
                 addresses: { cable.now }
             ) { _ in air }
             if !isClaimed {

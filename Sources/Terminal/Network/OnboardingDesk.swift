@@ -29,7 +29,7 @@ public actor OnboardingDesk {
     private let desk: ChargeDesk
     private let clock: TerminalClock
     private let logger: Logger
-    private let port: UInt16
+    private let page: @Sendable (_ number: String) -> String
     private let addresses: @Sendable () -> [String]
     private let makeRadio: @Sendable (OnboardingDesk) -> (any OnboardingRadio)?
 
@@ -61,7 +61,7 @@ public actor OnboardingDesk {
     }
 
     /// - Parameters:
-    ///   - port: Where the page is served.
+    ///   - page: The page's address under one of the machine's numbers.
     ///   - addresses: The machine's numbers that others can use; none while there is no network.
     ///   - radio: Makes what reaches phones, anew each time; nil where it cannot be made.
     public init(
@@ -69,12 +69,12 @@ public actor OnboardingDesk {
         desk: ChargeDesk,
         clock: TerminalClock,
         logger: Logger,
-        port: UInt16,
+        page: @escaping @Sendable (_ number: String) -> String,
         addresses: @escaping @Sendable () -> [String],
         radio: @escaping @Sendable (OnboardingDesk) -> (any OnboardingRadio)?
     ) {
         (self.network, self.desk, self.clock, self.logger) = (network, desk, clock, logger)
-        (self.port, self.addresses, makeRadio) = (port, addresses, radio)
+        (self.page, self.addresses, makeRadio) = (page, addresses, radio)
     }
 
     /// Works until cancelled.
@@ -208,11 +208,11 @@ public actor OnboardingDesk {
         }
         guard machine.phase != before else { return }
         if case .asking = machine.phase { askedAt = now }
-        jobs.continuation.yield(.show(page))
+        jobs.continuation.yield(.show(scene))
     }
 
     /// What the screen says.
-    private var page: Scene.Onboarding? {
+    private var scene: Scene.Onboarding? {
         switch machine.phase {
         case .off, .waiting: nil
         case .asking: Scene.Onboarding(.asking)
@@ -238,9 +238,9 @@ public actor OnboardingDesk {
                 case .tell(let radio, let characteristic, let value):
                     await within(Self.telling) { await radio.tell(characteristic, value) }
                 case .dismiss(let radio, let phone): group.addTask { await radio.dismiss(phone) }
-                case .join(let wanted): group.addTask { await self.join(wanted) }
-                case .show(let page): await desk.show(onboarding: page)
-                case .wake: await desk.wakeScreen()
+                case .join(let wanted, let number, let who):
+                    group.addTask { await self.join(wanted, number, by: who) }
+                case .show(let scene): await desk.show(onboarding: scene)
                 }
             }
         }
@@ -302,9 +302,7 @@ public actor OnboardingDesk {
     /// Where a phone in that network finds the page; nil where the network gives no number.
     private func address() async -> String? {
         for _ in 0..<Self.askings {
-            if let number = await network.addressesNow.first {
-                return "https://\(number.contains(":") ? "[\(number)]" : number):\(port)"
-            }
+            if let number = await network.addressesNow.first { return page(number) }
             do { try await clock.sleep(Self.asking) } catch { return nil }  // The terminal stops.
         }
         return nil
