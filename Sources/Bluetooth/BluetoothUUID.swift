@@ -24,6 +24,17 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible {
         self.init(bytes: bytes)
     }
 
+    /// From its two halves, in the order in which it is written.
+    public init(_ first: UInt64, _ second: UInt64) {
+        let shifts = stride(from: 56, through: 0, by: -8)
+        self.init(
+            bytes: [first, second].flatMap { half in shifts.map { UInt8(truncatingIfNeeded: half >> UInt64($0)) } }
+        )
+    }
+
+    /// From its short form. Source: Bluetooth Core 5.4, Vol 3, Part B, 2.5.1.
+    public init(short: UInt16) { self.init(UInt64(short) << 32 | 0x1000, 0x8000_0080_5F9B_34FB) }
+
     /// The UUID whose first 32 bits are `offset` more, wrapping around.
     public func offset(by offset: UInt32) -> BluetoothUUID {
         let first = bytes.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) } &+ offset

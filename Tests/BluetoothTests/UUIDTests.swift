@@ -11,11 +11,13 @@ struct UUIDTests {
         #expect(profile.read.description == "7d2b0004-5c1e-4f0a-9b6d-3a8e41f7c2d9")
         let last = try #require(BluetoothUUID("ffffffff-5c1e-4f0a-9b6d-3a8e41f7c2d9"))
         #expect(last.offset(by: 1).description == "00000000-5c1e-4f0a-9b6d-3a8e41f7c2d9")
+        #expect(service == BluetoothUUID(0x7D2B_0001_5C1E_4F0A, 0x9B6D_3A8E_41F7_C2D9))
     }
 
     @Test func shortFormsStandInTheBaseUUID() {
         #expect(BluetoothUUID("180f")?.description == "0000180f-0000-1000-8000-00805f9b34fb")
         #expect(BluetoothUUID("0000180F") == BluetoothUUID("180f"))
+        #expect(BluetoothUUID(short: 0x180F) == BluetoothUUID("180f"))
     }
 
     @Test(arguments: [

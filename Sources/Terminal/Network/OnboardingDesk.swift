@@ -31,7 +31,7 @@ public actor OnboardingDesk {
     private let logger: Logger
     private let page: @Sendable (_ number: String) -> String
     private let addresses: @Sendable () -> [String]
-    private let makeRadio: @Sendable (OnboardingDesk) -> (any OnboardingRadio)?
+    private let makeRadio: @Sendable (OnboardingDesk) -> any OnboardingRadio
 
     private var machine = ImprovMachine()
     private var radio: (any OnboardingRadio)?
@@ -63,7 +63,7 @@ public actor OnboardingDesk {
     /// - Parameters:
     ///   - page: The page's address under one of the machine's numbers.
     ///   - addresses: The machine's numbers that others can use; none while there is no network.
-    ///   - radio: Makes what reaches phones, anew each time; nil where it cannot be made.
+    ///   - radio: Makes what reaches phones, anew each time.
     public init(
         network: NetworkDesk,
         desk: ChargeDesk,
@@ -71,7 +71,7 @@ public actor OnboardingDesk {
         logger: Logger,
         page: @escaping @Sendable (_ number: String) -> String,
         addresses: @escaping @Sendable () -> [String],
-        radio: @escaping @Sendable (OnboardingDesk) -> (any OnboardingRadio)?
+        radio: @escaping @Sendable (OnboardingDesk) -> any OnboardingRadio
     ) {
         (self.network, self.desk, self.clock, self.logger) = (network, desk, clock, logger)
         (self.page, self.addresses, makeRadio) = (page, addresses, radio)
@@ -104,7 +104,8 @@ public actor OnboardingDesk {
 
     func wrote(_ value: [UInt8], by phone: ImprovPhone) { handle(.wrote(phone, value)) }
 
-    func left(_ phone: ImprovPhone) { handle(.left(phone)) }
+    /// No phone wants to be told anything any more, so the one that is served is gone. Of one among several nobody says it.
+    func allLeft() { if let phone = machine.phone { handle(.left(phone)) } }
 
     // MARK: - What the person at the terminal does
 
@@ -171,7 +172,7 @@ public actor OnboardingDesk {
     }
 
     private func arm(asks: Bool) {
-        guard let radio = makeRadio(self) else { return }
+        let radio = makeRadio(self)
         let (until, ending) = AsyncStream.makeStream(of: Never.self)
         (self.radio, self.ending, self.asks) = (radio, ending, asks)
         jobs.continuation.yield(.run(radio, until: until))

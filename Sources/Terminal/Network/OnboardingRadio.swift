@@ -8,7 +8,7 @@ public protocol OnboardingRadio: Sendable {
     func run() async
     /// What everybody around hears; nil: nothing.
     func advertise(_ serviceData: [UInt8]?) async
-    /// Tells those who want to be told.
+    /// Tells every phone that wants to be told, the one that is served or not.
     func tell(_ characteristic: ImprovMachine.Characteristic, _ value: [UInt8]) async
     /// Ends the link to a phone.
     func dismiss(_ phone: ImprovPhone) async
@@ -18,21 +18,18 @@ public protocol OnboardingRadio: Sendable {
 ///
 /// Source: improv-wifi.com/ble.
 public struct BluetoothOnboarding: OnboardingRadio {
-    private static let service = BluetoothUUID("00467768-6228-2272-4663-277478268000")
-    private static let serviceData = BluetoothUUID("4677")
+    private static let service = BluetoothUUID(0x0046_7768_6228_2272, 0x4663_2774_7826_8000)
+    private static let serviceData = BluetoothUUID(short: 0x4677)
 
     private let peripheral: BluetoothPeripheral
     private let door: Door
-    private let service: BluetoothUUID
-    private let serviceData: BluetoothUUID
 
     /// - Parameters:
     ///   - adapter: Such as `hci0`; nil takes the first there is.
     ///   - busAddress: Nil for the machine's own bus.
     ///   - desk: Hears what phones do.
-    public init?(adapter: String?, busAddress: String? = nil, desk: OnboardingDesk) {
-        guard let service = Self.service, let serviceData = Self.serviceData else { return nil }
-        (self.service, self.serviceData) = (service, serviceData)
+    public init(adapter: String?, busAddress: String? = nil, desk: OnboardingDesk) {
+        let service = Self.service
         door = Door(desk: desk, service: service)
         peripheral = BluetoothPeripheral(
             adapter: adapter,
@@ -50,10 +47,11 @@ public struct BluetoothOnboarding: OnboardingRadio {
     public func run() async { await peripheral.run() }
 
     public func advertise(_ serviceData: [UInt8]?) async {
-        let data = self.serviceData
         // Flags, the service and its data: 3, 18 and 10 of 31 bytes.
         await peripheral.advertise(
-            serviceData.map { Advertisement(services: [service], serviceData: [data: $0], isDiscoverable: true) }
+            serviceData.map { data in
+                Advertisement(services: [Self.service], serviceData: [Self.serviceData: data], isDiscoverable: true)
+            }
         )
     }
 
@@ -92,15 +90,11 @@ extension ImprovMachine.Characteristic {
 private final class Door: PeripheralApplication {
     private typealias Characteristic = ImprovMachine.Characteristic
 
-    private struct State {
-        /// bluetoothd has one for all phones.
-        var channels: [Characteristic: (central: BluetoothAddress, channel: NotificationChannel)] = [:]
-        var wants: [BluetoothAddress: Set<Characteristic>] = [:]
-    }
-
     private let desk: OnboardingDesk
     private let characteristics: [BluetoothUUID: Characteristic]
-    private let state = Mutex(State())
+    /// bluetoothd has one for all phones: it opens it for the first that wants to be told, whose address it says, and closes it
+    /// when the last wants no more.
+    private let channels = Mutex<[Characteristic: (central: BluetoothAddress, channel: NotificationChannel)]>([:])
 
     init(desk: OnboardingDesk, service: BluetoothUUID) {
         self.desk = desk
@@ -128,27 +122,22 @@ private final class Door: PeripheralApplication {
         _ channel: NotificationChannel
     ) async {
         guard let which = characteristics[characteristic] else { return }
-        state.withLock { state in
-            state.channels[which] = (central, channel)
-            state.wants[central, default: []].insert(which)
-        }
+        channels.withLock { $0[which] = (central, channel) }
         await desk.came(ImprovPhone(central.description))
     }
 
     func unsubscribed(_ central: BluetoothAddress, from characteristic: BluetoothUUID) async {
         guard let which = characteristics[characteristic] else { return }
-        let wantsNothing = state.withLock { state in
-            if state.channels[which]?.central == central { state.channels[which] = nil }
-            state.wants[central]?.remove(which)
-            guard state.wants[central]?.isEmpty == true else { return false }
-            state.wants[central] = nil
-            return true
+        let isLast = channels.withLock { channels in
+            guard channels[which]?.central == central else { return false }
+            channels[which] = nil
+            return channels.isEmpty
         }
-        if wantsNothing { await desk.left(ImprovPhone(central.description)) }
+        if isLast { await desk.allLeft() }
     }
 
     func tell(_ characteristic: ImprovMachine.Characteristic, _ value: [UInt8]) async {
-        guard let channel = state.withLock({ $0.channels[characteristic]?.channel }) else { return }
+        guard let channel = channels.withLock({ $0[characteristic]?.channel }) else { return }
         var value = value
         // A link that takes less gets the result without its texts: a part of it would be no result. It can be read whole.
         if value.count > channel.maximumValueLength, characteristic == .result, let command = value.first {
