@@ -176,7 +176,6 @@ public actor OnboardingDesk {
         let (until, ending) = AsyncStream.makeStream(of: Never.self)
         (self.radio, self.ending, self.asks) = (radio, ending, asks)
         jobs.continuation.yield(.run(radio, until: until))
-        logger.info("there is no network: a phone can connect the terminal to Wi-Fi")
         handle(.armed(asks: asks))
     }
 
