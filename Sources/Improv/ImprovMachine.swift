@@ -19,7 +19,7 @@ public struct ImprovMachine: Sendable, Equatable {
         case off
         /// No phone is there. → asking, allowed
         case waiting
-        /// Whoever stands at the terminal is asked about this phone. → allowed, waiting
+        /// Whoever stands at the terminal is asked about this phone, which may be gone meanwhile. → allowed, waiting
         case asking(ImprovPhone)
         /// This phone may name a network. → joining, waiting
         case allowed(ImprovPhone)
@@ -86,9 +86,9 @@ public struct ImprovMachine: Sendable, Equatable {
     /// How long the phone has to read where the page is.
     public static let farewellTime = Duration.seconds(8)
     /// A joining that says nothing for so long has failed.
-    public static let joinTime = Duration.seconds(180)
-    /// Not to be found after a question that nobody answered.
-    public static let silence = Duration.seconds(60)
+    static let joinTime = Duration.seconds(180)
+    /// Not to be found after a question that nobody answered, or that its phone talked itself out of.
+    static let silence = Duration.seconds(60)
     /// Not to be found after a question that was answered with no.
     public static let longSilence = Duration.seconds(600)
     /// Phones that are taken up within a minute, and joinings that are begun within a minute.
@@ -243,11 +243,11 @@ public struct ImprovMachine: Sendable, Equatable {
         return [.tell(.state)]
     }
 
-    /// The phone went. One that a person let in may come back while its time lasts: programs that set a device up do so after
-    /// each network that could not be joined.
+    /// The phone went. Where a person is asked it may come back while its time lasts: programs that set a device up do so after
+    /// each network that could not be joined, and a question that went with its phone could be asked again and again.
     private mutating func lose() -> [Action] {
         switch phase {
-        case .asking: return finish()
+        case .asking: return []
         case .allowed: return asks ? [] : finish()
         case .joined: return finish()
         case .off, .waiting, .joining: return []
@@ -293,8 +293,11 @@ public struct ImprovMachine: Sendable, Equatable {
 
     private mutating func blame(_ fault: Fault) -> [Action] {
         faults += 1
-        // Whoever goes on so is no phone that sets a terminal up.
-        guard faults <= Self.perPhone else { return finish() }
+        // Whoever goes on so is no phone that sets a terminal up. The next is not asked about sooner than if it had been silent.
+        guard faults <= Self.perPhone else {
+            if asks, let end { quietUntil = end + Self.silence }
+            return finish()
+        }
         self.fault = fault
         return [.tell(.error)]
     }
