@@ -24,6 +24,8 @@ let package = Package(
         .library(name: "Bluetooth", targets: ["Bluetooth"]),
         // What a wallet compares before it signs.
         .library(name: "Ethereum", targets: ["Ethereum"]),
+        // Wi-Fi settings from a phone, the device's side.
+        .library(name: "Improv", targets: ["Improv"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
         .library(name: "WalletConnect", targets: ["WalletConnect"]),
         // With a relay client that reaches the network.

@@ -11,6 +11,7 @@ let package = Package(
             name: "till-fuzz",
             dependencies: [
                 "CFuzzer", .product(name: "TapProtocol", package: "till"), .product(name: "Ethereum", package: "till"),
+                .product(name: "Improv", package: "till"),
             ]
         ),
     ]

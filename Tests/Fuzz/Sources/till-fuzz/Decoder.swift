@@ -1,5 +1,6 @@
 import Ethereum
 import Glibc
+import Improv
 import TapProtocol
 
 /// What reads bytes from outside, each by its name on the command line.
@@ -10,6 +11,7 @@ enum Decoder: String, CaseIterable, Sendable {
     case fromTerminal = "from-terminal"
     case fromPhone = "from-phone"
     case offer, framing, hello, handshake, tag, order
+    case improv
 
     /// The one that the environment names: the fuzzer starts itself again with arguments of its own. A global, because it
     /// calls back through C.
@@ -37,6 +39,7 @@ enum Decoder: String, CaseIterable, Sendable {
         case .handshake: handshake(bytes)
         case .tag: _ = TerminalTag(uri: String(decoding: bytes, as: UTF8.self))
         case .order: order(bytes)
+        case .improv: improv(bytes)
         }
     }
 
@@ -104,6 +107,40 @@ enum Decoder: String, CaseIterable, Sendable {
             parameters: text
         )
         _ = try? check.check(order)
+    }
+
+    /// What two phones do, a byte each: which of them, what, how many seconds later; before what one writes, its length.
+    private func improv(_ bytes: [UInt8]) {
+        var (machine, now, rest) = (ImprovMachine(), Duration.zero, bytes[...])
+        var (mayJoin, joinings) = (false, 0)
+        _ = machine.handle(.armed(asks: true), at: now)
+        while let first = rest.popFirst() {
+            now += .seconds(Int(first >> 4))
+            let phone = ImprovPhone(first & 8 == 0 ? "a" : "b")
+            let event: ImprovMachine.Event
+            switch first & 7 {
+            case 0: event = .came(phone)
+            case 1: event = .left(phone)
+            case 2: event = .allowed
+            case 3: event = .notJoined(number: joinings)
+            case 4: event = .joined(number: joinings, page: "https://192.168.7.9:8443")
+            default:
+                let length = Int(rest.popFirst() ?? 0)
+                event = .wrote(phone, ImprovPiece(Array(rest.prefix(length))))
+                rest = rest.dropFirst(length)
+            }
+            let before = machine.phone
+            let actions = machine.handle(event, at: now)
+            if machine.phone != before { mayJoin = false }
+            if event == .allowed, machine.phone != nil { mayJoin = true }
+            for case .join(_, let number) in actions {
+                precondition(mayJoin && machine.phone == phone, "a network is joined that nobody allowed")
+                joinings = number
+            }
+            for one in ImprovMachine.Characteristic.allCases {
+                precondition(machine.value(of: one, for: phone).count <= 258, "no phone takes such an answer")
+            }
+        }
     }
 }
 
