@@ -9,7 +9,8 @@ public struct ImprovPhone: Sendable, Hashable {
 ///
 /// A value that decides: no clock, no I/O. Whoever drives it tells it what happened and when, and does what it returns. It is
 /// total: every event has an answer in every phase. It serves one phone at a time; the others read that they are not
-/// authorized, and nothing that they do changes anything.
+/// authorized, and nothing that they do changes anything. That holds for what they read: what the served phone is told without
+/// asking, whoever drives this tells every phone that wants to be told, since bluetoothd has one channel for all of them.
 ///
 /// Source: improv-wifi.com/ble; docs/decisions/0027-improv.md.
 public struct ImprovMachine: Sendable, Equatable {
@@ -37,7 +38,7 @@ public struct ImprovMachine: Sendable, Equatable {
     }
 
     /// What a phone reads of how far the terminal is. Source: improv-wifi.com/ble, "Current State".
-    public enum State: UInt8, Sendable {
+    enum State: UInt8, Sendable {
         case authorizationRequired = 1
         case authorized, provisioning, provisioned
     }
@@ -55,46 +56,44 @@ public struct ImprovMachine: Sendable, Equatable {
         case disarmed
         /// A phone reads, or wants to be told.
         case came(ImprovPhone)
-        case wrote(ImprovPhone, [UInt8])
+        case wrote(ImprovPhone, ImprovPiece)
         /// A phone wants to be told nothing any more, or is gone.
         case left(ImprovPhone)
         /// The person at the terminal.
         case allowed, refused
-        /// The network was joined; the page's address where there is one.
-        case joined(page: String?)
-        case notJoined
+        /// The network of the joining of this number was joined; the page's address where there is one.
+        case joined(number: Int, page: String?)
+        case notJoined(number: Int)
         case time
     }
 
     public enum Action: Sendable, Equatable {
         /// Tell the phone that is served what this characteristic is now.
         case tell(Characteristic)
-        /// Join it, and say `joined` or `notJoined`.
-        case join(ImprovNetwork)
-        /// Show that it is this terminal.
-        case identify
+        /// Join it, and say `joined` or `notJoined` with this number, which no other joining has.
+        case join(ImprovNetwork, number: Int)
         /// End the link to this phone.
         case dismiss(ImprovPhone)
     }
 
     /// How long a question stands; nobody answers: the terminal is quiet for ``silence``.
-    public static let questionTime = Duration.seconds(60)
+    static let questionTime = Duration.seconds(60)
     /// How long a phone may name a network that a person let in; begins again with each that could not be joined.
-    public static let allowedTime = Duration.seconds(60)
+    static let allowedTime = Duration.seconds(60)
     /// The same where no person was asked.
-    public static let openTime = Duration.seconds(300)
+    static let openTime = Duration.seconds(300)
     /// How long the phone has to read where the page is.
-    public static let farewellTime = Duration.seconds(8)
+    static let farewellTime = Duration.seconds(8)
     /// A joining that says nothing for so long has failed.
     static let joinTime = Duration.seconds(180)
     /// Not to be found after a question that nobody answered, or that its phone talked itself out of.
     static let silence = Duration.seconds(60)
     /// Not to be found after a question that was answered with no.
-    public static let longSilence = Duration.seconds(600)
+    static let longSilence = Duration.seconds(600)
     /// Phones that are taken up within a minute, and joinings that are begun within a minute.
-    public static let perMinute = 4
+    static let perMinute = 4
     /// Joinings of one phone, and packets of it that are none.
-    public static let perPhone = 10
+    static let perPhone = 10
 
     public private(set) var phase = Phase.off
     public private(set) var fault = Fault.none
@@ -105,9 +104,10 @@ public struct ImprovMachine: Sendable, Equatable {
     private var quietUntil: Duration?
     private var phones: [Duration] = []
     private var joinings: [Duration] = []
+    /// Of the joining that goes on, or the last one.
+    private var number = 0
     private var joined = 0
     private var faults = 0
-    private var shown = 0
 
     public init() {}
 
@@ -122,7 +122,7 @@ public struct ImprovMachine: Sendable, Equatable {
     }
 
     /// What the served phone reads.
-    public var state: State {
+    var state: State {
         switch phase {
         case .off, .waiting, .asking: .authorizationRequired
         case .allowed: .authorized
@@ -143,8 +143,8 @@ public struct ImprovMachine: Sendable, Equatable {
     /// Of the advertisement, under the UUID 4677: state, capabilities, four zeros. Source: improv-wifi.com/ble, "Advertisement".
     public var serviceData: [UInt8] { [state.rawValue, Self.capabilities, 0, 0, 0, 0] }
 
-    /// Bit 0: it can show which terminal it is.
-    private static let capabilities: UInt8 = 1
+    /// None. Bit 0 would say that it can show which terminal it is: the screen says so already of each phone that is served.
+    private static let capabilities: UInt8 = 0
 
     /// What a phone reads.
     public func value(of characteristic: Characteristic, for phone: ImprovPhone) -> [UInt8] {
@@ -169,7 +169,7 @@ public struct ImprovMachine: Sendable, Equatable {
     }
 
     /// When the phase ends by itself, on the driver's clock. Tell `.time` then, or later.
-    public var endsAt: Duration? { end }
+    var endsAt: Duration? { end }
 
     // MARK: - What happens
 
@@ -186,7 +186,8 @@ public struct ImprovMachine: Sendable, Equatable {
         case .came(let phone): actions += take(up: phone, now)
         case .wrote(let phone, let piece):
             actions += take(up: phone, now)
-            if phone == self.phone { actions += read(piece, now) }
+            // What is being joined has been said.
+            if phone == self.phone, !isJoining { actions += read(piece, now) }
         case .left(let phone): if phone == self.phone { actions += lose() }
         case .allowed:
             guard case .asking(let phone) = phase else { break }
@@ -199,8 +200,8 @@ public struct ImprovMachine: Sendable, Equatable {
                 actions += finish()
             case .off, .waiting, .joining, .joined: break
             }
-        case .joined(let page): actions += welcome(page, now)
-        case .notJoined: actions += fail(now)
+        case .joined(let number, let page): if number == self.number { actions += welcome(page, now) }
+        case .notJoined(let number): if number == self.number { actions += fail(now) }
         case .time: break
         }
         return actions
@@ -225,7 +226,7 @@ public struct ImprovMachine: Sendable, Equatable {
         let was = state
         enter(.waiting, until: nil)
         (fault, answer, assembler) = (.none, [], ImprovAssembler())
-        (joined, faults, shown) = (0, 0, 0)
+        (joined, faults) = (0, 0)
         return (was == state ? [] : [.tell(.state)]) + [.dismiss(phone)]
     }
 
@@ -254,29 +255,24 @@ public struct ImprovMachine: Sendable, Equatable {
         }
     }
 
-    private mutating func read(_ piece: [UInt8], _ now: Duration) -> [Action] {
+    private mutating func read(_ piece: ImprovPiece, _ now: Duration) -> [Action] {
         switch assembler.take(piece, at: now) {
         case .unfinished: return []
         case .invalid: return blame(.invalidPacket)
         case .command(.unknown): return blame(.unknownCommand)
-        case .command(.identify):
-            shown += 1
-            return clear() + (shown <= Self.perPhone ? [.identify] : [])
         case .command(.join(let network)): return join(network, now)
         }
     }
 
     private mutating func join(_ network: ImprovNetwork, _ now: Duration) -> [Action] {
-        guard case .allowed(let phone) = phase else {
-            // One that is joining already goes on.
-            return phase == .waiting || isJoining ? [] : blame(.notAuthorized)
-        }
+        guard case .allowed(let phone) = phase else { return blame(.notAuthorized) }
         joinings.removeAll { now - $0 >= .seconds(60) }
         guard joinings.count < Self.perMinute, joined < Self.perPhone else { return blame(.unknown) }
         joinings.append(now)
         joined += 1
+        number += 1
         enter(.joining(phone), until: now + Self.joinTime)
-        return clear() + [.tell(.state), .join(network)]
+        return clear() + [.tell(.state), .join(network, number: number)]
     }
 
     private var isJoining: Bool {

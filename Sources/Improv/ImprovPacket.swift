@@ -1,12 +1,10 @@
 /// What a phone asks for over Improv.
 ///
 /// Source: improv-wifi.com/ble, "RPC Command".
-public enum ImprovCommand: Sendable, Equatable {
+enum ImprovCommand: Sendable, Equatable {
     /// Join this network.
     case join(ImprovNetwork)
-    /// Show which device it is.
-    case identify
-    /// Something that this terminal does not know.
+    /// Something that this terminal does not know, or does not do.
     case unknown(UInt8)
 }
 
@@ -19,9 +17,21 @@ public struct ImprovNetwork: Sendable, Equatable, CustomStringConvertible, Custo
     /// 0 to 253 bytes; empty for a network without a passphrase.
     public let passphrase: [UInt8]
 
-    public init(name: [UInt8], passphrase: [UInt8]) { (self.name, self.passphrase) = (name, passphrase) }
+    init(name: [UInt8], passphrase: [UInt8]) { (self.name, self.passphrase) = (name, passphrase) }
 
     public var description: String { "a network of \(name.count) bytes" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What a phone wrote: a packet of Improv, a part of one, or anything at all. A passphrase may be in it, so it never shows in a text.
+public struct ImprovPiece: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{
+    let bytes: [UInt8]
+
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    public var description: String { "a piece of \(bytes.count) bytes" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
@@ -31,10 +41,10 @@ public struct ImprovNetwork: Sendable, Equatable, CustomStringConvertible, Custo
 /// Source: improv-wifi.com/ble, "RPC Command" and "RPC Result".
 public enum ImprovPacket {
     /// Bytes of the longest packet: two before the data, 255 of data, one after.
-    public static let longest = 258
+    static let longest = 258
 
     /// What a whole packet asks for; nil where length, checksum or strings are wrong.
-    public static func command(_ packet: [UInt8]) -> ImprovCommand? {
+    static func command(_ packet: [UInt8]) -> ImprovCommand? {
         guard packet.count >= 3, packet.count == Int(packet[1]) + 3, checksum(packet.dropLast()) == packet.last else {
             return nil
         }
@@ -43,7 +53,6 @@ public enum ImprovPacket {
         case 1:
             guard let strings = strings(data), strings.count == 2 else { return nil }
             return .join(ImprovNetwork(name: strings[0], passphrase: strings[1]))
-        case 2: return data.isEmpty ? .identify : nil
         default: return .unknown(packet[0])
         }
     }
@@ -76,10 +85,10 @@ public enum ImprovPacket {
     static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt8 { bytes.reduce(0) { $0 &+ $1 } }
 }
 
-/// Puts a packet together from the pieces that a phone writes. Keeps ``ImprovPacket/longest`` bytes at most.
-public struct ImprovAssembler: Sendable, Equatable {
+/// Puts a packet together from the pieces that a phone writes. Keeps less than ``ImprovPacket/longest`` bytes.
+struct ImprovAssembler: Sendable, Equatable {
     /// What a piece came to.
-    public enum Outcome: Sendable, Equatable {
+    enum Outcome: Sendable, Equatable {
         /// A part of a packet; more has to come.
         case unfinished
         case command(ImprovCommand)
@@ -88,30 +97,22 @@ public struct ImprovAssembler: Sendable, Equatable {
     }
 
     /// From one piece to the next. A later one begins a new packet: what came before it was given up.
-    public static let pause = Duration.seconds(5)
+    static let pause = Duration.seconds(5)
 
-    private(set) var kept: [UInt8] = []
+    private(set) var kept = ImprovPiece([])
     private var last = Duration.zero
 
-    public init() {}
-
     /// Takes one written value, which came at `now` on a clock that nobody can set back.
-    public mutating func take(_ piece: [UInt8], at now: Duration) -> Outcome {
-        if now - last > Self.pause { kept = [] }
-        last = now
-        // Together no longer than the packet says; before it is said, no longer than the longest.
-        guard !piece.isEmpty, kept.count + piece.count <= ImprovPacket.longest else { return giveUp() }
-        kept += piece
-        guard kept.count >= 2 else { return .unfinished }
-        let whole = Int(kept[1]) + 3
-        if kept.count < whole { return .unfinished }
-        guard kept.count == whole, let command = ImprovPacket.command(kept) else { return giveUp() }
-        kept = []
-        return .command(command)
-    }
-
-    private mutating func giveUp() -> Outcome {
-        kept = []
-        return .invalid
+    mutating func take(_ piece: ImprovPiece, at now: Duration) -> Outcome {
+        let before = now - last > Self.pause ? [] : kept.bytes
+        (kept, last) = (ImprovPiece([]), now)
+        guard !piece.bytes.isEmpty, before.count + piece.bytes.count <= ImprovPacket.longest else { return .invalid }
+        let packet = before + piece.bytes
+        // The second byte says how long it is.
+        guard packet.count >= 2, packet.count >= Int(packet[1]) + 3 else {
+            kept = ImprovPiece(packet)
+            return .unfinished
+        }
+        return ImprovPacket.command(packet).map(Outcome.command) ?? .invalid
     }
 }

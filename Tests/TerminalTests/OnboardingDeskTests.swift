@@ -159,7 +159,7 @@ struct OnboardingDeskTests {
             await shop.pass(.seconds(40))
             #expect(shop.air.now.advertised == nil)
             await shop.onboarding.keypadCame()
-            await shop.until { shop.air.now.advertised == [1, 1, 0, 0, 0, 0] }
+            await shop.until { shop.air.now.advertised == [1, 0, 0, 0, 0, 0] }
             await shop.onboarding.keypadWent()
             await shop.until { !shop.air.now.isOn }
         }
@@ -298,6 +298,37 @@ struct OnboardingDeskTests {
             await shop.until { shop.air.now.dismissed == [Self.phone] && shop.air.now.advertised == nil }
             await shop.pass(.seconds(300))
             #expect(shop.air.now.advertised == nil)
+        }
+    }
+
+    /// Where nobody is asked, a phone that goes makes room.
+    @Test func aPhoneThatIsToldNothingAnyMoreIsGone() async throws {
+        try await withShop(isClaimed: false) { shop in
+            await shop.until { shop.air.now.advertised != nil }
+            let other = ImprovPhone("00:AA:01:00:00:24")
+            await shop.onboarding.came(Self.phone)
+            #expect(await shop.onboarding.read(.state, by: other) == [1])
+            await shop.onboarding.allLeft()
+            #expect(await shop.onboarding.read(.state, by: other) == [2])
+        }
+    }
+
+    /// A phone that floods the terminal meanwhile neither ends the joining nor makes room for another phone.
+    @Test func theScreenNamesTheNetworkThatIsJoinedUntilItIs() async throws {
+        try await withShop(isClaimed: false) { shop in
+            let other = ImprovPhone("00:AA:01:00:00:24")
+            shop.radio.now.withLock { $0.heard = [] }
+            await shop.until { shop.air.now.advertised != nil }
+            await shop.onboarding.wrote(Self.command, by: Self.phone)
+            for _ in 0..<20 { await shop.onboarding.wrote([9, 0, 8], by: Self.phone) }
+            await shop.onboarding.wrote(Self.packet("Elsewhere", "tram bell eighteen"), by: other)
+            while await shop.page?.kind != .joining { await Task.yield() }
+            #expect(await shop.page?.network == "Shop")
+            shop.radio.now.withLock { $0.heard = [.passphrase] }
+            await shop.until { await shop.page?.kind == .joined }
+            #expect(await shop.page?.network == "Shop")
+            #expect(shop.radio.now.withLock { $0.joined } == ["53686f70-passphrase"])
+            #expect(await shop.onboarding.read(.result, by: other) == [])
         }
     }
 

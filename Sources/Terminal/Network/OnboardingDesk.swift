@@ -43,7 +43,7 @@ public actor OnboardingDesk {
     private var asks = true
     private var aloneSince: Duration?
     private var askedAt: Duration?
-    /// The name of the network that is joined, ready to read.
+    /// The name of the network that is joined, or was last, ready to read.
     private var shownName: String?
     /// Few: the machine bounds what one phone brings about, and how many phones are taken up.
     private let jobs = AsyncStream.makeStream(of: Job.self)
@@ -55,9 +55,8 @@ public actor OnboardingDesk {
         case advertise(any OnboardingRadio, [UInt8]?)
         case tell(any OnboardingRadio, ImprovMachine.Characteristic, [UInt8])
         case dismiss(any OnboardingRadio, ImprovPhone)
-        case join(ImprovNetwork)
+        case join(ImprovNetwork, number: Int, by: Payments.Actor)
         case show(Scene.Onboarding?)
-        case wake
     }
 
     /// - Parameters:
@@ -102,7 +101,7 @@ public actor OnboardingDesk {
         return machine.value(of: characteristic, for: phone)
     }
 
-    func wrote(_ value: [UInt8], by phone: ImprovPhone) { handle(.wrote(phone, value)) }
+    func wrote(_ value: [UInt8], by phone: ImprovPhone) { handle(.wrote(phone, ImprovPiece(value))) }
 
     /// No phone wants to be told anything any more, so the one that is served is gone. Of one among several nobody says it.
     func allLeft() { if let phone = machine.phone { handle(.left(phone)) } }
@@ -195,8 +194,9 @@ public actor OnboardingDesk {
             switch action {
             case .tell(let characteristic):
                 jobs.continuation.yield(.tell(radio, characteristic, machine.told(characteristic)))
-            case .join(let network): jobs.continuation.yield(.join(network))
-            case .identify: jobs.continuation.yield(.wake)
+            case .join(let wanted, let number):
+                shownName = wanted.wifiName?.shown
+                jobs.continuation.yield(.join(wanted, number: number, by: asks ? .keypad : .stranger))
             // The radio's end does it, and waits for it.
             case .dismiss(let phone): if event != .disarmed { jobs.continuation.yield(.dismiss(radio, phone)) }
             }
@@ -264,29 +264,26 @@ public actor OnboardingDesk {
         }
     }
 
-    private func join(_ wanted: ImprovNetwork) async {
-        guard let name = String(validating: wanted.name, as: UTF8.self).flatMap(WiFiName.init),
-            let typed = String(validating: wanted.passphrase, as: UTF8.self)
-        else { return handle(.notJoined) }
+    private func join(_ wanted: ImprovNetwork, _ number: Int, by who: Payments.Actor) async {
+        guard let name = wanted.wifiName, let typed = String(validating: wanted.passphrase, as: UTF8.self) else {
+            return handle(.notJoined(number: number))
+        }
         let passphrase = Passphrase(typed)
         // An open network of the same name is another one.
-        guard typed.isEmpty || passphrase != nil else { return handle(.notJoined) }
-        shownName = name.shown
-        await desk.show(onboarding: page)
+        guard typed.isEmpty || passphrase != nil else { return handle(.notJoined(number: number)) }
         let id = WiFiNetwork.ID(name, typed.isEmpty ? .open : .passphrase)
         let wish: NetworkDesk.Wish = await isHeard(id) ? .heard(id) : .hidden(name)
         do throws(NetworkRefusal) {
-            let who: Payments.Actor = asks ? .keypad : .stranger
             let attempt = try await network.follow(wish, passphrase: passphrase, by: who, from: Self.place)
-            guard attempt.stage == .joined else { return handle(.notJoined) }
+            guard attempt.stage == .joined else { return handle(.notJoined(number: number)) }
         } catch {
             logger.notice(
                 "the Wi-Fi network that a phone named was not joined",
                 metadata: ["why": "\(NetworkRules.reason(error).code)"]
             )
-            return handle(.notJoined)
+            return handle(.notJoined(number: number))
         }
-        handle(.joined(page: await address()))
+        handle(.joined(number: number, page: await address()))
         ring()
     }
 
@@ -320,6 +317,11 @@ extension TerminalSnapshot {
 
     /// Whether the terminal belongs to nobody yet.
     var isUnclaimed: Bool { if case .unclaimed = phase { true } else { false } }
+}
+
+extension ImprovNetwork {
+    /// Nil where no network can be called so.
+    fileprivate var wifiName: WiFiName? { String(validating: name, as: UTF8.self).flatMap(WiFiName.init) }
 }
 
 extension ChargeDesk {
