@@ -151,4 +151,27 @@ struct CheckTests {
             #expect(try await terminal.received().state == .prompting)
         }
     }
+
+    // MARK: What ended before
+
+    /// Its own terminal would have said how it ended; that it asks once more is no reason to show it.
+    @Test func p9APaymentThatAnotherPhoneHasPaid() async throws {
+        let request = try shop.request()
+        let id = request.payload.paymentID
+        try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(request)
+            #expect(try await terminal.received().state == .prompting)
+            try await terminal.send(.otherPaid(id))
+            #expect(try await terminal.message().body == .acknowledge(id))
+            await terminal.disconnect()
+            try await terminal.connect(request)
+            #expect(try await terminal.error() == .paymentClosed)
+            #expect(try await terminal.message().body == .bye(reason: TapErrorCode.paymentClosed.rawValue))
+            await terminal.disconnect()
+            try await terminal.connect(shop.request())
+            #expect(try await terminal.received().state == .prompting)
+        }
+        #expect(bench.diary.prompts == 2 && bench.diary.events.contains(.refused(.p9, .paymentClosed)))
+    }
 }

@@ -22,6 +22,12 @@ struct PhoneMemory: Sendable {
         return trusted
     }
 
+    /// Payments that ended without this phone, of which it has kept nothing that a request could be compared with. What it
+    /// declined or paid is answered with just that.
+    var closedPayments: Set<PaymentID> {
+        Set(payment.closed.keys.filter { payment.closed[$0] == .withdrawn && dossiers[$0] == nil })
+    }
+
     /// Drops what nobody will ask about any more.
     mutating func tidy(nowMilliseconds: Int) {
         payment.forgetClosed(nowMilliseconds: nowMilliseconds)

@@ -82,7 +82,8 @@ extension TapPhone {
             trusted: memory.trusted,
             denied: memory.denied,
             environment: configuration.environment,
-            tag: configuration.tag
+            tag: configuration.tag,
+            closedPayments: memory.closedPayments
         )
     }
 
