@@ -17,7 +17,8 @@ extension Console {
                     "acquirerURL": .string(set.acquirerURL), "acquirerLogin": .string(set.acquirerLogin),
                     "acquirerPasswordSet": .bool(stored.hasPassword), "terminalID": .string(set.terminalID),
                     "walletProjectID": .string(set.walletProjectID),
-                    "serviceUUID": .string(set.serviceText),
+                    "serviceUUID": .string(set.serviceText), "writeUUID": .string(set.writeText),
+                    "statusUUID": .string(set.statusText), "readUUID": .string(set.readText),
                     "acceptUnknownSignal": .bool(set.acceptsUnknownSignal),
                     "tapThreshold": .integer(Int64(set.thresholds.tap)),
                     "nearThreshold": .integer(Int64(set.thresholds.near)),
@@ -96,6 +97,9 @@ extension Console {
         form.acquirerPassword = fields.optionalText("acquirerPassword", limit: 500)
         form.terminalID = fields.optionalText("terminalID", limit: 100)
         form.serviceUUID = fields.optionalText("serviceUUID", limit: 40)
+        form.writeUUID = fields.optionalText("writeUUID", limit: 40)
+        form.statusUUID = fields.optionalText("statusUUID", limit: 40)
+        form.readUUID = fields.optionalText("readUUID", limit: 40)
         form.walletProjectID = fields.optionalText("walletProjectID", limit: 100)
         form.acceptsUnknownSignal = fields.bool("acceptUnknownSignal")
         form.tapThreshold = fields.integer("tapThreshold")

@@ -38,6 +38,15 @@ struct WalletTapCommand: AsyncParsableCommand {
     @Option(help: "The service that the merchant configured.")
     var service = ServiceUUID.standard.description
 
+    @Option(help: "The characteristic that terminals write to, where the merchant configured it by itself.")
+    var writeUuid: String?
+
+    @Option(help: "The characteristic that the phone answers on, likewise.")
+    var statusUuid: String?
+
+    @Option(help: "The characteristic that terminals read first, likewise.")
+    var readUuid: String?
+
     @Option(help: "What the phone has read off a terminal: bpp:1?…")
     var tag: String?
 
@@ -152,7 +161,7 @@ struct WalletTapCommand: AsyncParsableCommand {
 
     /// The phone, its radio, and the clock; whichever ends first ends all.
     private func run(_ phone: TapPhone) async -> ExitCode {
-        guard let profile = BluetoothUUID(service).map(LinkProfile.init(service:)) else { return ExitCode(64) }
+        guard let profile = try? profile() else { return ExitCode(64) }  // Validated before.
         let air = BluetoothPeripheral(
             adapter: adapter,
             busAddress: bus,
@@ -233,6 +242,7 @@ extension WalletTapCommand {
         var configuration = PhoneConfiguration()
         guard let uuid = ServiceUUID(service) else { throw ValidationError("--service is a UUID of 36 characters") }
         configuration.service = uuid
+        _ = try profile()
         if let tag {
             guard let read = TerminalTag(uri: tag) else { throw ValidationError("--tag is what a terminal's tag says") }
             configuration.tag = read
@@ -256,6 +266,27 @@ extension WalletTapCommand {
         if let timeout { _ = try Self.seconds(timeout, "--timeout") }
         _ = try credentials()
         return configuration
+    }
+
+    /// What the phone holds for terminals. A characteristic that no option names follows from the service.
+    private func profile() throws -> LinkProfile {
+        func uuid(_ text: String, _ option: String) throws -> BluetoothUUID {
+            guard ServiceUUID(text) != nil, let uuid = BluetoothUUID(text) else {
+                throw ValidationError("\(option) is a UUID of 36 characters")
+            }
+            return uuid
+        }
+        let derived = LinkProfile(service: try uuid(service, "--service"))
+        let profile = LinkProfile(
+            service: derived.service,
+            read: try readUuid.map { try uuid($0, "--read-uuid") } ?? derived.read,
+            write: try writeUuid.map { try uuid($0, "--write-uuid") } ?? derived.write,
+            notify: try statusUuid.map { try uuid($0, "--status-uuid") } ?? derived.notify
+        )
+        guard Set([profile.service, profile.read, profile.write, profile.notify]).count == 4 else {
+            throw ValidationError("the service and its three characteristics have a UUID each")
+        }
+        return profile
     }
 
     private func user() throws -> PhoneUser {

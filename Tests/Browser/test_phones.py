@@ -18,6 +18,7 @@ from steps import current_charge, error_of, new_charge, open_charge, panel, save
 ALWAYS = ["mode", "nearThreshold", "shortCodeAboveMinor", "tipMode", "offlineAllowed", "acquirerURL", "acquirerLogin", "acquirerPassword", "terminalID", "walletProjectID"]
 TIPS = ["tipMaximumPercent", "tipPresets"]
 OFFLINE = ["offlineFloorMinor", "offlineTotalMinor", "offlineHours"]
+UUIDS = ["serviceUUID", "writeUUID", "statusUUID", "readUUID"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,7 +78,7 @@ def test_the_settings_lead_to_phones_nearby_and_back(page, eyes):
 def test_switched_off_nothing_else_is_asked(page, eyes):
     open_phones(page)
     expect(field(page, "enabled")).not_to_be_checked()
-    assert shown(page, [*ALWAYS, *TIPS, *OFFLINE, "password", "serviceUUID"]) == []
+    assert shown(page, [*ALWAYS, *TIPS, *OFFLINE, "password", *UUIDS]) == []
     expect(page.locator(".phones-status")).to_be_empty()
     assert small_targets(page) == []
     eyes.look(page, "phones-off")
@@ -97,17 +98,18 @@ def test_switched_on_only_what_the_chosen_way_needs_is_asked(page, eyes):
     field(page, "offlineAllowed").check()
     assert shown(page, OFFLINE) == OFFLINE
     page.get_by_text("For installers").click()
-    expect(field(page, "serviceUUID")).to_be_visible()
+    assert shown(page, UUIDS) == UUIDS
     assert small_targets(page) == []
     eyes.look(page, "phones-everything")
 
 
 def test_every_wrong_field_is_said_beside_it_and_nothing_is_saved(page, eyes):
     page.get_by_text("For installers").click()
-    expect(field(page, "serviceUUID")).to_be_hidden()
+    assert shown(page, UUIDS) == []
     wrong = {
         "acquirerURL": "ftp://nowhere", "acquirerLogin": "", "acquirerPassword": "", "terminalID": "my till!", "nearThreshold": "5",
         "tipMaximumPercent": "200", "tipPresets": "five", "offlineHours": "0", "serviceUUID": "none",
+        "writeUUID": "7d2b", "statusUUID": "none", "readUUID": "7d2b0001-5c1e-4f0a-9b6d-3a8e41f7c2d9",
         "offlineFloorMinor": "50", "offlineTotalMinor": "20", "walletProjectID": "not a project",
     }
     page.get_by_text("For installers").click()
@@ -213,6 +215,19 @@ def test_the_times_are_set_in_seconds_within_their_bounds_and_hold_at_once(page,
     expect(connect).to_have_value("5")
     save_well(page)
     assert stored(page)["times"] == before["times"]
+
+
+def test_each_characteristic_is_the_installers_or_follows_from_the_service(page, eyes):
+    open_phones(page)
+    own = {name: f"6b1d7a5{place}-93c4-4e0f-b8d7-15f2a6c09e31" for place, name in enumerate(UUIDS)}
+    usual = stored(page)["serviceUUID"]
+    for values in (own, {"writeUUID": "", "readUUID": ""}, {"serviceUUID": usual, "statusUUID": ""}):
+        page.get_by_text("For installers").click()
+        fill(page, **values)
+        save_well(page)
+        now = stored(page)
+        assert {name: now[name] for name in values} == values
+    assert [now[name] for name in UUIDS] == [usual, "", "", ""]
 
 
 def test_in_tagged_mode_the_terminals_code_and_its_address_for_a_sticker_are_there(page, eyes):

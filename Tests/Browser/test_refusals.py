@@ -1046,6 +1046,10 @@ def test_what_was_not_paid_by_phone_is_not_given_back(open_shop):
 
 YES_OR_NO = [("a word", "yes", "422 wrong_type"), ("a number", 1, "422 wrong_type"), ("a list", [True], "422 wrong_type")]
 SIGNAL = [*NO_INTEGER, ("too strong", -19, "422 out_of_range"), ("too weak", -101, "422 out_of_range"), ("the most there is", 2**63 - 1, "422 out_of_range")]
+# The last one is the service's own name.
+CHARACTERISTIC = [
+    *no_text(40), ("no UUID", "7d2b", "422 uuid_invalid"), ("the service", "7D2B0001-5C1E-4F0A-9B6D-3A8E41F7C2D9", "422 uuid_twice"),
+]
 PHONES = {
     "enabled": True, "acquirerURL": "https://acquirer.example", "acquirerLogin": "shop", "acquirerPassword": f"{CANARY} acquirer",
     "terminalID": "till-1",
@@ -1075,6 +1079,7 @@ def waiting_amount(code: str) -> list[tuple]:
         offlineFloorMinor=waiting_amount("out_of_range"), offlineTotalMinor=waiting_amount("limit_below_floor"),
         shortCodeAboveMinor=waiting_amount("out_of_range"),
         serviceUUID=[*no_text(40), ("nothing", "", "422 uuid_invalid"), ("no UUID", "7d2b", "422 uuid_invalid")],
+        writeUUID=CHARACTERISTIC, statusUUID=CHARACTERISTIC, readUUID=CHARACTERISTIC,
         walletProjectID=[*no_text(100), ("65 long", "a" * 65, "422 project_invalid"), ("spaces", "a b", "422 project_invalid")],
         acquirerURL=ADDRESS, acquirerLogin=[*no_text(300), ("nothing", "", "422 required"), ("257 long", "a" * 257, "422 required")],
         acquirerPassword=[*no_text(500), ("nothing", "", "422 required"), ("null", None, "422 required")],

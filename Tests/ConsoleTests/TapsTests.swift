@@ -217,6 +217,28 @@ struct TapsTests {
         }
     }
 
+    @Test func theServicesCharacteristicsCanBeSetEachByItself() async throws {
+        try await withConsole(withTap: true) { page in
+            try await claim(page)
+            let names = ["serviceUUID", "writeUUID", "statusUUID", "readUUID"]
+            func said(_ body: String) async throws -> [String] {
+                let answer = try Page.said(try await page.ask("PUT", "taps", body))
+                return names.map { answer[$0] as? String ?? "none" }
+            }
+            let standard = "7d2b0001-5c1e-4f0a-9b6d-3a8e41f7c2d9"
+            #expect(try await said(#"{"offlineHours":10}"#) == [standard, "", "", ""])
+            let own = (1...3).map { "6b1d7a5\($0)-93c4-4e0f-b8d7-15f2a6c09e31" }
+            let all = #"{"writeUUID":"\#(own[0])","statusUUID":"\#(own[1])","readUUID":"\#(own[2])"}"#
+            #expect(try await said(all) == [standard] + own)
+            // What is not named stays, and nothing means what follows from the service.
+            #expect(try await said(#"{"statusUUID":""}"#) == [standard, own[0], "", own[2]])
+            let refused = try await page.ask("PUT", "taps", #"{"writeUUID":"7d2b","readUUID":"\#(standard)"}"#)
+            let fields = try Page.said(refused)["fields"] as? [String: [String: String]] ?? [:]
+            #expect(refused.status == 422)
+            #expect(fields.mapValues { $0["code"] } == ["writeUUID": "uuid_invalid", "readUUID": "uuid_twice"])
+        }
+    }
+
     @Test func anotherAcquirerNeedsTheOwnersPasswordAgain() async throws {
         try await withConsole(withTap: true) { page in
             try await claim(page)

@@ -19,8 +19,16 @@ extension TapPhone: Peripheral {}
 
 /// The air of one shop: phones that advertise, links that can be cut, and no Bluetooth.
 final class Air: TapRadio {
+    private struct Phone {
+        let peripheral: any Peripheral
+        let characteristics: TapCharacteristics
+        /// What it advertises; nil for nothing.
+        var service: ServiceUUID?
+        var rssi: Int?
+    }
+
     private struct State {
-        var phones: [String: (peripheral: any Peripheral, service: ServiceUUID?, rssi: Int?)] = [:]
+        var phones: [String: Phone] = [:]
         var order: [String] = []
         var links = 0
         var open = 0
@@ -51,9 +59,20 @@ final class Air: TapRadio {
         (health, healthChange) = AsyncStream.makeStream(of: TapRadioHealth.self)
     }
 
-    func add(_ name: String, _ peripheral: any Peripheral, rssi: Int? = -50, service: ServiceUUID? = nil) {
+    func add(
+        _ name: String,
+        _ peripheral: any Peripheral,
+        rssi: Int? = -50,
+        service: ServiceUUID? = nil,
+        characteristics: TapCharacteristics = TapCharacteristics()
+    ) {
         state.withLock { state in
-            state.phones[name] = (peripheral, service, rssi)
+            state.phones[name] = Phone(
+                peripheral: peripheral,
+                characteristics: characteristics,
+                service: service,
+                rssi: rssi
+            )
             state.order.append(name)
         }
     }
@@ -135,6 +154,7 @@ final class Air: TapRadio {
         guard let found, found.service != nil else { throw .failed("not there") }
         state.withLock { $0.open += 1 }
         let connection = AirConnection(
+        guard found.characteristics == characteristics else { throw .failed("the phone does not offer the profile") }
             air: self,
             peripheral: found.peripheral,
             central: "\(name)#\(number)",

@@ -138,9 +138,16 @@ final class Stall: Sendable {
         wallet: PrivateKey? = nil,
         linkWallet: LinkWallet? = nil,
         acquirer: (any PhoneAcquirer)? = nil,
+        characteristics: TapCharacteristics = TapCharacteristics(),
+        clock: SandboxClock? = nil,
         clockIsOffBy offset: Duration = .zero
     ) throws -> TapPhone {
-        var configuration = PhoneConfiguration(tag: tag, user: user, isOnline: isOnline)
+        var configuration = PhoneConfiguration(
+            service: characteristics.service,
+            tag: tag,
+            user: user,
+            isOnline: isOnline
+        )
         configuration.keys = [
             TrustedGatewayKey(issuer: bank.issuer, keyID: Array("bank1".utf8), publicKey: bank.publicKey)
         ]
@@ -156,10 +163,10 @@ final class Stall: Sendable {
             configuration,
             acquirer: acquirer ?? bank,
             linkWallet: linkWallet,
-            clock: wall(offBy: offset),
+            clock: clock ?? wall(offBy: offset),
             log: record
         )
-        air.add(name, phone, rssi: rssi)
+        air.add(name, phone, rssi: rssi, characteristics: characteristics)
         arrivals.continuation.yield((name, phone))
         return phone
     }

@@ -192,7 +192,11 @@ struct TapDeskTests {
     }
 
     @discardableResult
-    static func phone(_ parts: Parts) async throws -> TapPhone {
+    static func phone(
+        _ parts: Parts,
+        _ name: String = "anna",
+        characteristics: TapCharacteristics = TapCharacteristics()
+    ) async throws -> TapPhone {
         var client = try InProcessAcquirer(parts.acquirer).client()
         client.session = try await client.logIn(
             identifier: "customer@example.com",
@@ -203,7 +207,12 @@ struct TapDeskTests {
             answer: .accept(after: .milliseconds(300)),
             instruments: instruments.map(\.instrumentID)
         )
-        return try parts.stall.phone("anna", user: user, acquirer: SandboxPhoneAcquirer(client: client))
+        return try parts.stall.phone(
+            name,
+            user: user,
+            acquirer: SandboxPhoneAcquirer(client: client),
+            characteristics: characteristics
+        )
     }
 
     @Test func withoutTheAcquirerTheLightSaysWhyAndComesBackByItself() async throws {
@@ -332,7 +341,8 @@ struct TapDeskTests {
     }
 
     @Test(arguments: [
-        ("mode", "mode"), ("serviceUUID", "serviceUUID"), ("tapThreshold", "tapThreshold"), ("tipMode", "tipMode"),
+        ("mode", "mode"), ("serviceUUID", "serviceUUID"), ("writeUUID", "writeUUID"), ("statusUUID", "statusUUID"),
+        ("readUUID", "readUUID"), ("tapThreshold", "tapThreshold"), ("tipMode", "tipMode"),
         ("tipMaximumPercent", "tipMaximumPercent"), ("tipPresets", "tipPresets"), ("offlineHours", "offlineHours"),
         ("offlineFloorMinor", "offlineFloorMinor"), ("offlineTotalMinor", "offlineTotalMinor"),
         ("shortCodeAboveMinor", "shortCodeAboveMinor"), ("acquirerURL", "acquirerURL"),
@@ -356,6 +366,9 @@ struct TapDeskTests {
             case "acquirerURL": form.acquirerURL = "http://elsewhere.example"
             case "acquirerLogin": form.acquirerLogin = ""
             default: form.terminalID = "till 1"
+            case "writeUUID": form.writeUUID = "180f"
+            case "statusUUID": form.statusUUID = "7d2b0003-5c1e-4f0a-9b6d-3a8e41f7c2d"
+            case "readUUID": form.readUUID = "none"
             }
             #expect(await taps.validate(form).keys.sorted() == [named])
             #expect(await taps.validate(Self.form).isEmpty)
@@ -373,6 +386,91 @@ struct TapDeskTests {
     func settingsThatAreNotUnderstoodOfferNothingAndStopNothing(old: String, new: String, named: String) async throws {
         let parts = try parts()
         try await open(parts) { shift, taps in
+    /// Each of the four names is the merchant's to choose, and the service's alone is enough.
+    @Test(arguments: [false, true])
+    func aPhonePaysUnderTheNamesThatTheMerchantChose(isServiceAlone: Bool) async throws {
+        let parts = try parts()
+        let service = try #require(ServiceUUID("5a3c0010-0d5e-4b7f-8a21-6f1e90c4d2b3"))
+        let all = TapCharacteristics(
+            service: service,
+            write: ServiceUUID("6b1d7a52-93c4-4e0f-b8d7-15f2a6c09e31"),
+            status: ServiceUUID("c40f9b16-2e8a-4d35-9f70-8ab3d17e5264"),
+            read: ServiceUUID("18e6d3f9-b7a1-4c62-8d0e-f95b2c7a4013")
+        )
+        let derived = TapCharacteristics(service: service)
+        let (chosen, other) = isServiceAlone ? (derived, all) : (all, derived)
+        var form = Self.form
+        form.serviceUUID = chosen.service.description
+        if !isServiceAlone {
+            form.writeUUID = chosen.write.description
+            form.statusUUID = chosen.status.description.uppercased()
+            form.readUUID = chosen.read.description
+        }
+        let saved = form
+        try await parts.stall.play {
+            try await open(parts) { shift, taps in
+                let stored = try await taps.save(saved, replacing: 0, by: .staff(name: "test")).settings
+                #expect(stored.characteristics == chosen)
+                #expect(stored.writeText == (isServiceAlone ? "" : all.write.description))
+                try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
+                // What another shop's terminals use is not found here.
+                try await Self.phone(parts, "ben", characteristics: other)
+                let id = try await shift.charge()
+                try await shift.passes(.seconds(5))
+                try await Self.phone(parts, characteristics: chosen)
+                try await shift.until(id, is: .succeeded)
+                try await shift.until("anna knows") { parts.stall.outcome("anna") == .paid }
+                #expect(!parts.stall.wasAsked("ben"))
+            }
+            // They hold over a restart.
+            try await open(parts) { _, taps in
+                #expect(await taps.current?.settings.characteristics == chosen)
+            }
+        }
+    }
+
+    @Test func aCharacteristicOfItsOwnStaysUntilItIsTakenBack() async throws {
+        let parts = try parts()
+        try await open(parts) { _, taps in
+            let own = "6b1d7a52-93c4-4e0f-b8d7-15f2a6c09e31"
+            let service = "5a3c0010-0d5e-4b7f-8a21-6f1e90c4d2b3"
+            var form = Self.form
+            form.writeUUID = own
+            var stored = try await taps.save(form, replacing: 0, by: .staff(name: "test")).settings
+            #expect(stored.writeText == own && stored.statusText == "" && stored.readText == "")
+            form = TapForm()
+            form.serviceUUID = service
+            stored = try await taps.save(form, replacing: 1, by: .staff(name: "test")).settings
+            #expect(stored.serviceText == service && stored.writeText == own)
+            #expect(stored.characteristics.status.description == "5a3c0012-0d5e-4b7f-8a21-6f1e90c4d2b3")
+            form.writeUUID = ""
+            stored = try await taps.save(form, replacing: 2, by: .staff(name: "test")).settings
+            #expect(stored.characteristics.write.description == "5a3c0011-0d5e-4b7f-8a21-6f1e90c4d2b3")
+        }
+    }
+
+    @Test func noTwoOfTheFourNamesAreTheSame() async throws {
+        let parts = try parts()
+        try await open(parts) { _, taps in
+            let service = ServiceUUID.standard
+            func named(_ change: (inout TapForm) -> Void) async -> [String: String] {
+                var form = Self.form
+                change(&form)
+                return await taps.validate(form).mapValues(\.code)
+            }
+            #expect(await named { $0.writeUUID = service.description } == ["writeUUID": "uuid_twice"])
+            // One that follows from the service, which nobody has entered.
+            #expect(await named { $0.readUUID = service.write.description } == ["readUUID": "uuid_twice"])
+            let both = await named {
+                $0.statusUUID = "6b1d7a52-93c4-4e0f-b8d7-15f2a6c09e31"
+                $0.readUUID = "6B1D7A52-93C4-4E0F-B8D7-15F2A6C09E31"
+            }
+            #expect(both == ["statusUUID": "uuid_twice", "readUUID": "uuid_twice"])
+            // What follows from the service may be said, too.
+            #expect(await named { $0.writeUUID = service.write.description } == [:])
+        }
+    }
+
             var form = Self.form
             form.mode = "near"
             _ = try await taps.save(form, replacing: 0, by: .staff(name: "test"))

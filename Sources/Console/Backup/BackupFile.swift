@@ -16,10 +16,10 @@ enum BackupPart: String, CaseIterable, Sendable {
             ]
         case .taps:
             [
-                "enabled", "mode", "acquirerURL", "acquirerLogin", "terminalID", "serviceUUID", "walletProjectID",
-                "acceptUnknownSignal", "tapThreshold", "nearThreshold", "openThreshold", "taggedThreshold", "tipMode",
-                "tipMaximumPercent", "tipPresets", "offlineAllowed", "offlineFloorMinor", "offlineTotalMinor",
-                "offlineHours", "shortCodeAboveMinor", "times",
+                "enabled", "mode", "acquirerURL", "acquirerLogin", "terminalID", "serviceUUID", "writeUUID",
+                "statusUUID", "readUUID", "walletProjectID", "acceptUnknownSignal", "tapThreshold", "nearThreshold",
+                "openThreshold", "taggedThreshold", "tipMode", "tipMaximumPercent", "tipPresets", "offlineAllowed",
+                "offlineFloorMinor", "offlineTotalMinor", "offlineHours", "shortCodeAboveMinor", "times",
             ]
         case .connect: ["enabled", "relayURL", "projectID", "chains", "oneCode"]
         case .customers: ["enabled", "onScreen", "address", "suppliedWallets", "wallets"]

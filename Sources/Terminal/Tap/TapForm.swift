@@ -11,6 +11,10 @@ public struct TapForm: Sendable, Equatable {
     public var acquirerPassword: String?
     public var terminalID: String?
     public var serviceUUID: String?
+    /// The service's characteristics. Empty where one follows from the service.
+    public var writeUUID: String?
+    public var statusUUID: String?
+    public var readUUID: String?
     /// Empty for none.
     public var walletProjectID: String?
     public var acceptsUnknownSignal: Bool?
@@ -51,17 +55,7 @@ extension TapForm {
         if let mode {
             if let known = TapMode(rawValue: mode) { settings.mode = known } else { errors["mode"] = Self.choose }
         }
-        if let serviceUUID {
-            if let uuid = ServiceUUID(serviceUUID) {
-                settings.characteristics = TapCharacteristics(service: uuid)
-            } else {
-                errors["serviceUUID"] = Reason(
-                    code: "uuid_invalid",
-                    message: "This is not a Bluetooth service’s name.",
-                    action: "Enter 32 hexadecimal digits in the form 7d2b0001-5c1e-4f0a-9b6d-3a8e41f7c2d9."
-                )
-            }
-        }
+        checkCharacteristics(&settings, &errors)
         if let walletProjectID {
             if walletProjectID.utf8.count <= 64, walletProjectID.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
                 settings.walletProjectID = walletProjectID
@@ -87,6 +81,49 @@ extension TapForm {
         }
         guard errors.isEmpty else { throw FormErrors(errors) }
         return settings
+    }
+
+    /// The service, and what does not follow from it. A characteristic of its own stays where another service is entered.
+    private func checkCharacteristics(_ settings: inout TapSettings, _ errors: inout [String: Reason]) {
+        let stored = settings.characteristics
+        var service = stored.service
+        if let serviceUUID {
+            if let uuid = ServiceUUID(serviceUUID) {
+                service = uuid
+            } else {
+                errors["serviceUUID"] = Reason(
+                    code: "uuid_invalid",
+                    message: "This is not a Bluetooth service’s name.",
+                    action: "Enter 32 hexadecimal digits in the form 7d2b0001-5c1e-4f0a-9b6d-3a8e41f7c2d9."
+                )
+            }
+        }
+        func own(_ text: String?, _ name: String, _ kept: ServiceUUID?) -> ServiceUUID? {
+            guard let text else { return kept }
+            guard !text.isEmpty else { return nil }
+            if let uuid = ServiceUUID(text) { return uuid }
+            errors[name] = Reason(
+                code: "uuid_invalid",
+                message: "This is not a Bluetooth characteristic’s name.",
+                action: "Leave it empty, or enter 32 digits in the form 7d2b0002-5c1e-4f0a-9b6d-3a8e41f7c2d9."
+            )
+            return nil
+        }
+        let write = own(writeUUID, "writeUUID", stored.ownWrite)
+        let status = own(statusUUID, "statusUUID", stored.ownStatus)
+        let read = own(readUUID, "readUUID", stored.ownRead)
+        let entered = TapCharacteristics(service: service, write: write, status: status, read: read)
+        let all = [entered.service, entered.write, entered.status, entered.read]
+        // Those that follow from the service are never two alike.
+        for (name, uuid) in [("writeUUID", write), ("statusUUID", status), ("readUUID", read)] {
+            guard let uuid, all.count(where: { $0 == uuid }) > 1 else { continue }
+            errors[name] = Reason(
+                code: "uuid_twice",
+                message: "The service or another characteristic has this name.",
+                action: "Enter another one, or leave it empty."
+            )
+        }
+        settings.characteristics = entered
     }
 
     private func checkAcquirer(

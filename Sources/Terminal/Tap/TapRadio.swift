@@ -69,6 +69,11 @@ public struct TapCharacteristics: Sendable, Hashable, Codable {
         self.read = read ?? service.read
     }
 
+    /// Those that do not follow from the service; nil where one does.
+    var ownWrite: ServiceUUID? { write == service.write ? nil : write }
+    var ownStatus: ServiceUUID? { status == service.status ? nil : status }
+    var ownRead: ServiceUUID? { read == service.read ? nil : read }
+
     public init(from decoder: any Decoder) throws {
         var container = try decoder.unkeyedContainer()
         func next() throws -> ServiceUUID {

@@ -76,6 +76,10 @@ public struct TapSettings: Sendable, Hashable, Codable {
 
     /// The service's name as text.
     public var serviceText: String { characteristics.service.description }
+    /// The names of its characteristics; empty where one follows from the service.
+    public var writeText: String { characteristics.ownWrite?.description ?? "" }
+    public var statusText: String { characteristics.ownStatus?.description ?? "" }
+    public var readText: String { characteristics.ownRead?.description ?? "" }
 
     /// What a request says about tips.
     func tipTerms(for amount: Int) -> TipTerms {
