@@ -138,6 +138,42 @@ struct RecoveryTests {
         await phone.say(.accept(signed, signedPass))
     }
 
+    /// The payer's phone hangs while nobody can say how the payment ended: its link would stay for ever.
+    @Test(.timeLimit(.minutes(2)))
+    func aLinkEndsAfterAnHourAndThePayerComesBackOverAnother() async throws {
+        let stall = try Stall()
+        let hangs = Mutex(false)
+        let wall = stall.wall
+        let clock = SandboxClock(now: wall.now) { duration in
+            if hangs.withLock({ $0 }) { try await Task.sleep(for: .seconds(3600)) }
+            try await wall.sleep(duration)
+        }
+        try stall.phone("anna", clock: clock)
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            await stall.bank.change { ($0.lostAnswers, $0.reachesPhones) = (.max, false) }
+            try await shift.until("anna has the claim") {
+                stall.heard("anna").contains { if case .heard(.claim) = $0 { true } else { false } }
+            }
+            hangs.withLock { $0 = true }
+            let start = stall.clock.now
+            func isOver(_ time: Duration) -> Bool { stall.clock.now >= start + time }
+            try await shift.until("almost an hour is over", within: .seconds(3700), by: .seconds(2)) {
+                isOver(.seconds(3590))
+            }
+            #expect(stall.air.openLinks == 1 && stall.air.connects.count == 1)
+            try await shift.until("another link is made", within: .seconds(60), by: .milliseconds(100)) {
+                stall.air.connects.count > 1
+            }
+            #expect(stall.heard("anna").contains(.heard(.bye(reason: 0))))
+            await stall.bank.change { $0.lostAnswers = 0 }
+            try await shift.until(id, is: .succeeded, by: .milliseconds(100))
+            try await shift.until("anna knows", by: .milliseconds(100)) { stall.outcome("anna") == .paid }
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
     @Test(arguments: powerCuts)
     func afterAPowerCutJournalAcquirerAndPhoneAgree(records: Int) async throws {
         let stall = try Stall()

@@ -143,6 +143,7 @@ actor TapLink {
             group.addTask { await self.watchSilence() }
             group.addTask { await self.watchFragments() }
             group.addTask { await self.watchAnswers() }
+            group.addTask { await self.watchAge() }
             let reason = await group.next() ?? nil
             group.cancelAll()
             return reason ?? "closed"
@@ -363,6 +364,15 @@ actor TapLink {
             enqueue(.message(awaited.body, answering: nil, tries: 1))
         }
         return nil
+    }
+
+    /// Ends the link after an hour, whatever it waits for: its keys are for no longer. A payer comes back over a new one.
+    private func watchAge() async -> String? {
+        do { try await clock.sleep(SecureSession.maximumLife) } catch { return nil }
+        end(.message(.bye(reason: 0), answering: nil, tries: nil), because: "an hour is over")
+        // A phone that takes nothing any more does not hear the goodbye.
+        do { try await clock.sleep(timers.received) } catch { return nil }
+        return "an hour is over"
     }
 }
 
