@@ -14,6 +14,9 @@ actor Bank {
     nonisolated let publicKey: [UInt8]
     private(set) var receipts: [PaymentID: Signed<PaymentReceipt>] = [:]
     private(set) var voided: Set<PaymentID> = []
+    /// What the terminal has announced, and how often it did.
+    private(set) var announced: [PaymentID: Signed<PaymentRequest>] = [:]
+    private(set) var announcements = 0
     private(set) var executions = 0
     private(set) var passes = 0
     var mood = Mood.pays
@@ -21,6 +24,10 @@ actor Bank {
     /// It is there, and says no to this terminal.
     var shutsOut = false
     var reachesPhones = true
+    /// Announcements are heard and never answered.
+    var keepsAnnouncementsWaiting = false
+    /// It holds so much more than the terminal asks for.
+    var announcedExcess = 0
     /// Executions that happen and whose answer is lost.
     var lostAnswers = 0
     /// Questions about a payment that it does not want to answer.
@@ -123,6 +130,15 @@ extension Bank: TapAcquirer {
         guard receipt.payload.status == .completed else { return answer(.receipt(receipt)) }
         var back = receipt.payload
         back.status = .cancelled
+    func announce(_ request: Signed<PaymentRequest>, of certificate: Signed<TerminalCertificate>) async -> String? {
+        announcements += 1
+        guard reachesTerminal else { return "no network" }
+        announced[request.payload.paymentID] = request
+        guard keepsAnnouncementsWaiting else { return nil }
+        try? await Task.sleep(for: .seconds(3600))  // Ends with the terminal.
+        return "silence"
+    }
+
         guard let signed = try? Signed(signing: back, with: signer) else { return .noAnswer(reason: "no key") }
         receipts[payment] = signed
         return answer(.receipt(signed))

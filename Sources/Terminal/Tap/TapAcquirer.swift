@@ -91,6 +91,9 @@ public protocol TapAcquirer: Sendable {
     /// Hands a bundle in. The same bundle may be handed in as often as is needed; it moves money once.
     func execute(_ bundle: TapBundle) async -> TapWord
     func status(of payment: PaymentID) async -> TapWord
+    /// Makes a request known, so that a phone that is online can compare it before it shows it.
+    /// - Returns: Why the acquirer does not know it now; nil where it does.
+    func announce(_ request: Signed<PaymentRequest>, of certificate: Signed<TerminalCertificate>) async -> String?
     /// Takes a payment back: one that is paid is given back, one that is unknown can never be paid after.
     func void(_ payment: PaymentID) async -> TapWord
     /// Tells of payments that were taken offline; the same may be told as often as is needed.

@@ -48,6 +48,18 @@ public struct TapAcquirerClient: TapAcquirer {
         } catch { return TapWord(error) }
     }
 
+    public func announce(
+        _ request: Signed<PaymentRequest>,
+        of certificate: Signed<TerminalCertificate>
+    ) async -> String? {
+        do throws(AcquirerError) {
+            _ = try await account.call { client throws(AcquirerError) in
+                try await client.announce(request, of: certificate)
+            }
+            return nil
+        } catch { return Reason.clean(error.summary) }
+    }
+
     public func void(_ payment: TapProtocol.PaymentID) async -> TapWord {
         do throws(AcquirerError) {
             let answer = try await account.call { client throws(AcquirerError) in try await client.void(payment) }

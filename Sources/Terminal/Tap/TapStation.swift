@@ -31,6 +31,7 @@ public actor TapStation {
 
     enum Job: Sendable {
         case run(TapSale)
+        case announce(TapStory, any TapAcquirer)
         case serve(TapLink)
         case measure(TapCalibrator, Int)
     }
@@ -129,6 +130,7 @@ public actor TapStation {
             for await job in self.jobs.stream {
                 switch job {
                 case .run(let sale): group.addTask { await self.run(sale) }
+                case .announce(let story, let acquirer): group.addTask { await self.announce(story, to: acquirer) }
                 case .serve(let link): group.addTask { await self.serve(link) }
                 case .measure(let calibrator, let number): group.addTask { await calibrator.measure(number) }
                 }
@@ -199,7 +201,20 @@ public actor TapStation {
             [.requested(story.certificate, story.request, acquirerURL: story.acquirerURL)],
             of: story.name
         )
-        return add(TapSale(story: story, attempt: attempt, tools: tools(setup, for: story)))
+        let sale = add(TapSale(story: story, attempt: attempt, tools: tools(setup, for: story)))
+        // Once for each request, and beside everything else: a phone shows also what the acquirer has not heard of.
+        if story.request.payload.flags.contains(.terminalOnline) {
+            jobs.continuation.yield(.announce(story, setup.acquirer))
+        }
+        return sale
+    }
+
+    private func announce(_ story: TapStory, to acquirer: any TapAcquirer) async {
+        guard let reason = await acquirer.announce(story.request, of: story.certificate) else { return }
+        logger.info(
+            "the acquirer was not told of a request: phones cannot compare it",
+            metadata: ["payment": "\(story.name.payment)", "reason": "\(reason)"]
+        )
     }
 
     private func add(_ sale: TapSale) -> TapSale {
