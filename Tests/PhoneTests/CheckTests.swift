@@ -174,4 +174,88 @@ struct CheckTests {
         }
         #expect(bench.diary.prompts == 2 && bench.diary.events.contains(.refused(.p9, .paymentClosed)))
     }
+
+    // MARK: What the gateway holds
+
+    enum Difference: CaseIterable, Sendable {
+        case amount, merchant, currency, exponent
+
+        func applied(to held: PhoneAnnouncement) -> PhoneAnnouncement {
+            var other = held
+            switch self {
+            case .amount: other.amount -= 1
+            case .merchant: other.merchantID = "M-2"
+            case .currency: other.currency = "EUR"
+            case .exponent: other.exponent = 3
+            }
+            return other
+        }
+    }
+
+    @Test(arguments: Difference.allCases)
+    func aRequestThatTheGatewayHoldsOtherwiseIsNotShown(difference: Difference) async throws {
+        let request = try shop.request()
+        try await bench.run(bench.configuration()) { phone in
+            await bench.acquirer.set(announced: difference.applied(to: PhoneAnnouncement(request.payload)))
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(request)
+            #expect(try await terminal.error() == .requestInvalid)
+            #expect(try await terminal.message().body == .bye(reason: TapErrorCode.requestInvalid.rawValue))
+            #expect(bench.diary.prompts == 0)
+            // Nothing of it is kept: the payment that was announced is shown.
+            await terminal.disconnect()
+            await bench.acquirer.set(announced: PhoneAnnouncement(request.payload))
+            try await terminal.connect(request)
+            #expect(try await terminal.received().state == .prompting)
+        }
+        #expect(bench.diary.prompts == 1)
+    }
+
+    /// What the terminal says before comes after it, and nothing of it is lost.
+    @Test func aSilentGatewayHoldsARequestUpForOneSecond() async throws {
+        let request = try shop.request()
+        try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
+            await bench.acquirer.set(announced: nil, isSlow: true)
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(request)
+            try await terminal.send(.hold(request.payload.paymentID))
+            await bench.pass(.milliseconds(999), phone)
+            #expect(bench.diary.prompts == 0)
+            await bench.pass(.milliseconds(1), phone)
+            #expect(try await terminal.received().state == .prompting)
+            try await terminal.hearsNothingMore()
+            #expect(bench.diary.events.contains(.acceptDisabled))
+        }
+        #expect(bench.diary.prompts == 1)
+    }
+
+    @Test func aTerminalThatBeginsAgainMeanwhileIsAnsweredOnce() async throws {
+        let request = try shop.request()
+        try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
+            await bench.acquirer.set(announced: nil, isSlow: true)
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(request)
+            await bench.pass(.milliseconds(500), phone)
+            try await terminal.connect(request)
+            await bench.pass(.milliseconds(999), phone)
+            #expect(bench.diary.prompts == 0)
+            await bench.pass(.milliseconds(1), phone)
+            #expect(try await terminal.received().state == .prompting)
+            try await terminal.hearsNothingMore()
+            // The gateway's late answers are nobody's any more.
+            await bench.pass(.seconds(30), phone)
+        }
+        #expect(bench.diary.prompts == 1)
+    }
+
+    @Test func aPhoneWithoutNetworkAsksNobody() async throws {
+        try await bench.run(bench.configuration { $0.isOnline = false }) { phone in
+            let other = try shop.request(1)
+            await bench.acquirer.set(announced: PhoneAnnouncement(other.payload))
+            let terminal = Stranger(phone, shop)
+            try await terminal.connect(shop.request())
+            #expect(try await terminal.received().state == .prompting)
+        }
+        #expect(await bench.acquirer.comparisons == 0)
+    }
 }

@@ -171,6 +171,12 @@ actor FakeAcquirer: PhoneAcquirer {
     var declines = 0
     var answersExecutions = true
     var syncAnswer: PhoneSyncAnswer?
+    /// What a terminal has announced, whatever payment is asked about; nil: nothing.
+    private var announced: PhoneAnnouncement?
+    /// Whether it keeps whoever asks what was announced waiting.
+    private var isSlow = false
+    /// How often somebody asked what was announced.
+    private(set) var comparisons = 0
     private var denied = DenyList()
     private(set) var bundles = 0
     private(set) var synced = 0
@@ -184,6 +190,10 @@ actor FakeAcquirer: PhoneAcquirer {
     }
 
     func set(denied: DenyList) { self.denied = denied }
+
+    func set(announced: PhoneAnnouncement?, isSlow: Bool = false) {
+        (self.announced, self.isSlow) = (announced, isSlow)
+    }
 
     func set(syncAnswer: PhoneSyncAnswer?) { self.syncAnswer = syncAnswer }
 
@@ -281,6 +291,13 @@ actor FakeAcquirer: PhoneAcquirer {
     func payment(_ id: PaymentID) throws(PhoneAcquirerError) -> PhoneAnswer {
         try reach()
         return (executed[id]?.last?.receipt).map(PhoneAnswer.receipt) ?? .unknown
+    }
+
+    func announcement(of id: PaymentID) async throws(PhoneAcquirerError) -> PhoneAnnouncement? {
+        try reach()
+        comparisons += 1
+        if isSlow { try? await shop.clock.clock.sleep(.seconds(30)) }  // Ends early with the phone.
+        return announced
     }
 
     func sync(_ accepts: [Signed<PaymentAcceptance>]) throws(PhoneAcquirerError) -> [PhoneSyncAnswer] {

@@ -4,7 +4,7 @@ import TapProtocol
 import Terminal
 import Testing
 
-/// What the terminal tells the acquirer before anybody pays.
+/// What the terminal tells the acquirer before anybody pays, and what a phone makes of it.
 struct AnnouncingTests {
     /// The acquirer may take as long as it likes to answer.
     @Test func aRequestIsAnnouncedAndNobodyWaitsForTheAnswer() async throws {
@@ -46,5 +46,24 @@ struct AnnouncingTests {
             try await shift.until(id, is: .succeeded)
         }
         #expect(await stall.bank.announcements == 0)
+    }
+
+    @Test func aPhoneDoesNotShowWhatTheAcquirerHoldsOtherwise() async throws {
+        let stall = try Stall()
+        await stall.bank.change { $0.announcedExcess = 1 }
+        try stall.phone("anna")
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna's phone refuses") {
+                stall.heard("anna").contains(.sent(.error(nil, .requestInvalid, text: nil)))
+            }
+            #expect(!stall.wasAsked("anna"))
+            #expect(try await shift.state(id).isFinal == false)
+            // The same phone may pay as soon as both say the same.
+            await stall.bank.change { $0.announcedExcess = 0 }
+            try await shift.until(id, is: .succeeded)
+            #expect(stall.timesAsked("anna") == 1)
+        }
+        #expect(await stall.bank.executions == 1)
     }
 }

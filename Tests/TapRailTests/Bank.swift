@@ -286,3 +286,11 @@ extension Bank: PhoneAcquirer {
 
     private func reach() throws(PhoneAcquirerError) { if !reachesPhones { throw .unreachable("no network") } }
 }
+    func announcement(of id: TapProtocol.PaymentID) throws(PhoneAcquirerError) -> PhoneAnnouncement? {
+        try reach()
+        guard let request = announced[id] else { return nil }
+        var held = PhoneAnnouncement(request.payload)
+        held.amount += announcedExcess
+        return held
+    }
+

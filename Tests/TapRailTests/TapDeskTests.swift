@@ -61,6 +61,17 @@ struct SandboxPhoneAcquirer: PhoneAcquirer {
         }
         return record.receipt.map(PhoneAnswer.receipt) ?? .unknown
     }
+    func announcement(of id: TapProtocol.PaymentID) async throws(PhoneAcquirerError) -> PhoneAnnouncement? {
+        guard let record = try await call({ client throws(AcquirerError) in try await client.payment(id) }),
+            let amount = record.amount, let currency = record.currency, let exponent = record.exponent
+        else { return nil }
+        return PhoneAnnouncement(
+            merchantID: record.merchantID,
+            amount: amount,
+            currency: currency,
+            exponent: exponent
+        )
+    }
     func sync(_ accepts: [Signed<PaymentAcceptance>]) async throws(PhoneAcquirerError) -> [PhoneSyncAnswer] {
         accepts.map { _ in .pending }
     }
@@ -355,6 +366,9 @@ struct TapDeskTests {
             switch field {
             case "mode": form.mode = "far"
             case "serviceUUID": form.serviceUUID = "7d2b"
+            case "writeUUID": form.writeUUID = "180f"
+            case "statusUUID": form.statusUUID = "7d2b0003-5c1e-4f0a-9b6d-3a8e41f7c2d"
+            case "readUUID": form.readUUID = "none"
             case "tapThreshold": form.tapThreshold = -101
             case "tipMode": form.tipMode = "always"
             case "tipMaximumPercent": form.tipMaximumPercent = 101
@@ -366,26 +380,12 @@ struct TapDeskTests {
             case "acquirerURL": form.acquirerURL = "http://elsewhere.example"
             case "acquirerLogin": form.acquirerLogin = ""
             default: form.terminalID = "till 1"
-            case "writeUUID": form.writeUUID = "180f"
-            case "statusUUID": form.statusUUID = "7d2b0003-5c1e-4f0a-9b6d-3a8e41f7c2d"
-            case "readUUID": form.readUUID = "none"
             }
             #expect(await taps.validate(form).keys.sorted() == [named])
             #expect(await taps.validate(Self.form).isEmpty)
         }
     }
 
-    private func light(_ shift: Shift) async -> String? {
-        if case .hindered(let reason) = await shift.station.status.light { reason.code } else { nil }
-    }
-
-    @Test(arguments: [
-        (#""mode":"near""#, #""mode":"orbit""#, "mode"), (#""tips":{"#, #""tips":7,"tapsOfOld":{"#, "tips"),
-        ("{", "[", "settings"),
-    ])
-    func settingsThatAreNotUnderstoodOfferNothingAndStopNothing(old: String, new: String, named: String) async throws {
-        let parts = try parts()
-        try await open(parts) { shift, taps in
     /// Each of the four names is the merchant's to choose, and the service's alone is enough.
     @Test(arguments: [false, true])
     func aPhonePaysUnderTheNamesThatTheMerchantChose(isServiceAlone: Bool) async throws {
@@ -471,6 +471,17 @@ struct TapDeskTests {
         }
     }
 
+    private func light(_ shift: Shift) async -> String? {
+        if case .hindered(let reason) = await shift.station.status.light { reason.code } else { nil }
+    }
+
+    @Test(arguments: [
+        (#""mode":"near""#, #""mode":"orbit""#, "mode"), (#""tips":{"#, #""tips":7,"tapsOfOld":{"#, "tips"),
+        ("{", "[", "settings"),
+    ])
+    func settingsThatAreNotUnderstoodOfferNothingAndStopNothing(old: String, new: String, named: String) async throws {
+        let parts = try parts()
+        try await open(parts) { shift, taps in
             var form = Self.form
             form.mode = "near"
             _ = try await taps.save(form, replacing: 0, by: .staff(name: "test"))

@@ -100,6 +100,21 @@ public actor AcquirerOfPhone: PhoneAcquirer {
         }
     }
 
+    public func announcement(
+        of id: TapProtocol.PaymentID
+    ) async throws(PhoneAcquirerError) -> PhoneAnnouncement? {
+        let record = try await loggedIn { client throws(AcquirerError) in try await client.payment(id) }
+        // Of one that is only void the gateway knows no more than the name.
+        guard let record, let amount = record.amount, let currency = record.currency, let exponent = record.exponent
+        else { return nil }
+        return PhoneAnnouncement(
+            merchantID: record.merchantID,
+            amount: amount,
+            currency: currency,
+            exponent: exponent
+        )
+    }
+
     public func sync(_ accepts: [Signed<PaymentAcceptance>]) async throws(PhoneAcquirerError) -> [PhoneSyncAnswer] {
         let answers = try await loggedIn { client throws(AcquirerError) in
             try await client.sync(accepts.map(SyncItem.accept))

@@ -43,6 +43,27 @@ public enum PhoneAnswer: Sendable, Hashable {
     case unknown
 }
 
+/// What a terminal has told the gateway that it will ask for.
+public struct PhoneAnnouncement: Sendable, Hashable {
+    public var merchantID: String
+    public var amount: Int
+    public var currency: String
+    public var exponent: Int
+
+    public init(merchantID: String, amount: Int, currency: String, exponent: Int) {
+        (self.merchantID, self.amount, self.currency, self.exponent) = (merchantID, amount, currency, exponent)
+    }
+
+    public init(_ request: PaymentRequest) {
+        self.init(
+            merchantID: request.merchantID,
+            amount: request.amount,
+            currency: request.currency,
+            exponent: request.exponent
+        )
+    }
+}
+
 /// What the gateway made of a voucher's spend. Source: BPP/1, section 16.3.
 public enum PhoneSyncAnswer: Sendable, Hashable {
     /// Settled, settled before, or settled late. The receipt is not checked yet.
@@ -105,6 +126,8 @@ public protocol PhoneAcquirer: Sendable {
     /// Executes a bundle, or answers as it did before: the same bundle may be sent again and again.
     func execute(_ bundle: PaymentBundle) async throws(PhoneAcquirerError) -> PhoneAnswer
     func payment(_ id: PaymentID) async throws(PhoneAcquirerError) -> PhoneAnswer
+    /// What the terminal has announced of a payment; nil where the gateway has not heard of it.
+    func announcement(of id: PaymentID) async throws(PhoneAcquirerError) -> PhoneAnnouncement?
     /// One answer for each accept, in their order.
     func sync(_ accepts: [Signed<PaymentAcceptance>]) async throws(PhoneAcquirerError) -> [PhoneSyncAnswer]
 }

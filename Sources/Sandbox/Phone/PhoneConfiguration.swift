@@ -68,6 +68,8 @@ public struct PhoneTiming: Sendable, Equatable {
     public var closing = Duration.seconds(5)
     /// Between two questions to the gateway.
     public var asking = Duration.seconds(2)
+    /// How long the gateway may take to say what a terminal has announced; a terminal waits three seconds to be answered.
+    public var comparing = Duration.seconds(1)
 
     public init() {}
 }

@@ -154,6 +154,7 @@ extension TapPhone {
         sessions[central]?.isClosed = true
         deadlines[.fragmentGap(central)] = nil
         deadlines[.sessionOver(central)] = nil
+        dropComparison(central)
         if let reason { log(.linkEnded(reason)) }
         let isPayer = owner == central
         if isPayer { owner = nil }
@@ -265,6 +266,9 @@ extension TapPhone {
         case .refill: begin(.refill)
         case .ask(let id): begin(.ask(id))
         case .fragmentGap(let central): control(.framingError, to: central)
+        case .comparison(let central):
+            // The gateway has had its time. The terminal has signed what it asks for.
+            if let session = comparisons[central]?.session { compared(session, from: central, fits: true) }
         case .sessionOver(let central):
             send(.bye(reason: 0), to: central)
             endSession(central, "an hour is over")

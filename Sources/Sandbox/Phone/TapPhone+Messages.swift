@@ -5,6 +5,7 @@ extension TapPhone {
     func received(_ message: [UInt8], from central: String) {
         guard var session = sessions[central] else { return }
         guard session.isSecure else { return shakeHands(message, central) }
+        guard comparisons[central] == nil else { return postpone(message, central) }
         let plain: [UInt8]
         do throws(SessionError) {
             plain = try session.open(message)
@@ -109,16 +110,90 @@ extension TapPhone {
                 log(.refused(.p9, .requestInvalid))
                 return feed(.requestRefused(.requestInvalid), from: source)
             }
+            if isOnline, acquirer != nil, wouldShow(request.payload.paymentID) { return ask(about: request, source) }
+        } else if known?.certificate.hash != terminal.certificate.hash {
+            return feed(.requestRefused(.requestInvalid), from: source)
+        }
+        present(request, source)
+    }
+
+    /// A request that has passed every check goes to the machine, which shows it or says what became of it.
+    private func present(_ request: Signed<PaymentRequest>, _ source: Source) {
+        guard let terminal = sessions[source.central]?.terminal else { return }
+        let known = memory.dossiers[request.payload.paymentID]
+        // Another terminal's may have come first while this one was compared.
+        guard known.map({ $0.request.hash == request.hash }) ?? true else {
+            log(.refused(.p9, .requestInvalid))
+            return feed(.requestRefused(.requestInvalid), from: source)
+        }
+        if known == nil {
             memory.dossiers[request.payload.paymentID] = PaymentDossier(
                 certificate: terminal.certificate,
                 request: request
             )
-        } else if known?.certificate.hash != terminal.certificate.hash {
-            return feed(.requestRefused(.requestInvalid), from: source)
         }
         sessions[source.central]?.offer = request
         feed(.request(PhonePayment.Offer(request)), from: source)
         memory.tidy(nowMilliseconds: now)
+    }
+
+    // MARK: What the gateway holds
+
+    /// Whether this request would come onto the screen; all others are answered at once.
+    private func wouldShow(_ id: PaymentID) -> Bool {
+        guard memory.payment.closed[id] == nil, memory.payment.watched[id] == nil else { return false }
+        switch memory.payment.state {
+        case .advertising, .linked: return true
+        case .idle, .prompting, .held, .sent, .won, .ended: return false
+        }
+    }
+
+    /// Asks the gateway what the terminal has announced, before anybody sees the request.
+    private func ask(about request: Signed<PaymentRequest>, _ source: Source) {
+        guard let session = sessions[source.central]?.number else { return }
+        let comparison = Comparison(session: session, request: request, source: source)
+        comparisons[source.central] = comparison
+        deadlines[.comparison(source.central)] = now + configuration.timing.comparing.wholeMilliseconds
+        begin(.compare(source.central, comparison))
+    }
+
+    func compare(_ comparison: Comparison, from central: String) async {
+        guard !isDead, let acquirer else { return }
+        let asked = comparison.request.payload
+        var fits = true
+        do throws(PhoneAcquirerError) {
+            let held = try await acquirer.announcement(of: asked.paymentID)
+            fits = held.map { $0 == PhoneAnnouncement(asked) } ?? true
+        } catch {
+            if !isDead { log(.gateway(error.description)) }
+        }
+        compared(comparison.session, from: central, fits: fits)
+    }
+
+    /// Shows the request, or refuses it. What the terminal said meanwhile comes after it, as it was sent.
+    func compared(_ session: Int, from central: String, fits: Bool) {
+        guard !isDead, let comparison = comparisons[central], comparison.session == session else { return }
+        dropComparison(central)
+        guard fits else {
+            log(.gateway("holds another amount or merchant for this payment: it is not shown"))
+            return feed(.requestRefused(.requestInvalid), from: comparison.source)
+        }
+        present(comparison.request, comparison.source)
+        for message in comparison.waiting where sessions[central]?.isClosed == false {
+            received(message, from: central)
+        }
+        arm()
+    }
+
+    /// A terminal has little to say before it is answered.
+    private func postpone(_ message: [UInt8], _ central: String) {
+        guard let count = comparisons[central]?.waiting.count, count < 16 else { return control(.closing, to: central) }
+        comparisons[central]?.waiting.append(message)
+    }
+
+    func dropComparison(_ central: String) {
+        comparisons[central] = nil
+        deadlines[.comparison(central)] = nil
     }
 
     // MARK: Messages

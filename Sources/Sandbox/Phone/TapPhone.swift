@@ -44,6 +44,8 @@ public actor TapPhone {
     var signedLinks: [PaymentID: CustomerWallet.Signed] = [:]
     var finished: PhoneOutcome?
     var isPreparing = false
+    /// Requests that nobody has seen yet, by the central that they came from.
+    var comparisons: [String: Comparison] = [:]
     private var sessionCount = 0
     /// Nothing happens any more: the power is out, or the storage failed.
     private(set) var isDead = false
@@ -64,6 +66,15 @@ public actor TapPhone {
         let fragments: [[UInt8]]
     }
 
+    /// A request of which the gateway is asked what the terminal has announced.
+    struct Comparison: Sendable {
+        let session: Int
+        let request: Signed<PaymentRequest>
+        let source: Source
+        /// What the terminal has said meanwhile, whole messages as they came.
+        var waiting: [[UInt8]] = []
+    }
+
     struct Prompt: Sendable {
         let paymentID: PaymentID
         var isEnabled = true
@@ -75,12 +86,14 @@ public actor TapPhone {
         case ask(PaymentID)
         case fragmentGap(String)
         case sessionOver(String)
+        case comparison(String)
     }
 
     enum Job: Sendable {
         case alarm(Int)
         case pump(String, AsyncStream<Parcel>, @Sendable ([UInt8]) async -> Void)
         case ask(PaymentID)
+        case compare(String, Comparison)
         case sync
         case refill
     }
@@ -219,6 +232,7 @@ public actor TapPhone {
             tick()
         case .pump: break
         case .ask(let id): await ask(id)
+        case .compare(let central, let comparison): await compare(comparison, from: central)
         case .sync: await sync()
         case .refill: await refill()
         }
@@ -285,6 +299,7 @@ public actor TapPhone {
             _ = session.subscribed(maximumValueLength: subscription.maximumValueLength)
         }
         sessions[central] = session
+        dropComparison(central)
         deadlines[.fragmentGap(central)] = nil
         deadlines[.sessionOver(central)] = now + SecureSession.maximumLife.wholeMilliseconds
         feed(.read, from: Source(central: central))
