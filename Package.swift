@@ -378,8 +378,8 @@ let package = Package(
         .testTarget(
             name: "TapRailTests",
             dependencies: [
-                "Acquirer", "Ethereum", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox", "Screen",
-                "WalletConnectPay", logging, .product(name: "GRDB", package: "GRDB.swift"),
+                "Acquirer", "CMalloc", "Ethereum", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox",
+                "Screen", "WalletConnectPay", logging, .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),

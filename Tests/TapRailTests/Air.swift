@@ -103,6 +103,8 @@ final class Air: TapRadio {
     func failScans(_ fails: Bool) { state.withLock { $0.scansFail = fails } }
 
     var connects: [String] { state.withLock { $0.connects } }
+    /// Drops the record of who was connected to, and when somebody listened.
+    func forgetThePast() { state.withLock { ($0.connects, $0.scans) = ([], []) } }
     var scans: [Duration] { state.withLock { $0.scans } }
     /// Links that nobody has closed.
     var openLinks: Int { state.withLock { $0.open } }
@@ -152,9 +154,9 @@ final class Air: TapRadio {
         }
         if let refusal { throw refusal }
         guard let found, found.service != nil else { throw .failed("not there") }
+        guard found.characteristics == characteristics else { throw .failed("the phone does not offer the profile") }
         state.withLock { $0.open += 1 }
         let connection = AirConnection(
-        guard found.characteristics == characteristics else { throw .failed("the phone does not offer the profile") }
             air: self,
             peripheral: found.peripheral,
             central: "\(name)#\(number)",

@@ -46,6 +46,8 @@ actor Bank {
     var stunning: Set<PaymentID> = []
     /// How often it was asked for its keys.
     private(set) var keyQuestions = 0
+    /// What was paid in books that are put away.
+    private var paidBefore = 0
     private let now: @Sendable () -> Int
 
     init(now: @escaping @Sendable () -> Int) throws {
@@ -64,7 +66,12 @@ actor Bank {
     func change(_ body: @Sendable (isolated Bank) -> Void) { body(self) }
 
     /// Minor units that the merchant got and kept.
-    var paid: Int { receipts.values.filter { $0.payload.status == .completed }.reduce(0) { $0 + $1.payload.total } }
+    var paid: Int {
+        receipts.values.filter { $0.payload.status == .completed }.reduce(paidBefore) { $0 + $1.payload.total }
+    }
+
+    /// Of the payments so far only the sum is known from now on.
+    func putBooksAway() { (paidBefore, receipts, voided, announced) = (paid, [:], [], [:]) }
 
     // MARK: - Executing
 
@@ -123,13 +130,6 @@ extension Bank: TapAcquirer {
         return answer(receipts[payment].map(TapWord.receipt) ?? (voided.contains(payment) ? .voided : .unknownPayment))
     }
 
-    func void(_ payment: TapProtocol.PaymentID) -> TapWord {
-        guard reachesTerminal else { return .unreachable(reason: "no network") }
-        voided.insert(payment)
-        guard let receipt = receipts[payment], receipt.payload.status != .failed else { return answer(.voided) }
-        guard receipt.payload.status == .completed else { return answer(.receipt(receipt)) }
-        var back = receipt.payload
-        back.status = .cancelled
     func announce(_ request: Signed<PaymentRequest>, of certificate: Signed<TerminalCertificate>) async -> String? {
         announcements += 1
         guard reachesTerminal else { return "no network" }
@@ -139,6 +139,13 @@ extension Bank: TapAcquirer {
         return "silence"
     }
 
+    func void(_ payment: TapProtocol.PaymentID) -> TapWord {
+        guard reachesTerminal else { return .unreachable(reason: "no network") }
+        voided.insert(payment)
+        guard let receipt = receipts[payment], receipt.payload.status != .failed else { return answer(.voided) }
+        guard receipt.payload.status == .completed else { return answer(.receipt(receipt)) }
+        var back = receipt.payload
+        back.status = .cancelled
         guard let signed = try? Signed(signing: back, with: signer) else { return .noAnswer(reason: "no key") }
         receipts[payment] = signed
         return answer(.receipt(signed))
@@ -279,13 +286,6 @@ extension Bank: PhoneAcquirer {
         return receipts[id].map(PhoneAnswer.receipt) ?? .unknown
     }
 
-    func sync(_ accepts: [Signed<PaymentAcceptance>]) throws(PhoneAcquirerError) -> [PhoneSyncAnswer] {
-        try reach()
-        return accepts.map { accept in receipts[accept.payload.paymentID].map(PhoneSyncAnswer.settled) ?? .pending }
-    }
-
-    private func reach() throws(PhoneAcquirerError) { if !reachesPhones { throw .unreachable("no network") } }
-}
     func announcement(of id: TapProtocol.PaymentID) throws(PhoneAcquirerError) -> PhoneAnnouncement? {
         try reach()
         guard let request = announced[id] else { return nil }
@@ -294,3 +294,10 @@ extension Bank: PhoneAcquirer {
         return held
     }
 
+    func sync(_ accepts: [Signed<PaymentAcceptance>]) throws(PhoneAcquirerError) -> [PhoneSyncAnswer] {
+        try reach()
+        return accepts.map { accept in receipts[accept.payload.paymentID].map(PhoneSyncAnswer.settled) ?? .pending }
+    }
+
+    private func reach() throws(PhoneAcquirerError) { if !reachesPhones { throw .unreachable("no network") } }
+}
