@@ -1,3 +1,4 @@
+import Foundation
 import Payments
 import Sandbox
 import TapProtocol
@@ -92,6 +93,51 @@ struct HostileTests {
             try await shift.until(id, is: .succeeded, within: .seconds(30)) { stall.air.openLinks <= 4 }
         }
         #expect(await stall.bank.paid == 1050)
+    }
+
+    /// Every trick again and again, from ever new addresses, four phones at a time as the radio takes them.
+    /// `TILL_HOSTILE_SECONDS` makes it longer.
+    @Test func hostilePhonesLeaveNothingBehindInMemory() async throws {
+        let seconds = ProcessInfo.processInfo.environment["TILL_HOSTILE_SECONDS"].flatMap { Int($0) } ?? 20
+        let stall = try Stall()
+        let memory = MemoryReadings()
+        let start = ContinuousClock.now
+        try await stall.run { shift in
+            var (visits, rounds) = (0, 0)
+            while rounds < 4 || start.duration(to: .now) < .seconds(seconds) {
+                for first in stride(from: 0, to: Trick.allCases.count, by: TapStation.maximumLinks) {
+                    let tricks = Trick.allCases.dropFirst(first).prefix(TapStation.maximumLinks)
+                    let names = tricks.map { "\($0) \(rounds)" }
+                    for (name, trick) in zip(names, tricks) {
+                        stall.air.add(name, HostilePhone(trick), rssi: -30, service: .standard)
+                    }
+                    let id = try await shift.charge()
+                    try await shift.until("all were there", by: .milliseconds(20)) {
+                        Set(names).isSubset(of: stall.air.connects)
+                    }
+                    // Longer than any of them may keep its link.
+                    for _ in 0..<20 { try await shift.skips(.seconds(1)) }
+                    #expect(try await shift.state(id).isFinal == false)
+                    _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
+                    try await shift.until("it is over", by: .milliseconds(100)) {
+                        try await shift.state(id).isFinal && stall.air.openLinks == 0
+                    }
+                    for name in names { stall.forget(name) }
+                    stall.air.forgetThePast()
+                    await stall.bank.putBooksAway()
+                    visits += names.count
+                    // What the terminal keeps for a phone that comes back is let go after a minute.
+                    for _ in 0..<40 { try await shift.skips(.seconds(2)) }
+                }
+                rounds += 1
+                memory.note(after: visits, "visits of hostile phones")
+            }
+        }
+        #expect(await stall.bank.executions == 0)
+        let (first, last) = (try #require(memory.all.dropFirst().first), try #require(memory.all.last))
+        let growth = (last.heapBytes - first.heapBytes) / max(1, last.count - first.count)
+        #expect(growth < 1024, "bytes a visit: \(growth), \(memory.all)")
+        #expect(last.residentBytes - first.residentBytes < 16 << 20, "\(memory.all)")
     }
 
     @Test func aSpotFullOfPhonesIsAskedFourAtATime() async throws {
