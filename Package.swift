@@ -20,6 +20,8 @@ let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-s
 let package = Package(
     name: "till",
     products: [
+        // Whoever executes payments over BLE, as terminals and phones ask it.
+        .library(name: "Acquirer", targets: ["Acquirer"]),
         // BlueZ as central and as peripheral.
         .library(name: "Bluetooth", targets: ["Bluetooth"]),
         // What a wallet compares before it signs.

@@ -48,8 +48,14 @@ def check(document: str, subject: str, names: list[str], pattern: str = r"\w+") 
     named: set[str] = set()
     rows = 0
     words = {"same": 0, "differs": 0}
+    is_list = True
+    before = ""
     for line in (root / document).read_text(encoding="utf-8").splitlines():
-        if not line.startswith("|") or line.startswith(("| name |", "|---")):
+        # A table of figures has another first word.
+        if line.startswith("|") and not before.startswith("|"):
+            is_list = line.startswith("| name |")
+        before = line
+        if not is_list or not line.startswith("|") or line.startswith(("| name |", "|---")):
             continue
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         row = cells[0]

@@ -12,6 +12,7 @@ let package = Package(
             dependencies: [
                 "CFuzzer", .product(name: "TapProtocol", package: "till"), .product(name: "Ethereum", package: "till"),
                 .product(name: "Improv", package: "till"),
+                .product(name: "Acquirer", package: "till"), .product(name: "WalletConnectPay", package: "till"),
             ]
         ),
     ]

@@ -1,7 +1,9 @@
+import Acquirer
 import Ethereum
 import Glibc
 import Improv
 import TapProtocol
+import WalletConnectPay
 
 /// What reads bytes from outside, each by its name on the command line.
 enum Decoder: String, CaseIterable, Sendable {
@@ -11,7 +13,7 @@ enum Decoder: String, CaseIterable, Sendable {
     case fromTerminal = "from-terminal"
     case fromPhone = "from-phone"
     case offer, framing, hello, handshake, tag, order
-    case improv
+    case improv, bundle, upload, token, jwk
 
     /// The one that the environment names: the fuzzer starts itself again with arguments of its own. A global, because it
     /// calls back through C.
@@ -40,6 +42,10 @@ enum Decoder: String, CaseIterable, Sendable {
         case .tag: _ = TerminalTag(uri: String(decoding: bytes, as: UTF8.self))
         case .order: order(bytes)
         case .improv: improv(bytes)
+        case .bundle: bundle(bytes)
+        case .upload: upload(bytes)
+        case .token: token(bytes)
+        case .jwk: jwk(bytes)
         }
     }
 
@@ -142,6 +148,54 @@ enum Decoder: String, CaseIterable, Sendable {
             }
         }
     }
+
+    /// What the acquirer takes from whoever hands it in: as it comes, and the same bytes cut into pieces.
+    private func bundle(_ bytes: [UInt8]) {
+        for candidate in [bytes, CBOR.array(pieces(of: bytes)).encoded] {
+            guard let bundle = try? ExecutionBundle(decoding: candidate) else { continue }
+            precondition(bundle.encoded == candidate, "a bundle changes when it is written back")
+        }
+    }
+
+    /// What a terminal or a phone tells the acquirer afterwards.
+    private func upload(_ bytes: [UInt8]) {
+        let pieces = pieces(of: bytes)
+        for candidate in [bytes, CBOR.array(pieces).encoded, CBOR.array([.array(pieces)]).encoded] {
+            guard let items = try? SyncItem.decoding(candidate) else { continue }
+            precondition(SyncItem.encoded(items) == candidate, "an upload changes when it is written back")
+        }
+    }
+
+    /// Each piece after its length in two bytes, so that the fuzzer need not keep the wrapping's lengths right.
+    private func pieces(of bytes: [UInt8]) -> [CBOR] {
+        var pieces: [CBOR] = []
+        var rest = bytes[...]
+        while let high = rest.popFirst(), let low = rest.popFirst() {
+            let piece = rest.prefix(Int(high) << 8 | Int(low))
+            rest = rest.dropFirst(piece.count)
+            pieces.append(.bytes(Array(piece)))
+        }
+        return pieces
+    }
+
+    /// The token of a delegated login, from a back end that may be anybody: as it comes, and with these bytes as its header.
+    private func token(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        _ = try? Self.login.open(text)
+        let rest = [[UInt8](repeating: 1, count: 12), [2, 3], [UInt8](repeating: 4, count: 16)].map(Base64URL.encode)
+        _ = try? Self.login.open("\(Base64URL.encode(bytes))..\(rest.joined(separator: "."))")
+    }
+
+    /// The key that somebody's device asks a token for.
+    private func jwk(_ bytes: [UInt8]) {
+        guard let token = DelegatedToken.seal(Secret("token"), to: String(decoding: bytes, as: UTF8.self)) else {
+            return
+        }
+        // It is for whoever holds that key, and not for this one.
+        precondition((try? Self.login.open(token)) == nil, "a token opens under another key")
+    }
+
+    private static let login = DelegatedKey()
 }
 
 extension COSESign1 {
