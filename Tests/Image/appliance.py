@@ -19,6 +19,7 @@ import time
 import disk
 import ear
 import outside
+import planted
 from air import Air
 from cuts import Cuts, Known
 from guest import Machine, free_port, overlay
@@ -81,28 +82,36 @@ class Trials:
         self.ledger.promise(f"The image is below {IMAGE_LIMIT} MB packed", megabytes < IMAGE_LIMIT, f"{megabytes:.0f} MB")
         words = [str(ROOT), "/opt/swift"]
         scan = subprocess.run(
-            [sys.executable, str(ROOT / "image/scan.py"), str(self.out / "root.squashfs"), *words],
+            [sys.executable, str(ROOT / "image/scan.py"), str(self.out / "root.squashfs"), *words, "--disk", str(image)],
             capture_output=True, text=True,
         )  # fmt: skip
-        sentence = "No key, token, password, setuid file, sandbox, compiler, login or folder of this machine is in it"
+        sentence = "No key, token, password, setuid file, sandbox, compiler, login or folder of this machine is on its disk"
         self.ledger.promise(sentence, scan.returncode == 0, " · ".join(scan.stdout.splitlines()[:5]) + scan.stderr[-200:])
+        count, wrong = planted.missed(image, self.work)
+        self.ledger.promise(f"The same scan finds {count} such things where they were planted, and nothing beside", not wrong, str(wrong))
         self.bill()
         self.sandboxes()
 
     def bill(self):
         bill = json.loads((self.out / "sbom.cdx.json").read_text())
         held = {(part["name"], part["version"]) for part in bill["components"]}
-        fetched = pathlib.Path(os.environ.get("TILL_IMAGE_FETCHED", ROOT / ".build/image/fetched"), "debs")
-        missing = []
-        for package in fetched.glob("*.deb"):
+        fetched = pathlib.Path(os.environ.get("TILL_IMAGE_FETCHED", ROOT / ".build/image/fetched"))
+        packages = {folder: sorted((fetched / folder).glob("*.deb")) for folder in ("debs", "loader")}
+        missing = [f"any package of {folder}" for folder, found in packages.items() if not found]
+        for package in (package for found in packages.values() for package in found):
             name, version, _ = package.name.rsplit("_", 2)
             if (name, version.replace("%3a", ":")) not in held:
                 missing.append(package.name)
         pins = json.loads((ROOT / "Package.resolved").read_text())["pins"]
         missing += [pin["identity"] for pin in pins if pin["identity"] not in {name for name, _ in held}]
-        self.ledger.promise(f"The list of contents names all {len(held)} packages", held and not missing, str(missing[:5]))
+        self.ledger.promise(f"The list of contents names all {len(held)} packages, the boot loader's too", held and not missing, str(missing[:5]))
         hashed = all(part.get("hashes") for part in bill["components"] if part["purl"].startswith("pkg:deb/"))
         self.ledger.promise("Each Debian package in it has its SHA-256", hashed)
+        inside = subprocess.run(
+            ["unsquashfs", "-cat", str(self.out / "root.squashfs"), "usr/share/till/sbom.cdx.json"], capture_output=True
+        )
+        same = inside.stdout == (self.out / "sbom.cdx.json").read_bytes()
+        self.ledger.promise("The list of contents in the image is the same", same, inside.stderr.decode()[-200:])
 
     def sandboxes(self):
         """How exposed the units are, by systemd's own reckoning: 0 is not at all, 10 is wholly."""
