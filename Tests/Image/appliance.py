@@ -6,6 +6,7 @@ after power cuts, and updates that work and that do not. `scripts/test-image` ru
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -32,6 +33,11 @@ PASSWORD = "four unrelated words: kite"
 IMAGE_LIMIT, MEMORY_LIMIT = 400, 200
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Trials:
@@ -80,6 +86,7 @@ class Trials:
         packed.unlink()
         print(f"  image: {megabytes:.0f} MB packed, {(self.out / 'root.squashfs').stat().st_size / 1e6:.0f} MB a slot")
         self.ledger.promise(f"The image is below {IMAGE_LIMIT} MB packed", megabytes < IMAGE_LIMIT, f"{megabytes:.0f} MB")
+        self.twice()
         words = [str(ROOT), "/opt/swift"]
         scan = subprocess.run(
             [sys.executable, str(ROOT / "image/scan.py"), str(self.out / "root.squashfs"), *words, "--disk", str(image)],
@@ -91,6 +98,20 @@ class Trials:
         self.ledger.promise(f"The same scan finds {count} such things where they were planted, and nothing beside", not wrong, str(wrong))
         self.bill()
         self.sandboxes()
+
+    def twice(self):
+        """Everything but the compiler a second time, in another folder, from the packages to the disk's last byte."""
+        second = self.work / "second"
+        more = {"TILL_BUILT": "1", "TILL_IMAGE_KEYRING": str(self.keys / "signer.pem")}
+        made = subprocess.run([str(ROOT / "image/build"), str(second)], env=os.environ | more, capture_output=True, text=True)
+        differ = [] if made.returncode == 0 else [made.stderr[-300:]]
+        for name in ("till.img", "root.squashfs", "sbom.cdx.json"):
+            sums = {digest(folder / name) for folder in (self.out, second) if (folder / name).exists()}
+            print(f"  SHA-256 of {name}: {' and '.join(sorted(sums))}")
+            if len(sums) != 1:
+                differ.append(name)
+        shutil.rmtree(second, ignore_errors=True)
+        self.ledger.promise("Two builds of one compiled program give one hash: disk, slot and list of contents", not differ, str(differ))
 
     def bill(self):
         bill = json.loads((self.out / "sbom.cdx.json").read_text())
