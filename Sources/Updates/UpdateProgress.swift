@@ -110,7 +110,8 @@ extension UpdateError {
                     .notWhole
                 } else if says("Compatible mismatch") {
                     .otherMachine
-                } else if says("Handler error", "pre-install") {
+                } else if says("andler error"), text.hasSuffix("exited with code 1") {
+                    // The image's own check before an installation; any other end of it is no word on the version.
                     .notNewer
                 } else {
                     .other

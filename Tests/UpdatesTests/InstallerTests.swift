@@ -83,7 +83,10 @@ struct InstallerTests {
         ("No such file: /var/lib/till/update.upload", .notWhole),
         ("failed to load CA file 'none.pem' and/or directory '(null)'", .nobodyMaySign),
         ("Compatible mismatch: Expected 'till-x86-64' but bundle manifest has 'till-arm64'", .otherMachine),
+        ("Installation error: Compatible mismatch: Expected 'till-x86-64' but bundle manifest has 'x'", .otherMachine),
         ("Installation error: Handler error: Child process exited with code 1", .notNewer),
+        ("Pre-install handler error: Child process exited with code 1", .notNewer),
+        ("Pre-install handler error: Child process exited with code 2", .other),
         ("Failed writing: Input/output error", .other),
     ])
     func theServicesWordsAreUnderstood(words: String, cause: UpdateError.Cause) {
