@@ -14,7 +14,7 @@ extension Composer {
                 ),
             ]
         }
-        items += [.gap(3), .text(text.updateDetails(update.kind), Style(6, atLeast: 3.6, palette.text, lines: 4))]
+        items += [.gap(3), .text(text.updateDetails(update.kind), Style(6, atLeast: 3.6, palette.text, lines: 6))]
         if let version = update.version.map({ leftToRight($0, limit: 40) }), !version.isEmpty {
             items += [.gap(2), .text(version, Style(4.4, atLeast: 3.2, palette.quiet))]
         }

@@ -423,6 +423,9 @@ public enum Scene: Sendable, Equatable {
             case updated
             /// It was not started, or left: the version before runs.
             case notUpdated
+            /// It is not installed: nobody who may has signed it, half of it is missing, it is for other machines, nobody may
+            /// sign for this one, it is not newer, or it could not be written.
+            case signature, notWhole, otherMachine, nobodyMaySign, notNewer, notInstalled
         }
 
         public var kind: Kind

@@ -211,6 +211,8 @@ extension ScreenText {
             case .restarting: "Mis à jour : le terminal redémarre"
             case .updated: "Le terminal a été mis à jour"
             case .notUpdated: "La mise à jour n’a pas réussi"
+            case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
+                "La mise à jour n’a pas été installée"
             }
         },
         updateDetails: { kind in
@@ -220,6 +222,18 @@ extension ScreenText {
             case .updated: "Il accepte les paiements comme avant."
             case .notUpdated:
                 "La version précédente fonctionne de nouveau et accepte les paiements comme avant. La page du terminal en dit plus."
+            case .signature:
+                "Personne que ce terminal connaît ne l’a signée, ou elle a été modifiée depuis. Les paiements continuent comme avant. Reprenez-la là d’où vient le terminal."
+            case .notWhole:
+                "Ce n’est pas une mise à jour, ou seulement une partie. Les paiements continuent comme avant. Téléchargez-la de nouveau."
+            case .otherMachine:
+                "Elle est destinée à un autre type d’appareil. Les paiements continuent comme avant. Prenez celle de ce terminal."
+            case .nobodyMaySign:
+                "Ce terminal a été fait sans personne qui puisse signer : il n’accepte aucune mise à jour. Les paiements continuent comme avant. Demandez à qui a fait son image."
+            case .notNewer:
+                "Elle n’est pas plus récente que ce qui a fonctionné ici, et rien de plus ancien n’est installé. Les paiements continuent comme avant. Prenez-en une plus récente."
+            case .notInstalled:
+                "Elle n’a pas pu être écrite. La version qui tourne reste, et les paiements continuent comme avant. Essayez encore une fois."
             }
         },
         backupTitles: { kind in

@@ -210,6 +210,8 @@ extension ScreenText {
             case .restarting: "Aktualisiert: Das Terminal startet neu"
             case .updated: "Das Terminal wurde aktualisiert"
             case .notUpdated: "Die Aktualisierung ist misslungen"
+            case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
+                "Die Aktualisierung wurde nicht installiert"
             }
         },
         updateDetails: { kind in
@@ -219,6 +221,18 @@ extension ScreenText {
             case .updated: "Es nimmt Zahlungen an wie zuvor."
             case .notUpdated:
                 "Die Version davor läuft wieder und nimmt Zahlungen an wie zuvor. Mehr steht auf der Seite des Terminals."
+            case .signature:
+                "Niemand, den dieses Terminal kennt, hat sie unterschrieben, oder sie wurde danach verändert. Zahlungen gehen weiter wie zuvor. Holen Sie sie neu von dort, woher das Terminal kommt."
+            case .notWhole:
+                "Das ist keine Aktualisierung oder nur ein Teil davon. Zahlungen gehen weiter wie zuvor. Laden Sie sie neu herunter."
+            case .otherMachine:
+                "Sie ist für eine andere Art von Gerät. Zahlungen gehen weiter wie zuvor. Nehmen Sie die für dieses Terminal."
+            case .nobodyMaySign:
+                "Bei der Herstellung dieses Terminals wurde niemand genannt, der unterschreiben darf: Es nimmt keine an. Zahlungen gehen weiter wie zuvor. Fragen Sie, wer sein Abbild gemacht hat."
+            case .notNewer:
+                "Sie ist nicht neuer als das, was hier schon lief, und Älteres wird nicht installiert. Zahlungen gehen weiter wie zuvor. Nehmen Sie eine neuere."
+            case .notInstalled:
+                "Sie konnte nicht geschrieben werden. Die laufende Version bleibt, und Zahlungen gehen weiter wie zuvor. Versuchen Sie es noch einmal."
             }
         },
         backupTitles: { kind in

@@ -208,6 +208,8 @@ extension ScreenText {
             case .restarting: "Actualizado: el terminal se reinicia"
             case .updated: "El terminal se ha actualizado"
             case .notUpdated: "La actualización no funcionó"
+            case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
+                "La actualización no se instaló"
             }
         },
         updateDetails: { kind in
@@ -217,6 +219,18 @@ extension ScreenText {
             case .updated: "Acepta pagos como antes."
             case .notUpdated:
                 "Funciona de nuevo la versión anterior, que acepta pagos como antes. La página del terminal dice más."
+            case .signature:
+                "Nadie que este terminal conozca la ha firmado, o se cambió después. Los pagos siguen como antes. Tómela de nuevo de donde viene el terminal."
+            case .notWhole:
+                "No es una actualización, o solo una parte. Los pagos siguen como antes. Descárguela de nuevo."
+            case .otherMachine:
+                "Es para otro tipo de equipo. Los pagos siguen como antes. Tome la de este terminal."
+            case .nobodyMaySign:
+                "Este terminal se hizo sin nadie que pueda firmar, y no acepta ninguna. Los pagos siguen como antes. Pregunte a quien hizo su imagen."
+            case .notNewer:
+                "No es más nueva que lo que ya funcionó aquí, y no se instala nada más antiguo. Los pagos siguen como antes. Tome una más nueva."
+            case .notInstalled:
+                "No se pudo escribir. La versión que funciona se queda, y los pagos siguen como antes. Inténtelo de nuevo."
             }
         },
         backupTitles: { kind in

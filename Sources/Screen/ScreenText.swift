@@ -359,6 +359,8 @@ extension ScreenText {
             case .restarting: "Updated: the terminal starts anew"
             case .updated: "The terminal was updated"
             case .notUpdated: "The update did not work"
+            case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
+                "The update was not installed"
             }
         },
         updateDetails: { kind in
@@ -368,6 +370,18 @@ extension ScreenText {
             case .updated: "It takes payments as before."
             case .notUpdated:
                 "The version before runs again, and takes payments as before. The terminal’s page says more."
+            case .signature:
+                "Nobody whom this terminal knows has signed it, or it was changed since. Payments go on as before. Take it anew from where the terminal comes from."
+            case .notWhole:
+                "It is no update, or only a part of one. Payments go on as before. Download it again."
+            case .otherMachine:
+                "It is for another kind of machine. Payments go on as before. Take the one for this terminal."
+            case .nobodyMaySign:
+                "This terminal was made without anybody who may sign updates, and takes none. Payments go on as before. Ask whoever made its image."
+            case .notNewer:
+                "It is not newer than what was good here, and nothing older is installed. Payments go on as before. Take a newer one."
+            case .notInstalled:
+                "It could not be written. The version that runs stays, and payments go on as before. Try once more."
             }
         },
         backupTitles: { kind in

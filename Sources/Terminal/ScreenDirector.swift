@@ -197,7 +197,7 @@ public struct ScreenDirector: Sendable {
     func scene(of snapshot: TerminalSnapshot, at now: Duration, _ turns: FormTurns? = nil) -> Scene {
         // Whoever is asked for a code looks for it here, and a payment's end is said first.
         let isFree = snapshot.phase == .idle || snapshot.phase == .setup
-        let update = isFree ? snapshot.update : nil
+        let update = isFree || snapshot.showsUpdateBeforeCode ? snapshot.update : nil
         if let update, update.holdsTerminal { return update.page }
         if let page = snapshot.keypad { return .keypad(page) }
         if let update { return update.page }
@@ -405,6 +405,17 @@ extension Scene {
             return .keypad(keypad)
         case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update, .backup, .onboarding:
             return self
+        }
+    }
+}
+
+extension TerminalSnapshot {
+    /// Whoever plugged a stick in stands there, and the code is gone with the next start anyway, or back in a minute.
+    fileprivate var showsUpdateBeforeCode: Bool {
+        switch (phase, update) {
+        case (.unclaimed, .installing), (.unclaimed, .restarting), (.unclaimed, .refused): true
+        case (.resetting, .installing), (.resetting, .restarting), (.resetting, .refused): true
+        default: false
         }
     }
 }

@@ -11,12 +11,29 @@ public enum SystemUpdate: Sendable, Equatable {
     case updated(version: String)
     /// It was not installed, or left: `version` runs.
     case notUpdated(version: String)
+    /// What was to be installed is not: what runs goes on running.
+    case refused(Refusal)
+
+    /// Why an update was not installed.
+    public enum Refusal: Sendable, Equatable, CaseIterable {
+        /// Not signed by anybody this machine knows, or changed since.
+        case signature
+        /// Half an update, or none.
+        case notWhole
+        case otherMachine
+        /// This machine was made without anybody who may sign.
+        case nobodyMaySign
+        /// Not newer than what was good here.
+        case notNewer
+        /// It could not be written, or nobody can say.
+        case failed
+    }
 
     /// Whether nothing can be charged meanwhile.
     public var holdsTerminal: Bool {
         switch self {
         case .installing, .restarting: true
-        case .updated, .notUpdated: false
+        case .updated, .notUpdated, .refused: false
         }
     }
 
@@ -27,6 +44,20 @@ public enum SystemUpdate: Sendable, Equatable {
         case .restarting(let version): .update(Scene.Update(.restarting, version: version))
         case .updated(let version): .update(Scene.Update(.updated, version: version))
         case .notUpdated(let version): .update(Scene.Update(.notUpdated, version: version))
+        case .refused(let why): .update(Scene.Update(why.kind))
+        }
+    }
+}
+
+extension SystemUpdate.Refusal {
+    fileprivate var kind: Scene.Update.Kind {
+        switch self {
+        case .signature: .signature
+        case .notWhole: .notWhole
+        case .otherMachine: .otherMachine
+        case .nobodyMaySign: .nobodyMaySign
+        case .notNewer: .notNewer
+        case .failed: .notInstalled
         }
     }
 }
@@ -47,6 +78,11 @@ extension ChargeDesk {
         guard self.update != update else { return }
         self.update = update
         publish()
+    }
+
+    /// Takes it from the screen again, unless something newer stands there.
+    public func hideUpdate(_ update: SystemUpdate) {
+        if self.update == update { showUpdate(nil) }
     }
 
     /// Whether a charge is in the way of an update.

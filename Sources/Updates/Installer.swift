@@ -59,22 +59,12 @@ public struct Installer: Sendable {
         _ path: String,
         progress: @escaping @Sendable (UpdateProgress) async -> Void
     ) async throws(UpdateError) {
-        let rules = [
-            SignalRule(sender: Self.name, interface: Self.interface, member: "Completed", path: .root),
-            SignalRule(
-                sender: Self.name,
-                interface: "org.freedesktop.DBus.Properties",
-                member: "PropertiesChanged",
-                path: .root
-            ),
-            BusConnection.ownerRule(of: Self.name),
-        ]
         let signals: SignalStream
         do throws(BusError) {
             // Before the bus tells of owners: this one's coming would pass for another's.
             try await bus.start(Self.name)
             // Before the call: the service may be done before the answer is read.
-            signals = try await bus.signals(rules)
+            signals = try await bus.signals(Self.rules)
         } catch { throw UpdateError(error) }
         try await ask("InstallBundle", [.string(path), .properties([:])], timeout: .seconds(30))
         do {
@@ -102,19 +92,99 @@ public struct Installer: Sendable {
         } catch { throw .unclear(detail: "\(error)") }
     }
 
+    /// What becomes of an installation, whoever asked for it.
+    public enum News: Sendable, Equatable {
+        case begun
+        case progress(UpdateProgress)
+        /// It is written and will be started next.
+        case done
+        /// What runs now goes on running.
+        case failed(UpdateError)
+    }
+
+    /// Tells of every installation, also of one that others ask for or asked for before. A service that sleeps is left asleep.
+    ///
+    /// Returns when the caller is cancelled. An installation that was told of comes to an end in what is told, too.
+    /// - Parameter tell: Told in order. Nothing is lost while it takes its time.
+    /// - Throws: ``UpdateError/unclear(detail:)``: the bus is gone.
+    public func follow(_ tell: @escaping @Sendable (News) async -> Void) async throws(UpdateError) {
+        var isInstalling = false
+        do {
+            // Before the question: what begins after it is heard.
+            let signals = try await bus.signals(Self.rules)
+            if try await bus.owner(of: Self.name) != nil, await property("Operation")?.text == Self.installing {
+                isInstalling = true
+                await tell(.begun)
+            }
+            for try await signal in signals {
+                switch signal.member {
+                case "Completed":
+                    guard isInstalling else { continue }
+                    isInstalling = false
+                    await tell(signal.arguments.first?.integer == 0 ? .done : .failed(await failure()))
+                case "PropertiesChanged":
+                    guard signal.arguments.first?.text == Self.interface, signal.arguments.count > 1,
+                        let changed = signal.arguments[1].properties
+                    else { continue }
+                    if let operation = changed["Operation"]?.opened.text, (operation == Self.installing) != isInstalling
+                    {
+                        isInstalling = operation == Self.installing
+                        await tell(isInstalling ? .begun : .failed(await failure()))
+                    }
+                    if isInstalling, let step = changed["Progress"].flatMap({ UpdateProgress($0.opened) }) {
+                        await tell(.progress(step))
+                    }
+                default:
+                    // Another owner, or none: whoever installed is gone.
+                    guard isInstalling else { continue }
+                    isInstalling = false
+                    await tell(.failed(.unclear(detail: "the update service ended while it installed")))
+                }
+            }
+            guard !Task.isCancelled else { return }
+            throw UpdateError.unclear(detail: "the bus said nothing more")
+        } catch {
+            let fault: UpdateError =
+                switch error {
+                case let error as UpdateError: error
+                case let error as BusError: UpdateError(error)
+                default: .unclear(detail: "\(error)")
+                }
+            if isInstalling { await tell(.failed(fault)) }
+            throw fault
+        }
+    }
+
+    private static let installing = "installing"
+    private static let rules = [
+        SignalRule(sender: name, interface: interface, member: "Completed", path: .root),
+        SignalRule(
+            sender: name,
+            interface: "org.freedesktop.DBus.Properties",
+            member: "PropertiesChanged",
+            path: .root
+        ),
+        BusConnection.ownerRule(of: name),
+    ]
+
     /// Why the last installation failed, in the service's own words.
     private func failure() async -> UpdateError {
+        let text = await property("LastError")?.text ?? ""
+        return .refused(UpdateError.Cause(text), detail: text.isEmpty ? "it said nothing more" : Self.clean(text))
+    }
+
+    /// Nil where the service does not say.
+    private func property(_ name: String) async -> BusValue? {
         let answer = try? await bus.call(
             BusCall(
                 to: Self.name,
                 at: .root,
                 "org.freedesktop.DBus.Properties",
                 "Get",
-                [.string(Self.interface), .string("LastError")]
+                [.string(Self.interface), .string(name)]
             )
         )
-        let text = answer?.first?.opened.text ?? ""
-        return .refused(UpdateError.Cause(text), detail: text.isEmpty ? "it said nothing more" : Self.clean(text))
+        return answer?.first?.opened
     }
 
     /// Both root slots, and which one runs.

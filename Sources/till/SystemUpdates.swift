@@ -65,6 +65,27 @@ struct SystemUpdates: UpdateService {
         }
     }
 
+    func follow(_ tell: @escaping @Sendable (UpdateNews) async -> Void) async {
+        while !Task.isCancelled {
+            if let bus = try? await BusConnection.open(address: address) {
+                let installer = Installer(bus: bus)
+                // Whatever ended it, the bus is asked again: a terminal without it goes on.
+                try? await installer.follow { news in
+                    switch news {
+                    case .begun: await tell(.begun)
+                    case .progress(let step): await tell(.written(percent: step.percent))
+                    case .done:
+                        let other = try? await installer.slots().first { !$0.isRunning && !$0.bootName.isEmpty }
+                        await tell(.installed(version: other.flatMap { $0.version.isEmpty ? nil : $0.version }))
+                    case .failed(let error): await tell(.failed(UpdateFault(error)))
+                    }
+                }
+                bus.close()
+            }
+            try? await Task.sleep(for: .seconds(10))  // Cancelled where the terminal stops.
+        }
+    }
+
     func running() async -> UpdatePlace? {
         let slots = try? await withInstaller { (installer) async throws(UpdateError) in try await installer.slots() }
         return slots?.first(where: \.isRunning).map { UpdatePlace(name: $0.bootName, isGood: $0.isGood == true) }

@@ -21,6 +21,8 @@ final class FakeUpdates: UpdateService {
     }
 
     let state = Mutex(State())
+    /// What is said of installations that others ask for.
+    let others = AsyncStream.makeStream(of: UpdateNews.self)
     /// Holds an installation until it is finished.
     let gate: AsyncStream<Void>?
 
@@ -32,6 +34,10 @@ final class FakeUpdates: UpdateService {
     func sticks() -> [UpdateFile] { state.withLock { $0.sticks } }
     func running() async -> UpdatePlace? { state.withLock { UpdatePlace(name: "A", isGood: $0.good) } }
     func restart() throws(UpdateFault) { state.withLock { $0.restarts += 1 } }
+
+    func follow(_ tell: @escaping @Sendable (UpdateNews) async -> Void) async {
+        for await news in others.stream { await tell(news) }
+    }
 
     func look(at path: String) async throws(UpdateFault) -> UpdateBundle {
         let words =
@@ -180,7 +186,7 @@ struct UpdateTests {
             #expect(try code(try await page.ask("POST", "update/install", Self.order)) == "update_busy")
             #expect(try code(try await page.ask("POST", "update", #"{"bytes":5}"#)) == "update_busy")
             open.finish()
-            #expect(await untilInstalled(page) == nil)
+            #expect(await untilInstalled(page) == .refused(.failed))
             let state = try await state(page)
             #expect((state["problem"] as? [String: Any])?["code"] as? String == "update_refused")
             #expect((state["last"] as? [String: Any])?["result"] as? String == "interrupted")

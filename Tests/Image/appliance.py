@@ -384,14 +384,17 @@ class Trials:
         return target
 
     def stick(self, name, *bundles):
-        path = self.work / name
+        """A stick for updates, to be plugged in with `plug`."""
+        path = self.work / f"{name}.img"
         with open(path, "wb") as file:
             file.truncate((sum(bundle.stat().st_size for bundle in bundles) >> 20) + 40 << 20)
         subprocess.run(["mkfs.vfat", "-n", "TILL-UPDATE", str(path)], check=True, stdout=subprocess.DEVNULL)
         for bundle in bundles:
             subprocess.run(["mcopy", "-i", str(path), str(bundle), "::"], check=True)
-        return ["-drive", f"file={path},if=none,id=stick,format=raw,readonly=on", "-device",
-                "usb-storage,drive=stick,bus=usb.0,removable=on"]  # fmt: skip
+        return ["-drive", f"file={path},if=none,id={name},format=raw,readonly=on"]
+
+    def plug(self, machine, name):
+        machine.monitor.command("device_add", driver="usb-storage", id=f"plugged-{name}", drive=name, bus="usb.0", removable=True)
 
     def settings(self, name):
         path = disk.raw(self.work / name, self.work)
@@ -415,7 +418,7 @@ class Trials:
         newer = self.bundle(self.remade("newer", old + ".1"))
         overlay(self.out / "till.img", self.work / "update.qcow2")
         # QEMU ends where the machine would start anew.
-        machine = self.start("update.qcow2", more=["-no-reboot", *self.stick("stick.img", newer)])
+        machine = self.start("update.qcow2", more=["-no-reboot", *self.stick("stick", newer)])
         try:
             url = self.claim_code(machine)
             terminal = url and self.is_up(machine)
@@ -425,6 +428,10 @@ class Trials:
             terminal.set_up()
             known = Known(terminal)
             known.work(3, machine, 0)
+            # Until no charge's end is on the screen any more.
+            machine.wait(lambda: "Offline" in machine.words(), self.limit, every=1)
+            self.plug(machine, "stick")
+            self.on_screen(machine, "update-from-a-stick", "Updating")
             machine.wait(lambda: None, self.limit * 2)
             restarted = not machine.alive()
         finally:
@@ -434,12 +441,21 @@ class Trials:
         detail = f"{settings}; {[text for text in self.said('update.qcow2') if 'install' in text][-4:]}" if not ready else ""
         if not self.ledger.promise("A stick with a signed newer version is installed into the other slot", restarted and ready, detail):
             return
-        refused = [self.bundle(self.work / "newer", "stranger"), self.cut_short(newer), newer]
-        machine = self.start("update.qcow2", more=self.stick("refused.img", *refused))
+        refused = [self.bundle(self.work / "newer", "stranger"), self.cut_short(newer), self.bundle(self.older())]
+        # The stick that brought the new version is still in.
+        left_in = ["-device", "usb-storage,drive=stick,bus=usb.0,removable=on"]
+        machine = self.start("update.qcow2", more=[*self.stick("stick", newer), *left_in, *self.stick("refused", *refused)])
         try:
             if self.returns(machine, known):
                 self.becomes_good(machine, "update.qcow2", "B")
-                time.sleep(15 * self.limit / 60)  # For the stick, which is refused for as many bundles as there are.
+                self.on_screen(machine, "update-was-good", "was updated")
+                self.plug(machine, "refused")
+                # Last in the order of their names: the one that is not newer.
+                self.on_screen(machine, "update-refused", "not newer")
+                said = json.dumps(known.terminal.ask("GET", "/api/v1/audit?what=update"))
+                codes = ("update_signature", "update_not_whole", "update_not_newer", f"{old}.1 from a USB stick")
+                missing = [code for code in codes if code not in said]
+                self.ledger.promise("The audit log has what was installed, and why what was refused was not", not missing, str(missing))
                 self.ledger.promise("It goes on with what it knew, in the new version", machine.button(), "it does not end")
         finally:
             machine.cut()
@@ -447,9 +463,19 @@ class Trials:
         texts = self.said("update.qcow2")
         good = settings.get("B_GOOD") == "1" and any(f"version {old}.1 is good" in text for text in texts)
         self.ledger.promise("The new version was found good by its self-test", good, str(settings))
-        turned_away = [text for text in texts if text.startswith("not installed")]
+        turned_away = [text for text in texts if text == "not installed: the running version stays"]
         sentence = "A stranger's bundle, half a bundle and one that is not newer are refused"
-        self.ledger.promise(sentence, len(turned_away) >= 3 and settings.get("A_GOOD") == "1", f"{len(turned_away)}; {settings}")
+        self.ledger.promise(sentence, len(turned_away) == 3 and settings.get("A_GOOD") == "1", f"{len(turned_away)}; {settings}")
+        passed_over = f"not installed: version {old}.1 runs already" in texts
+        self.ledger.promise("Of the stick that stayed in nothing is said", passed_over, str([text for text in texts if "installed" in text]))
+
+    def older(self):
+        """A folder to make a bundle of that is signed and older. What its system says of itself is not looked at."""
+        folder = self.work / "older"
+        folder.mkdir()
+        (folder / "root.squashfs").hardlink_to(self.work / "newer" / "root.squashfs")
+        (folder / "version").write_text("0.0.1\n")
+        return folder
 
     def cut_short(self, bundle):
         half = bundle.with_name("half.raucb")

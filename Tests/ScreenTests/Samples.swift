@@ -220,6 +220,7 @@ enum Sample {
             .offline(.init(merchantName: name)), .offline(.init(merchantName: name, detail: "No network cable.")),
         ]
             + Scene.Idle.Rest.allCases.map { .idle(.init(merchantName: name, rest: $0)) }
+            + Scene.Update.Kind.allCases.map { .update(.init($0)) }
             + Scene.Offline.Storage.allCases.map { .offline(.init(merchantName: name, storage: $0)) }
             + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0, amountText: "€12.50", chargeCode: "K7QM")) }
             + [

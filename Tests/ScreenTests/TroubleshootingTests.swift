@@ -31,7 +31,11 @@ struct TroubleshootingTests {
             offline.storage.map { [text.storageTitle, text.storageDetails($0)] } ?? [text.offlineTitle]
         case .message: [text.messageIsNoPayment]
         case .keypad(let keypad): [text.keypadTitles(keypad.kind)]
-        case .update(let update): [text.updateTitles(update.kind)]
+        case .update(let update):
+            // Of one that is not installed the title is the same whatever the cause.
+            [text.updateTitles(update.kind)]
+                + (text.updateTitles(update.kind) == text.updateTitles(.notInstalled)
+                    ? [text.updateDetails(update.kind).prefix { $0 != "." } + "."].map(String.init) : [])
         case .backup(let backup): [text.backupTitles(backup.kind)]
         case .onboarding(let onboarding): [text.onboardingTitles(onboarding.kind)]
         }

@@ -147,6 +147,45 @@ struct ScreenDirectorTests {
         }
     }
 
+    /// Whoever plugged in a stick stands there. The code is back in a minute, or after the start.
+    @Test(arguments: [ClaimInvitation.Purpose.claim, .reset])
+    func anUpdateFromAStickStandsBeforeTheOwnersCodeAndNotBeforeACharge(purpose: ClaimInvitation.Purpose) async throws {
+        try await withDesk { desk in
+            let director = Self.director(desk.desk, desk.clock.terminalClock)
+            let code = ClaimInvitation(
+                purpose: purpose,
+                url: "https://t",
+                address: "https://t",
+                code: "1",
+                fingerprint: "A"
+            )
+            await desk.desk.setClaim(code)
+            for (update, kind) in [
+                (SystemUpdate.installing(version: "", percent: 40), Scene.Update.Kind.installing),
+                (.restarting(version: "2"), .restarting), (.refused(.notNewer), .notNewer),
+            ] {
+                await desk.desk.showUpdate(update)
+                let scene = director.scene(of: await desk.desk.snapshot, at: desk.clock.now)
+                guard case .update(let page) = scene else {
+                    Issue.record("\(scene)")
+                    continue
+                }
+                #expect(page.kind == kind)
+            }
+            await desk.desk.showUpdate(.updated(version: "2"))
+            if case .setup = director.scene(of: await desk.desk.snapshot, at: desk.clock.now) {
+            } else {
+                Issue.record("the code is not there")
+            }
+            await desk.desk.showUpdate(.refused(.notNewer))
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            if case .update = director.scene(of: await desk.desk.snapshot, at: desk.clock.now) {
+                Issue.record("the customer sees an update instead of the charge")
+            }
+        }
+    }
+
     @Test func theIdleScreenSaysWhatCameByItself() async throws {
         try await withDesk { desk in
             let late = try await desk.paidLate()

@@ -82,6 +82,12 @@ final class FakeInstaller: Sendable {
         return try await FakeInstaller(address)
     }
 
+    /// Says that an installation is over.
+    func complete(_ result: Int32) throws {
+        try bus.emit(path: .root, interface: Self.interface, member: "Completed", [.int32(result)])
+        try bus.set(["Operation": .string("idle")], of: Self.interface, at: .root)
+    }
+
     private func note(_ call: String) { calls.withLock { $0.append(call) } }
 
     private func install(_ call: MethodCall) {
@@ -92,6 +98,9 @@ final class FakeInstaller: Sendable {
         }
         let fails = path.contains("bad")
         do {
+            // In the order of RAUC 1.8.
+            try bus.set(["Operation": .string("installing")], of: Self.interface, at: .root)
+            try bus.set(["LastError": .string("")], of: Self.interface, at: .root)
             for (percent, words) in [(0, "Installing"), (40, "Checking bundle\u{7}"), (100, "Installing done.")] {
                 try bus.set(
                     ["Progress": .structure([.int32(Int32(percent)), .string(words), .int32(1)])],
@@ -108,7 +117,7 @@ final class FakeInstaller: Sendable {
                 call.answer()
                 return bus.close()
             }
-            try bus.emit(path: .root, interface: Self.interface, member: "Completed", [.int32(fails ? 1 : 0)])
+            try complete(fails ? 1 : 0)
             call.answer()
         } catch { Issue.record(error) }
     }

@@ -58,6 +58,116 @@ struct InstallerTests {
         }
     }
 
+    // MARK: - What others ask for
+
+    /// Follows on a connection of its own, and gives what was told so far to whoever reads it.
+    private func withFollower(
+        on address: String,
+        _ body: (inout AsyncStream<Installer.News>.Iterator, BusConnection) async throws -> Void
+    ) async throws {
+        let (told, teller) = AsyncStream.makeStream(of: Installer.News.self)
+        let bus = try await BusConnection.open(address: address)
+        var news = told.makeAsyncIterator()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                // That the bus went away is told, too.
+                try? await Installer(bus: bus).follow { teller.yield($0) }
+                teller.finish()
+            }
+            try await body(&news, bus)
+            group.cancelAll()
+        }
+        bus.close()
+    }
+
+    private func next(_ count: Int, _ news: inout AsyncStream<Installer.News>.Iterator) async -> [Installer.News] {
+        var told: [Installer.News] = []
+        while told.count < count, let one = await news.next() { told.append(one) }
+        return told
+    }
+
+    private func expect(
+        _ expected: [Installer.News],
+        _ news: inout AsyncStream<Installer.News>.Iterator,
+        at place: SourceLocation = #_sourceLocation
+    ) async {
+        let told = await next(expected.count, &news)
+        #expect(told == expected, sourceLocation: place)
+    }
+
+    /// From here on nothing of what the service says is missed.
+    private func untilHeard(_ fake: FakeInstaller, _ news: inout AsyncStream<Installer.News>.Iterator) async throws {
+        try fake.bus.set(["Operation": .string("installing")], of: FakeInstaller.interface, at: .root)
+        await expect([.begun], &news)
+        try fake.complete(0)
+        await expect([.done], &news)
+    }
+
+    private static let steps: [Installer.News] = [
+        .begun, .progress(UpdateProgress(percent: 0, step: "Installing")),
+        .progress(UpdateProgress(percent: 40, step: "Checking bundle")),
+        .progress(UpdateProgress(percent: 100, step: "Installing done.")),
+    ]
+
+    @Test func anInstallationThatAnotherProgramAskedForIsFollowed() async throws {
+        try await withPrivateBus { address in
+            try await withFollower(on: address) { news, _ in
+                let fake = try await FakeInstaller(address)
+                try await untilHeard(fake, &news)
+                let stick = Installer(bus: try await BusConnection.open(address: address))
+                try await stick.install("/stick/update.raucb") { _ in }
+                await expect(Self.steps + [.done], &news)
+                try? await stick.install("/stick/bad.raucb") { _ in }
+                let cause = UpdateError.refused(.other, detail: "Bundle version 1 is too old")
+                await expect(Self.steps + [.failed(cause)], &news)
+                // What never began is not told of.
+                try? await stick.install("/stick/busy.raucb") { _ in }
+                try await stick.install("/stick/update.raucb") { _ in }
+                await expect(Self.steps + [.done], &news)
+                fake.bus.close()
+            }
+        }
+    }
+
+    @Test func anInstallationThatGoesOnAlreadyIsFollowedToItsEnd() async throws {
+        try await withPrivateBus { address in
+            let fake = try await FakeInstaller(address)
+            try fake.bus.set(["Operation": .string("installing")], of: FakeInstaller.interface, at: .root)
+            try await withFollower(on: address) { news, _ in
+                await expect([.begun], &news)
+                try fake.complete(0)
+                await expect([.done], &news)
+            }
+            fake.bus.close()
+        }
+    }
+
+    @Test func aServiceOrABusThatGoesAwayEndsWhatWasToldOf() async throws {
+        try await withPrivateBus { address in
+            try await withFollower(on: address) { news, bus in
+                let first = try await FakeInstaller(address)
+                try await untilHeard(first, &news)
+                let stick = Installer(bus: try await BusConnection.open(address: address))
+                try? await stick.install("/stick/dies.raucb") { _ in }
+                let told = await next(5, &news)
+                #expect(told.dropLast() == Self.steps[...])
+                #expect(told.last.map(isUnclear) == true, "\(told)")
+
+                let fake = try await FakeInstaller(address)
+                try fake.bus.set(["Operation": .string("installing")], of: FakeInstaller.interface, at: .root)
+                await expect([.begun], &news)
+                bus.close()
+                let end = await next(2, &news)
+                #expect(end.count == 1 && isUnclear(end[0]), "\(end)")
+                fake.bus.close()
+            }
+        }
+    }
+
+    private func isUnclear(_ news: Installer.News) -> Bool {
+        if case .failed(.unclear) = news { true } else { false }
+    }
+
     @Test func aBundleIsLookedAtBeforeItIsInstalled() async throws {
         try await withInstaller { installer, fake in
             let bundle = try await installer.inspect("/data/update.raucb")

@@ -75,9 +75,10 @@ function outcome({ last, phase, problem }) {
 
 function progress({ phase, percent, offered }) {
   if (phase === "installing") {
+    const what = offered ? t("updates.installing", { version: offered.version }) : t("updates.installingFromStick");
     return h(
-      "div", { class: "card" }, h("p", { class: "strong" }, t("updates.installing", { version: offered?.version ?? "" })),
-      h("progress", { max: 100, value: percent, "aria-label": t("updates.installing", { version: offered?.version ?? "" }) }), h("p", {}, t("updates.doNotSwitchOff")),
+      "div", { class: "card" }, h("p", { class: "strong" }, what),
+      h("progress", { max: 100, value: percent, "aria-label": what }), h("p", {}, t("updates.doNotSwitchOff")),
     );
   }
   return phase === "restarting" ? notice("plain", t("updates.restarting"), t("updates.doNotSwitchOff")) : null;

@@ -838,6 +838,7 @@ export default {
     sureYes: "تثبيت",
     sureNo: "ليس الآن",
     installing: "جارٍ تثبيت النسخة {version}",
+    installingFromStick: "جارٍ تثبيت تحديث من ذاكرة USB",
     doNotSwitchOff: "لا تطفئ الجهاز. يعيد التشغيل من تلقاء نفسه.",
     restarting: "يُعاد تشغيل الجهاز",
     results: {

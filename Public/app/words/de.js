@@ -829,6 +829,7 @@ export default {
     sureYes: "Installieren",
     sureNo: "Jetzt nicht",
     installing: "Version {version} wird installiert",
+    installingFromStick: "Eine Aktualisierung vom USB-Stick wird installiert",
     doNotSwitchOff: "Schalten Sie das Terminal nicht aus. Es startet von selbst neu.",
     restarting: "Das Terminal startet neu",
     results: {

@@ -830,6 +830,7 @@ export default {
     sureYes: "Install",
     sureNo: "Not now",
     installing: "Version {version} is being installed",
+    installingFromStick: "An update from the USB stick is being installed",
     doNotSwitchOff: "Do not switch the terminal off. It starts anew by itself.",
     restarting: "The terminal starts anew",
     results: {

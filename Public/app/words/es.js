@@ -829,6 +829,7 @@ export default {
     sureYes: "Instalar",
     sureNo: "Ahora no",
     installing: "Se está instalando la versión {version}",
+    installingFromStick: "Se está instalando una actualización de la memoria USB",
     doNotSwitchOff: "No apague el terminal. Se reinicia por sí solo.",
     restarting: "El terminal se reinicia",
     results: {

@@ -829,6 +829,7 @@ export default {
     sureYes: "Installer",
     sureNo: "Pas maintenant",
     installing: "La version {version} s’installe",
+    installingFromStick: "Une mise à jour de la clé USB s’installe",
     doNotSwitchOff: "N’éteignez pas le terminal. Il redémarre de lui-même.",
     restarting: "Le terminal redémarre",
     results: {

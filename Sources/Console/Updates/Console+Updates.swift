@@ -56,9 +56,12 @@ extension Console {
             ),
             "totalBytes": .optional(upload?.total), "receivedBytes": .integer(Int64(upload?.received ?? 0)),
             "pieceBytes": .integer(Int64(RestoreDesk.pieceBytes)),
-            "offered": await updates.offer.map { offer in
-                .object(["version": .string(offer.version), "stick": .optional(offer.stick)])
-            } ?? .null,
+            // Not while something else is on its way in.
+            "offered": await updates.isOthers
+                ? .null
+                : updates.offer.map { offer in
+                    .object(["version": .string(offer.version), "stick": .optional(offer.stick)])
+                } ?? .null,
             "phase": .string(await updates.phase.rawValue), "percent": .integer(Int64(await updates.percent)),
             "problem": .reason(await updates.problem?.reason), "chargeOpen": .bool(await desk.holdsCharge),
             "last": await updates.last.map { last in

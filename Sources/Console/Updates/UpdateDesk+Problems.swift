@@ -1,3 +1,5 @@
+import Terminal
+
 /// What keeps a new version out, in the owner's words.
 extension UpdateDesk {
     static func problem(_ fault: UpdateFault) -> Problem {
@@ -53,6 +55,18 @@ extension UpdateDesk {
                 "Nobody can say how far the update came: \(detail). The version that runs stays until the next start.",
                 "Turn the terminal off and on, then look at its version."
             )
+        }
+    }
+
+    /// The same for the screen.
+    static func refusal(_ fault: UpdateFault) -> SystemUpdate.Refusal {
+        switch fault {
+        case .signature: .signature
+        case .notWhole: .notWhole
+        case .otherMachine: .otherMachine
+        case .nobodyMaySign: .nobodyMaySign
+        case .notNewer: .notNewer
+        case .noService, .busy, .refused, .unclear: .failed
         }
     }
 

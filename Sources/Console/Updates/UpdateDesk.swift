@@ -5,7 +5,7 @@ import Payments
 import Terminal
 
 /// Brings a new version of the whole system in: from a browser or a stick to the one that installs, and from there to what
-/// the start after it says.
+/// the start after it says. What others have installed, such as a stick that needs no page, it shows and keeps as its own.
 actor UpdateDesk {
     /// What is going on.
     enum Phase: String, Sendable { case idle, checking, installing, restarting }
@@ -55,6 +55,9 @@ actor UpdateDesk {
     private static let document = "update"
     /// How long the screen says what became of it.
     private static let shownFor = Duration.seconds(60)
+    /// How long a charge may hold up the start after another's installation, and how long that other one has to begin it. As
+    /// in the image's own script for sticks.
+    private static let (patience, grace) = (Duration.seconds(600), Duration.seconds(30))
 
     let service: (any UpdateService)?
     let folder: String
@@ -63,8 +66,11 @@ actor UpdateDesk {
     private let clock: TerminalClock
     private let logger: Logger
     private let jobs = AsyncStream.makeStream(of: (Offer, Payments.Actor).self, bufferingPolicy: .bufferingOldest(1))
+    private let ends = AsyncStream.makeStream(of: SystemUpdate.self)
 
     private(set) var phase = Phase.idle
+    /// Whether somebody else asked for what is being installed.
+    private(set) var isOthers = false
     private(set) var percent = 0
     private(set) var problem: Problem?
     private(set) var last: Record?
@@ -97,7 +103,7 @@ actor UpdateDesk {
             record.stage = .tried
         } else {
             record.stage = record.stage == .begun ? .interrupted : .rolledBack
-            await desk.showUpdate(.notUpdated(version: service.version))
+            await showEnd(.notUpdated(version: service.version))
             await audit(
                 "update.result",
                 "failed",
@@ -111,12 +117,25 @@ actor UpdateDesk {
 
     /// Installs what is asked for, and follows what became of the last update, until cancelled.
     func run() async {
-        guard service != nil else { return }
+        guard let service else { return }
         await withDiscardingTaskGroup { group in
             group.addTask { await self.followLast() }
-            for await (offer, who) in jobs.stream { await self.install(offer, by: who) }
+            group.addTask { await service.follow { await self.hear($0) } }
+            group.addTask { for await (offer, who) in self.jobs.stream { await self.install(offer, by: who) } }
+            for await page in ends.stream {
+                group.addTask {
+                    do { try await self.clock.sleep(Self.shownFor) } catch { return }  // The terminal stops.
+                    await self.desk.hideUpdate(page)
+                }
+            }
             group.cancelAll()
         }
+    }
+
+    /// Says on the screen what became of it, for a while.
+    private func showEnd(_ page: SystemUpdate) async {
+        await desk.showUpdate(page)
+        ends.continuation.yield(page)
     }
 
     private func followLast() async {
@@ -127,14 +146,11 @@ actor UpdateDesk {
                     good.stage = .good
                     try await keep(good, by: .terminal)
                     await audit("update.result", "ok", record.version, by: .terminal, from: "")
-                    await desk.showUpdate(.updated(version: record.version))
+                    await showEnd(.updated(version: record.version))
                 } else {
                     try await clock.sleep(.seconds(5))
                 }
             }
-            guard phase == .idle else { return }
-            try await clock.sleep(Self.shownFor)
-            if phase == .idle { await desk.showUpdate(nil) }
         } catch let error as JournalError {
             logger.error("what became of the update cannot be kept", metadata: ["error": "\(error)"])
         } catch {}  // Cancelled: the terminal stops.
@@ -156,7 +172,7 @@ actor UpdateDesk {
             path = uploadPath
         }
         (offer, problem, phase) = (nil, nil, .checking)
-        defer { phase = .idle }
+        defer { if phase == .checking { phase = .idle } }  // Unless another's installation began meanwhile.
         let bundle: UpdateBundle
         do throws(UpdateFault) { bundle = try await service.look(at: path) } catch { throw Self.problem(error) }
         let offered = SystemVersion(bundle.version)
@@ -201,7 +217,7 @@ actor UpdateDesk {
         do throws(UpdateFault) {
             try await service.install(offer.path) { percent in await self.hasCome(percent, of: offer.version) }
         } catch {
-            return await fails(Self.problem(error), offer.version, by: who)
+            return await fails(error, offer.version, by: who)
         }
         if var record = last {
             record.stage = .installed
@@ -214,9 +230,66 @@ actor UpdateDesk {
         phase = .restarting
         await desk.showUpdate(.restarting(version: offer.version))
         forgetUpload()
-        do throws(UpdateFault) { try service.restart() } catch {
-            await fails(Self.notRestarted, offer.version, by: who, isInstalled: true)
+        await restart(offer.version, by: who)
+    }
+
+    private func restart(_ version: String, by who: Payments.Actor) async {
+        do throws(UpdateFault) { try service?.restart() } catch {
+            await fails(Self.notRestarted, version, by: who)
+            await desk.showUpdate(nil)
         }
+    }
+
+    // MARK: - What others have installed
+
+    /// Takes what the installer says. Of an installation of this desk's own ``install(_:by:)`` is told, and nothing here.
+    private func hear(_ news: UpdateNews) async {
+        switch news {
+        case .begun:
+            guard phase == .idle || phase == .checking else { return }
+            (isOthers, phase, problem, percent) = (true, .installing, nil, 0)
+            await desk.showUpdate(.installing(version: "", percent: 0))
+            if last?.stage != .begun { await audit("update", "begun", others, by: .terminal, from: "") }
+        case .written(let percent):
+            if isOthers { await hasCome(percent, of: "") }
+        case .installed(let version):
+            if isOthers { await othersInstalled(version) }
+        case .failed(let fault):
+            if isOthers { await fails(fault, others, by: .terminal) }
+        }
+    }
+
+    /// What others install, for the audit log. Nobody may beside the terminal and the image's script for sticks; what began under
+    /// this desk was begun by it, before the program was started anew.
+    private var others: String { last.flatMap { $0.stage == .begun ? $0.version : nil } ?? "from a USB stick" }
+
+    /// Has the machine start anew where whoever installed does not: the stick may be gone.
+    private func othersInstalled(_ version: String?) async {
+        guard let service else { return }
+        let what = version.map { $0 == others ? $0 : "\($0) \(others)" } ?? others
+        if let version {
+            let record = Record(
+                version: version,
+                from: service.version,
+                start: service.start,
+                at: clock.wallTime().millisecondsSince1970,
+                stage: .installed
+            )
+            do throws(JournalError) { try await keep(record, by: .terminal) } catch {
+                logger.error("that the update is installed cannot be kept", metadata: ["error": "\(error)"])
+            }
+        }
+        await audit("update", "ok", what, by: .terminal, from: "")
+        phase = .restarting
+        await desk.showUpdate(.restarting(version: version ?? ""))
+        do {
+            let begun = clock.elapsed()
+            while await desk.holdsCharge, clock.elapsed() - begun < Self.patience {
+                try await clock.sleep(.seconds(1))
+            }
+            try await clock.sleep(Self.grace)
+        } catch { return }  // The terminal stops, for the machine starts anew.
+        await restart(version ?? "", by: .terminal)
     }
 
     private func hasCome(_ percent: Int, of version: String) async {
@@ -226,18 +299,26 @@ actor UpdateDesk {
         await desk.showUpdate(.installing(version: version, percent: percent))
     }
 
-    private func fails(_ problem: Problem, _ version: String, by who: Payments.Actor, isInstalled: Bool = false) async {
-        logger.error("the update failed", metadata: ["why": "\(problem.reason.code)", "version": "\(version)"])
-        await audit("update", "failed", "\(version) \(problem.reason.code)", by: who, from: "")
-        if !isInstalled, var record = last {
+    private func fails(_ fault: UpdateFault, _ what: String, by who: Payments.Actor) async {
+        // Another's leaves a record of its own only once it is whole.
+        if var record = last, record.stage == .begun {
             record.stage = .interrupted
             do throws(JournalError) { try await keep(record, by: who) } catch {
                 logger.error("that the update failed cannot be kept", metadata: ["error": "\(error)"])
             }
         }
-        (self.problem, phase, offer) = (problem, .idle, nil)
-        forgetUpload()
-        await desk.showUpdate(nil)
+        await fails(Self.problem(fault), what, by: who)
+        await showEnd(.refused(Self.refusal(fault)))
+    }
+
+    private func fails(_ problem: Problem, _ what: String, by who: Payments.Actor) async {
+        logger.error("the update failed", metadata: ["why": "\(problem.reason.code)", "what": "\(what)"])
+        await audit("update", "failed", "\(what) \(problem.reason.code)", by: who, from: "")
+        if !isOthers {
+            offer = nil
+            forgetUpload()
+        }
+        (self.problem, phase, isOthers) = (problem, .idle, false)
     }
 
     // MARK: - Small things

@@ -17,6 +17,9 @@ public protocol UpdateService: Sendable {
     /// - Parameter progress: Told of each step, 0 to 100.
     func install(_ path: String, progress: @escaping @Sendable (Int) async -> Void) async throws(UpdateFault)
 
+    /// Tells of every installation, also of one that somebody else asks for, until cancelled. Told in order.
+    func follow(_ tell: @escaping @Sendable (UpdateNews) async -> Void) async
+
     /// The place that runs, and whether it is known to work; nil where nobody can say.
     func running() async -> UpdatePlace?
 
@@ -49,6 +52,16 @@ public struct UpdatePlace: Sendable, Equatable {
     public let isGood: Bool
 
     public init(name: String, isGood: Bool) { (self.name, self.isGood) = (name, isGood) }
+}
+
+/// What becomes of an installation, whoever asked for it.
+public enum UpdateNews: Sendable, Equatable {
+    case begun
+    /// How much of it is done, 0 to 100.
+    case written(percent: Int)
+    /// The next start takes it. The version is nil where nobody can say.
+    case installed(version: String?)
+    case failed(UpdateFault)
 }
 
 /// Why nothing was installed. What runs goes on running, and is what the next start takes.
