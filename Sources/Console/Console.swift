@@ -52,6 +52,9 @@ public struct Console: Sendable {
     let sessions: Sessions
     let gate: Gate
     private let securityContact: String?
+    private let certificates: CertificateKeeper
+    private let certificate: DeviceCertificate
+    private let logger: Logger
     private let own: OwnAddress
     private let server: WebServer
     private let holder: Holder
@@ -79,6 +82,8 @@ public struct Console: Sendable {
         public var version = ""
         /// Whether the machine's clock was set by somebody who knows the time; nil: nobody can say.
         public var clockIsSet: @Sendable () -> Bool? = { nil }
+        /// When the program was built; nil where nobody can say.
+        public var builtAt: WallTime?
         /// Where payments are made: no program may put a code on the screen that leads there.
         public var paymentHosts = ["pay.walletconnect.com", "pay.wct.me"]
         /// The terminal's name in the local network.
@@ -176,11 +181,14 @@ public struct Console: Sendable {
         let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"
         let names = (isEverywhere ? [] : [configuration.address]) + configuration.names
         let localName = configuration.localName
-        let certificate = try DeviceCertificate.loadOrCreate(
-            in: configuration.state,
+        let certificates = CertificateKeeper(
+            folder: configuration.state,
             names: names,
-            localNames: localName.hosts
+            localNames: localName.hosts,
+            clockIsSet: configuration.clockIsSet
         )
+        let certificate = try certificates.load(builtAt: configuration.builtAt)
+        (self.certificates, self.certificate) = (certificates, certificate)
         let hostIsAllowed: @Sendable (String) -> Bool = { host in
             Self.isAllowed(host, names: names, isEverywhere: isEverywhere) || localName.isOurs(host)
         }
@@ -230,7 +238,7 @@ public struct Console: Sendable {
         self.days = days
         self.taps = taps
         self.wallets = wallets
-        self.clock = clock
+        (self.clock, self.logger) = (clock, logger)
         self.sessions = sessions
         self.gate = gate
         news = PageNews(desk: desk, sessions: sessions, clock: clock)
@@ -375,6 +383,7 @@ public struct Console: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             if let redirect { group.addTask { try await redirect.run() } }
+            group.addTask { await certificates.run(clock, logger, serving: certificate) }
             group.addTask { await entrance.keepClaimFresh() }
             group.addTask { await entrance.keepResetFresh() }
             if own.changes { group.addTask { await followNetwork() } }

@@ -25,17 +25,21 @@ struct DeviceCertificate: Sendable {
     private static let former = "till.local"
 
     /// Reads the certificate of `folder`, or makes a new one where there is none, it ends soon, names have
-    /// changed, or the key is not its key.
+    /// changed, or the key is not its key. A key that fits outlives its certificate: some pin it.
     /// - Parameters:
     ///   - names: Those that were configured: a certificate without one of them, or with one more, is no good.
     ///   - localNames: Those that the terminal asks for in its network. A new certificate has them. One that was made before they
     ///     were known stays: its fingerprint has been compared and pinned, and the next one comes within a year.
+    ///   - now: What a new one begins at, about.
+    ///   - isTimeKnown: Whether the clock can be believed. By one that cannot, none ends: what it says of 1970 or 2100 would
+    ///     change the fingerprint for everybody who pinned it.
     /// - Throws: What the file system says; a terminal without a certificate does not serve.
     static func loadOrCreate(
         in folder: String,
         names: [String],
         localNames: [String] = [],
-        at now: Date = Date()
+        at now: Date = Date(),
+        isTimeKnown: Bool = true
     ) throws -> DeviceCertificate {
         let names = names.isEmpty && localNames.isEmpty ? [former] : names
         let needed = Set(alternatives(names).map { "\($0)" })
@@ -43,6 +47,7 @@ struct DeviceCertificate: Sendable {
             alternatives(localNames.isEmpty ? [] : localNames + [former]).map { "\($0)" }
         )
         let (certificatePath, keyPath) = (folder + "/tls.crt", folder + "/tls.key")
+        var keptKey: P256.Signing.PrivateKey?
         if let certificatePEM = FileManager.default.contents(atPath: certificatePath)
             .map({ String(decoding: $0, as: UTF8.self) }),
             let keyPEM = FileManager.default.contents(atPath: keyPath).map({ String(decoding: $0, as: UTF8.self) }),
@@ -50,14 +55,17 @@ struct DeviceCertificate: Sendable {
             let certificate = try? Certificate(pemEncoded: certificatePEM),
             // A power cut between the two files leaves a pair that does not fit, and a server that would never start.
             let key = try? P256.Signing.PrivateKey(pemRepresentation: keyPEM),
-            certificate.publicKey == Certificate.PublicKey(key.publicKey),
-            certificate.notValidAfter.timeIntervalSince(now) > renewBefore, certificate.notValidBefore <= now,
-            let found = (try? certificate.extensions.subjectAlternativeNames).map({ Set($0.map { "\($0)" }) }),
-            found.isSuperset(of: needed), found.isSubset(of: allowed)
+            certificate.publicKey == Certificate.PublicKey(key.publicKey)
         {
-            return try DeviceCertificate(certificatePEM, keyPEM, certificate)
+            let ends =
+                certificate.notValidAfter.timeIntervalSince(now) <= renewBefore || certificate.notValidBefore > now
+            let found = (try? certificate.extensions.subjectAlternativeNames).map { Set($0.map { "\($0)" }) }
+            if !ends || !isTimeKnown, let found, found.isSuperset(of: needed), found.isSubset(of: allowed) {
+                return try DeviceCertificate(certificatePEM, keyPEM, certificate)
+            }
+            keptKey = key
         }
-        let key = P256.Signing.PrivateKey()
+        let key = keptKey ?? P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName("Till") }
         let certificate = try Certificate(
             version: .v3,

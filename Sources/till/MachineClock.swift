@@ -5,7 +5,7 @@ import Payments
 /// Whether the machine's clock was set by somebody who knows the time.
 enum MachineClock {
     /// True where the kernel hears the time from outside, or took it from a clock with a battery when it started and that
-    /// clock is later than everything that has certainly happened.
+    /// clock is later than everything that has certainly happened, and not later than anybody still runs this program.
     ///
     /// A clock whose battery is empty begins again years ago, and vouchers that ended long since would be in time by it. One
     /// that runs on but is late by minutes passes: the profile forgives ten. What has happened is taken as it was when the
@@ -16,16 +16,18 @@ enum MachineClock {
     ///   - clocks: Where the kernel shows its clocks with a battery.
     ///   - now: By the machine's clock.
     ///   - earliest: The newest of what has certainly happened: the program was built, the journal was written.
+    ///   - latest: What is later is a clock that runs wild, such as one that says 2100.
     /// Source: adjtimex(2), `TIME_ERROR`; Linux, Documentation/ABI/testing/sysfs-class-rtc, `hctosys`; BPP/1, sections 7.4
     /// and 16.
     static func isSet(
         kernel: () -> Int32 = kernelState,
         clocks: String = "/sys/class/rtc",
         now: WallTime,
-        notBefore earliest: WallTime
+        notBefore earliest: WallTime,
+        notAfter latest: WallTime = latest
     ) -> Bool {
         if isSynchronised(kernel: kernel) { return true }
-        guard now >= earliest else { return false }
+        guard now >= earliest, now <= latest else { return false }
         return (0..<4).contains { number in
             let word = FileManager.default.contents(atPath: "\(clocks)/rtc\(number)/hctosys")
             return word?.first == UInt8(ascii: "1")
@@ -34,6 +36,10 @@ enum MachineClock {
 
     /// True where the kernel hears the time from outside.
     static func isSynchronised(kernel: () -> Int32 = kernelState) -> Bool { (0..<TIME_ERROR).contains(kernel()) }
+
+    /// Twenty years after this program was built: no terminal goes so long without an update.
+    static let latest =
+        builtAt()?.advanced(by: .seconds(20 * 366 * 86_400)) ?? WallTime(millisecondsSince1970: .max)
 
     /// When this program was built or installed, whichever is later: its file's time. Nil where that cannot be read.
     static func builtAt(_ file: String = "/proc/self/exe") -> WallTime? {

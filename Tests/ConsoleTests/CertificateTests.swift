@@ -1,4 +1,7 @@
 import Foundation
+import Logging
+import Payments
+import Synchronization
 import Testing
 
 @testable import Console
@@ -16,8 +19,17 @@ struct CertificateTests {
     private var certificatePath: String { folder.path + "/tls.crt" }
     private var keyPath: String { folder.path + "/tls.key" }
 
-    private func load(_ names: [String]? = nil, at date: Date? = nil) throws -> DeviceCertificate {
-        try DeviceCertificate.loadOrCreate(in: folder.path, names: names ?? self.names, at: date ?? made)
+    private func load(
+        _ names: [String]? = nil,
+        at date: Date? = nil,
+        isTimeKnown: Bool = true
+    ) throws -> DeviceCertificate {
+        try DeviceCertificate.loadOrCreate(
+            in: folder.path,
+            names: names ?? self.names,
+            at: date ?? made,
+            isTimeKnown: isTimeKnown
+        )
     }
 
     private func isSame(_ one: DeviceCertificate, _ other: DeviceCertificate) -> Bool {
@@ -65,7 +77,7 @@ struct CertificateTests {
         let later = made.addingTimeInterval(Double(days) * Self.day)
         let second = try load(at: later)
         #expect(isSame(first, second) == isKept)
-        #expect((first.keyPEM == second.keyPEM) == isKept, "a new certificate has a new key")
+        #expect(first.keyPEM == second.keyPEM, "who pinned the key goes on")
         #expect(try await isWhole(second))
         #expect(isSame(try load(at: later), second), "the new one is kept in turn")
     }
@@ -82,13 +94,64 @@ struct CertificateTests {
         #expect(!isSame(try load(at: made.addingTimeInterval(-Self.day - 1)), first))
     }
 
+    // MARK: - Clocks
+
+    /// 1970 and 2100, by a clock that nobody has set. What was compared and pinned stays.
+    @Test(arguments: [86_400.0, 4_102_444_800])
+    func aClockThatNobodyHasSetRenewsNothing(clock: TimeInterval) throws {
+        let first = try load()
+        let files = folder.bytes
+        let wrong = Date(timeIntervalSince1970: clock)
+        #expect(isSame(try load(at: wrong, isTimeKnown: false), first))
+        #expect(folder.bytes == files)
+        #expect(!isSame(try load(["kiosk.local"], at: wrong, isTimeKnown: false), first), "names count all the same")
+    }
+
+    /// A terminal without a battery knows the time some minutes after its start.
+    @Test func theTimeThatBecomesKnownRenewsItForTheNextStart() async throws {
+        let clock = ManualClock()
+        let isSet = Mutex(false)
+        let date = made.addingTimeInterval(380 * Self.day)
+        var keeper = CertificateKeeper(
+            folder: folder.path,
+            names: names,
+            localNames: [],
+            clockIsSet: { isSet.withLock { $0 } }
+        )
+        keeper.now = { date }
+        let built = WallTime(millisecondsSince1970: Int64(made.timeIntervalSince1970 * 1000))
+        let served = try keeper.load(builtAt: built)
+        #expect(served.endsAt > built.advanced(by: .seconds(390 * 86_400)), "it does not begin by the wrong clock")
+        #expect(isSame(try keeper.load(builtAt: nil), served))
+        let kept = keeper
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                await kept.run(
+                    clock.terminalClock,
+                    Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                    serving: served
+                )
+            }
+            for isKnown in [false, true] {
+                isSet.withLock { $0 = isKnown }
+                while !clock.hasSleeper(for: .seconds(3600)) { await Task.yield() }
+                clock.advance(by: .seconds(3600))
+            }
+            while !clock.hasSleeper(for: .seconds(3600)) { await Task.yield() }
+            group.cancelAll()
+        }
+        let next = try load(at: date)
+        #expect(next.fingerprint != served.fingerprint && next.keyPEM == served.keyPEM)
+        #expect(DeviceCertificate.existing(in: folder.path)?.fingerprint == next.fingerprint)
+    }
+
     @Test(arguments: [
         ["till.local"], ["till.local", "192.168.1.8"], ["till.local", "192.168.1.7", "kiosk.local"], ["192.168.1.7"],
     ])
     func otherNamesMakeItAnew(names: [String]) async throws {
         let first = try load()
         let second = try load(names)
-        #expect(!isSame(first, second) && first.keyPEM != second.keyPEM)
+        #expect(!isSame(first, second) && first.keyPEM == second.keyPEM)
         #expect(isSame(try load(names), second))
         let text = try await openssl("x509", "-in", certificatePath, "-noout", "-ext", "subjectAltName")
         for name in names {

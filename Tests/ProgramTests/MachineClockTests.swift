@@ -17,7 +17,8 @@ struct MachineClockTests {
             kernel: { kernel },
             clocks: folder,
             now: Self.built.advanced(by: late),
-            notBefore: Self.built
+            notBefore: Self.built,
+            notAfter: Self.built.advanced(by: .seconds(700_000_000))
         )
     }
 
@@ -37,6 +38,15 @@ struct MachineClockTests {
         #expect(try !isSet(kernel: 5, battery: "1\n", late: .seconds(-800_000_000)))
         #expect(try isSet(kernel: 5, battery: "1\n", late: .zero))
         #expect(try isSet(kernel: 0, battery: "1\n", late: .seconds(-1)))
+    }
+
+    /// One that says 2100 would have every certificate end, and the terminal's own made anew.
+    @Test func aClockWithABatteryThatIsDecadesAheadIsNotTrustedUntilTheTimeIsHeard() throws {
+        #expect(try isSet(kernel: 5, battery: "1\n", late: .seconds(700_000_000)))
+        #expect(try !isSet(kernel: 5, battery: "1\n", late: .seconds(700_000_001)))
+        #expect(try isSet(kernel: 0, battery: "1\n", late: .seconds(2_000_000_000)))
+        let years = WallTime.now.duration(to: MachineClock.latest).components.seconds / (366 * 86_400)
+        #expect((1...20).contains(years), "the program's own limit lies \(years) years ahead")
     }
 
     @Test func theProgramKnowsWhenItWasBuilt() throws {
