@@ -178,7 +178,7 @@ public struct HTTPClientTransport: HTTPTransport {
     private static func classify(_ error: NIOSSLError, after: Duration) -> TransportError {
         switch error {
         // The handshake failed, so no byte of the request was written.
-        case .handshakeFailed: .notSent(reason: "its certificate cannot be trusted")
+        case .handshakeFailed: .untrustedCertificate
         default: .noAnswer(after: after)
         }
     }

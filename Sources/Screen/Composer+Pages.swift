@@ -432,13 +432,21 @@ extension Composer {
 
     func offline(_ offline: Scene.Offline, _ page: Page) -> [Drawing.Element] {
         if let storage = offline.storage { return self.storage(storage, of: offline.merchantName, page) }
-        let detail = DisplayText.clean(offline.detail ?? text.offlineDetail, limit: 200)
+        let clock = offline.clockText.map { text.clockDetail(leftToRight($0, limit: 20)) }
+        let detail = clock ?? DisplayText.clean(offline.detail ?? text.offlineDetail, limit: 200)
+        let title =
+            clock == nil
+            ? Stack.Item.text(text.offlineTitle, Style(14, atLeast: 7, page.palette.text, .bold))
+            : .text(text.clockTitle, Style(10, atLeast: 5.5, page.palette.text, .bold, lines: 3))
         return outcome(
             .noSignal,
             [
-                .text(text.offlineTitle, Style(14, atLeast: 7, page.palette.text, .bold)), .gap(2),
-                .text(detail, Style(6, atLeast: 4, page.palette.text, lines: 4)), .gap(1.5),
-                .text(text.offlineWhatToDo, Style(5, atLeast: 4, page.palette.quiet, lines: 3)), .gap(3),
+                title, .gap(2),
+                .text(detail, Style(6, atLeast: 3.6, page.palette.text, lines: clock == nil ? 4 : 7)), .gap(1.5),
+                .text(
+                    clock == nil ? text.offlineWhatToDo : text.clockWhatToDo,
+                    Style(5, atLeast: 3.4, page.palette.quiet, lines: clock == nil ? 3 : 5)
+                ), .gap(3),
                 .text(
                     DisplayText.clean(offline.merchantName, limit: 80),
                     Style(4.6, atLeast: 3.6, page.palette.quiet)

@@ -323,12 +323,15 @@ public enum Scene: Sendable, Equatable {
         public var detail: String?
         /// Set where nothing can be written down; then this is said, in the screen's own words, and not `detail`.
         public var storage: Storage?
+        /// The day that the clock says, where nobody has set it and it is the cause: then that is said, and not `detail`.
+        public var clockText: String?
 
         /// Why nothing can be written down.
         public enum Storage: Sendable, Equatable, CaseIterable { case full, readOnly, damaged, newer, inUse, failed }
 
-        public init(merchantName: String, detail: String? = nil, storage: Storage? = nil) {
+        public init(merchantName: String, detail: String? = nil, storage: Storage? = nil, clockText: String? = nil) {
             (self.merchantName, self.detail, self.storage) = (merchantName, detail, storage)
+            self.clockText = clockText
         }
     }
 

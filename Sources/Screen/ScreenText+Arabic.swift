@@ -141,6 +141,11 @@ extension ScreenText {
         offlineTitle: "دون اتصال",
         offlineDetail: "الدفع غير ممكن في الوقت الحالي.",
         offlineWhatToDo: "يواصل الجهاز المحاولة من تلقاء نفسه.",
+        clockTitle: "الساعة غير مضبوطة",
+        clockDetail: { day in
+            "تشير ساعة الجهاز إلى \(day) ولم يضبطها أحد، فلا يمكن التحقق من البوابة. لا يمكن الدفع، ولا ينتقل أي مال."
+        },
+        clockWhatToDo: "للموظفين: أتيحوا للجهاز الوصول إلى الإنترنت. يضبط ساعته من تلقاء نفسه ويواصل.",
         storageTitle: "لا يمكن تسجيل المدفوعات",
         storageDetails: { kind in
             switch kind {

@@ -136,6 +136,12 @@ extension ScreenText {
         offlineTitle: "Hors ligne",
         offlineDetail: "Les paiements ne sont pas possibles en ce moment.",
         offlineWhatToDo: "Le terminal continue d’essayer de lui-même.",
+        clockTitle: "L’horloge n’est pas réglée",
+        clockDetail: { day in
+            "L’horloge du terminal indique \(day), et personne ne l’a réglée : la passerelle ne peut pas être vérifiée. Aucun paiement n’est possible, et aucun argent ne bouge."
+        },
+        clockWhatToDo:
+            "Personnel : donnez au terminal l’accès à Internet. Il règle son horloge de lui-même et continue.",
         storageTitle: "Les paiements ne peuvent pas être enregistrés",
         storageDetails: { kind in
             switch kind {

@@ -137,6 +137,12 @@ extension ScreenText {
         offlineTitle: "Offline",
         offlineDetail: "Zahlungen sind zurzeit nicht möglich.",
         offlineWhatToDo: "Das Terminal versucht es von selbst weiter.",
+        clockTitle: "Die Uhr ist nicht gestellt",
+        clockDetail: { day in
+            "Die Uhr des Terminals sagt \(day), und niemand hat sie gestellt: Nach ihr ist dem Gateway nicht zu trauen. Zahlungen sind nicht möglich, und es fließt kein Geld."
+        },
+        clockWhatToDo:
+            "Personal: Verbinden Sie das Terminal mit dem Internet. Es stellt seine Uhr von selbst und macht weiter.",
         storageTitle: "Zahlungen können nicht verbucht werden",
         storageDetails: { kind in
             switch kind {

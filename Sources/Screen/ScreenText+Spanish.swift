@@ -135,6 +135,11 @@ extension ScreenText {
         offlineTitle: "Sin conexión",
         offlineDetail: "No es posible pagar en este momento.",
         offlineWhatToDo: "El terminal lo sigue intentando por sí solo.",
+        clockTitle: "El reloj no está en hora",
+        clockDetail: { day in
+            "El reloj del terminal indica \(day) y nadie lo ha puesto en hora: no se puede comprobar la pasarela. No es posible pagar y no se mueve dinero."
+        },
+        clockWhatToDo: "Personal: dé al terminal acceso a Internet. Se pone en hora por sí solo y continúa.",
         storageTitle: "No se pueden registrar pagos",
         storageDetails: { kind in
             switch kind {

@@ -84,6 +84,10 @@ public struct ScreenText: Sendable {
     public var offlineTitle: String
     public var offlineDetail: String
     public var offlineWhatToDo: String
+    /// Where nobody has set the clock by which the gateway's certificate is not believed. The day it says is filled in.
+    public var clockTitle: String
+    public var clockDetail: @Sendable (String) -> String
+    public var clockWhatToDo: String
     /// Where nothing can be written down, what of it is so, and what to do.
     public var storageTitle: String
     public var storageDetails: Words<Scene.Offline.Storage>
@@ -287,6 +291,11 @@ extension ScreenText {
         offlineTitle: "Offline",
         offlineDetail: "Payments are not possible at the moment.",
         offlineWhatToDo: "The terminal keeps trying by itself.",
+        clockTitle: "The clock is not set",
+        clockDetail: { day in
+            "The terminal’s clock says \(day), and nobody has set it: the gateway cannot be trusted by it. No payment can be made, and no money moves."
+        },
+        clockWhatToDo: "Staff: let the terminal reach the internet. It sets its clock by itself, and goes on.",
         storageTitle: "Payments cannot be recorded",
         storageDetails: { kind in
             switch kind {

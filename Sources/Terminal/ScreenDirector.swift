@@ -226,6 +226,7 @@ public struct ScreenDirector: Sendable {
                 tap: snapshot.tap.views[charge.id] ?? TapStatus.View(),
                 turn: turns?.turn(at: now) ?? .form,
                 logo: snapshot.logo,
+                clockText: snapshot.gateway == .clock ? snapshot.dayText : nil,
                 at: now
             )
         }
@@ -246,6 +247,7 @@ public struct ScreenDirector: Sendable {
         case .ready: readiness = .ready
         case .unknown: readiness = .connecting
         case .unreachable, .refused: return .offline(Scene.Offline(merchantName: name))
+        case .clock: return .offline(Scene.Offline(merchantName: name, clockText: snapshot.dayText))
         }
         return .idle(
             Scene.Idle(
@@ -288,6 +290,7 @@ public struct ScreenDirector: Sendable {
         tap: TapStatus.View = TapStatus.View(),
         turn: Scene.ChargeView.Turn = .form,
         logo: Picture? = nil,
+        clockText: String? = nil,
         at now: Duration
     ) -> Scene {
         let charge = snapshot.charge
@@ -297,6 +300,10 @@ public struct ScreenDirector: Sendable {
             // No link yet. Nothing of an earlier charge may stay; what is wrong, if anything, is said.
             if let trouble {
                 return .offline(Scene.Offline(merchantName: name, trouble))
+            }
+            // Not where something may have left before.
+            if let clockText, !charge.isUnresolved {
+                return .offline(Scene.Offline(merchantName: name, clockText: clockText))
             }
             return charge.isUnresolved
                 ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
@@ -410,6 +417,12 @@ extension Scene {
 }
 
 extension TerminalSnapshot {
+    /// What day the terminal believes it is, `YYYY-MM-DD`.
+    fileprivate var dayText: String {
+        let date = Date(timeIntervalSince1970: Double(at.secondsSince1970))
+        return date.formatted(Date.ISO8601FormatStyle().year().month().day())
+    }
+
     /// Whoever plugged a stick in stands there, and the code is gone with the next start anyway, or back in a minute.
     fileprivate var showsUpdateBeforeCode: Bool {
         switch (phase, update) {

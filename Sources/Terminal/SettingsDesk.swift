@@ -44,6 +44,8 @@ public actor SettingsDesk {
     private let otherRails: @Sendable () async -> [any RailDriver]
     /// Where wallets pair with the terminal; nil on one without the Connect rail.
     private let wallets: ConnectStation?
+    /// Whether somebody who knows the time has set the machine's clock.
+    private let clockIsSet: @Sendable () -> Bool
     private static let document = "settings"
     private static let keyName = "gateway-key"
 
@@ -62,9 +64,10 @@ public actor SettingsDesk {
         otherRails: @escaping @Sendable () async -> [any RailDriver] = { [] },
         wallets: ConnectStation? = nil,
         pace: GatewayPace? = nil,
+        clockIsSet: @escaping @Sendable () -> Bool = { true },
         connect: @escaping Connect
     ) {
-        self.wallets = wallets
+        (self.wallets, self.clockIsSet) = (wallets, clockIsSet)
         self.journal = journal
         self.desk = desk
         self.gateways = gateways
@@ -219,7 +222,8 @@ public actor SettingsDesk {
         }
     }
 
-    /// Keeps the gateway's light true while no charge does: asks once a minute while it is not green.
+    /// Keeps the gateway's light true while no charge does: asks once a minute while it is not green, and at once when the clock
+    /// that its certificate was not believed by has been set.
     ///
     /// Runs until cancelled. Costs one timer a minute; the gateway is asked only when the light is not green.
     public func watchGateway() async {
@@ -235,7 +239,16 @@ public actor SettingsDesk {
                     await desk.setGateway(error.light)
                 }
             }
-            do { try await clock.sleep(.seconds(60)) } catch { return }  // The terminal stops.
+            do {
+                var pause = Duration.seconds(60)
+                while pause > .zero {
+                    let waitsForClock = await desk.snapshot.gateway == .clock
+                    if waitsForClock, pause < .seconds(60), clockIsSet() { break }
+                    let part = waitsForClock ? .seconds(2) : pause
+                    try await clock.sleep(part)
+                    pause -= part
+                }
+            } catch { return }  // The terminal stops.
         }
     }
 
@@ -302,12 +315,24 @@ public actor SettingsDesk {
     }()
 }
 
+extension Reason {
+    /// What ``GatewayLight/clock`` means, and what to do.
+    public static let gatewayClock = Reason(
+        code: "gateway_clock",
+        message:
+            "The gateway’s certificate cannot be checked, for nobody has set the terminal’s clock. Nothing was charged.",
+        action:
+            "Let the terminal reach a time server (NTP, UDP port 123). It goes on by itself as soon as its clock is set."
+    )
+}
+
 extension MerchantError {
     /// What a question that failed says about the gateway.
     var light: GatewayLight {
         switch self {
         case .refused(let refusal): ChargeDesk.isAboutCredentials(refusal.code) ? .refused : .ready
         case .rateLimited: .ready
+        case .notSent(GatewayLight.clockIsNotSet): .clock
         case .invalid, .notSent, .noAnswer, .unclear: .unreachable
         }
     }
@@ -315,6 +340,7 @@ extension MerchantError {
     /// What a failed connection test means, for the owner.
     var connectionReason: Reason {
         switch self {
+        case .notSent(GatewayLight.clockIsNotSet): .gatewayClock
         case .notSent(let reason):
             Reason(
                 code: "gateway_unreachable",

@@ -115,6 +115,12 @@ public enum GatewayLight: String, Sendable, Codable {
     case unreachable
     /// It does not accept the key or the merchant ID.
     case refused
+    /// Its certificate is not believed, and nobody has set the clock that it was looked at by. Nothing left.
+    case clock
+
+    /// Why a request was not sent, in the words that mean ``clock``.
+    public static let clockIsNotSet =
+        "the gateway’s certificate cannot be checked, for nobody has set the terminal’s clock"
 }
 
 /// What the owner needs to take the terminal over, for its screen only.

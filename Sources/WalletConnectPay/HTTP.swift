@@ -73,6 +73,11 @@ public enum TransportError: Error, Sendable, Equatable {
     case cancelled
 }
 
+extension TransportError {
+    /// The other side's certificate was not believed: no byte of the request left.
+    public static let untrustedCertificate = TransportError.notSent(reason: "its certificate cannot be trusted")
+}
+
 /// Carries requests out. `Net` does so over sockets; tests do so from a script.
 public protocol HTTPTransport: Sendable {
     /// One exchange: no retry, no redirect followed.

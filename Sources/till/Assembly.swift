@@ -56,7 +56,7 @@ struct Assembly: Sendable {
         (self.transport, self.logger, self.log) = (transport, logger, log)
         self.restored = restored
         eraser = Eraser(directory: configuration.state, journal: journal, logger: logger)
-        gateway = DatedTransport(transport, now: clock.wallTime)
+        gateway = DatedTransport(transport, clockIsSet: { MachineClock.isSynchronised() }, now: clock.wallTime)
         desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
         pace = GatewayPace(clock: clock)
         links = LinkHosts(configuration.linkHosts)
@@ -89,6 +89,7 @@ struct Assembly: Sendable {
         pages.clockIsSet = {
             MachineClock.isSet(now: .now, notBefore: earliest ?? WallTime(millisecondsSince1970: 0))
         }
+        pages.builtAt = MachineClock.builtAt()
         pages.machine = .system(state: configuration.state, gateway: gateway, clock: clock)
         pages.log = log
         pages.webhooks = WebhookPost(policy: outsidePolicy, transport: outside)
@@ -268,7 +269,8 @@ struct Assembly: Sendable {
             logger: logger,
             otherRails: { await taps.rail.map { [$0] } ?? [] },
             wallets: wallets.station,
-            pace: pace
+            pace: pace,
+            clockIsSet: { MachineClock.isSynchronised() }
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,

@@ -5,14 +5,21 @@ import Synchronization
 import Terminal
 import WalletConnectPay
 
-/// Carries requests out, and notes how far the other side's clock is from this machine's.
+/// Carries requests out, and notes how far the other side's clock is from this machine's. Where the other side's certificate is
+/// not believed and nobody has set this machine's clock, it is the clock that is said to be at fault.
 final class DatedTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let now: @Sendable () -> WallTime
+    private let clockIsSet: @Sendable () -> Bool
     private let last = Mutex<MachineView.Offset?>(nil)
 
-    init(_ transport: any HTTPTransport, now: @escaping @Sendable () -> WallTime) {
-        (self.transport, self.now) = (transport, now)
+    /// - Parameter clockIsSet: Whether the kernel hears the time from outside.
+    init(
+        _ transport: any HTTPTransport,
+        clockIsSet: @escaping @Sendable () -> Bool = { true },
+        now: @escaping @Sendable () -> WallTime
+    ) {
+        (self.transport, self.clockIsSet, self.now) = (transport, clockIsSet, now)
     }
 
     /// By the last answer that said a time; nil before one came.
@@ -20,7 +27,11 @@ final class DatedTransport: HTTPTransport {
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let sent = now()
-        let response = try await transport.send(request)
+        let response: HTTPResponse
+        do throws(TransportError) { response = try await transport.send(request) } catch {
+            guard error == .untrustedCertificate, !clockIsSet() else { throw error }
+            throw .notSent(reason: GatewayLight.clockIsNotSet)
+        }
         let received = now()
         // An answer that took long says little of the time: its date was written somewhere in between.
         let took = sent.duration(to: received)

@@ -1,5 +1,6 @@
 import Payments
 import Synchronization
+import Terminal
 import Testing
 import WalletConnectPay
 
@@ -31,6 +32,27 @@ struct DatedTransportTests {
         #expect(try await offset("Sun, 06 Nov 1994 08:49:37 GMT", now: [moment, moment + 2001]) == nil, "too slow")
         #expect(try await offset("Sun, 06 Nov 1994 08:49:37 GMT", now: [moment, moment - 1]) == nil, "it was set back")
         #expect(try await offset(nil, now: [moment, moment]) == nil)
+    }
+
+    private struct Failing: HTTPTransport {
+        let error: TransportError
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse { throw error }
+    }
+
+    /// In 1970 no certificate holds yet, in 2100 none any more.
+    @Test(arguments: [
+        (TransportError.untrustedCertificate, false, TransportError.notSent(reason: GatewayLight.clockIsNotSet)),
+        (.untrustedCertificate, true, .untrustedCertificate),
+        (.notSent(reason: "nobody answers in time"), false, .notSent(reason: "nobody answers in time")),
+        (.noAnswer(after: .seconds(5)), false, .noAnswer(after: .seconds(5))),
+    ])
+    func aCertificateThatIsNotBelievedByAClockThatNobodyHasSetIsTheClocksFault(
+        error: TransportError,
+        isSet: Bool,
+        said: TransportError
+    ) async {
+        let transport = DatedTransport(Failing(error: error), clockIsSet: { isSet }, now: { .now })
+        await #expect(throws: said) { try await transport.send(HTTPRequest(method: .get, url: "https://gateway.test")) }
     }
 
     @Test(arguments: [

@@ -28,7 +28,8 @@ struct TroubleshootingTests {
         case .notPaid(let notPaid): [text.notPaidTitles(notPaid.kind)]
         case .unknown: [text.unknownTitle]
         case .offline(let offline):
-            offline.storage.map { [text.storageTitle, text.storageDetails($0)] } ?? [text.offlineTitle]
+            offline.storage.map { [text.storageTitle, text.storageDetails($0)] }
+                ?? [offline.clockText == nil ? text.offlineTitle : text.clockTitle]
         case .message: [text.messageIsNoPayment]
         case .keypad(let keypad): [text.keypadTitles(keypad.kind)]
         case .update(let update):

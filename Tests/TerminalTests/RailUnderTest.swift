@@ -12,6 +12,8 @@ enum Answer: Sendable, Equatable, CustomTestStringConvertible {
     case slowDown(Int)
     /// No byte left: refused connection.
     case notSent
+    /// The certificate was not believed, by a clock that nobody has set.
+    case clockIsNotSet
     /// It left and nothing came back.
     case silence
     /// Still waiting for the customer, said after the gateway held the question for so long. Names no pace.
@@ -60,6 +62,7 @@ enum Answer: Sendable, Equatable, CustomTestStringConvertible {
         case .status(let status, let body): "\(status) \(body.prefix(60))"
         case .slowDown(let seconds): "429, wait \(seconds) s"
         case .notSent: "not sent"
+        case .clockIsNotSet: "the clock is not set"
         case .silence: "silence"
         case .held(let duration): "held for \(duration)"
         }
@@ -101,6 +104,7 @@ final class ScriptedGateway: HTTPTransport {
         case .slowDown(let seconds):
             return HTTPResponse(status: 429, headers: [("Retry-After", String(seconds))], body: [])
         case .notSent: throw .notSent(reason: "connection refused")
+        case .clockIsNotSet: throw .notSent(reason: GatewayLight.clockIsNotSet)
         case .silence: throw .noAnswer(after: .seconds(15))
         case .held(let duration):
             clock.advance(by: duration)

@@ -317,7 +317,7 @@ struct ScanRailFollowingTests {
     @Test(arguments: [
         (Answer.succeeded, GatewayLight.ready), (.waiting(pollInMs: "1000"), .ready), (.slowDown(60), .ready),
         (.status(401, #"{"code":"invalid_api_key","message":"no"}"#), .refused), (.silence, .unreachable),
-        (.notSent, .unreachable), (.status(503, ""), .unreachable),
+        (.notSent, .unreachable), (.status(503, ""), .unreachable), (.clockIsNotSet, .clock),
     ])
     func theGatewaysLightFollowsFromTheExchangeAndNotFromThePayment(answer: Answer, light: GatewayLight) async throws {
         try await withOffered([answer]) { rail in

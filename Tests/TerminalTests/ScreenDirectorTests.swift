@@ -107,6 +107,30 @@ struct ScreenDirectorTests {
         }
     }
 
+    /// Whoever reads it sees whether that day is right.
+    @Test func aClockThatNobodyHasSetIsSaidWithTheDayThatItShows() async throws {
+        try await withDesk { desk in
+            let director = Self.director(desk.desk, desk.clock.terminalClock)
+            await desk.desk.setGateway(.clock)
+            let page = Scene.offline(Scene.Offline(merchantName: "Kiosk", clockText: "2026-09-21"))
+            #expect(director.scene(of: await desk.desk.snapshot, at: desk.clock.now) == page)
+            desk.clock.setWall(by: .seconds(-1_790_000_000))
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            let early = Scene.offline(Scene.Offline(merchantName: "Kiosk", clockText: "1970-01-01"))
+            #expect(director.scene(of: await desk.desk.snapshot, at: desk.clock.now) == early, "nothing has left")
+            try await desk.say(.sending(attempt: 1), of: charge.id)
+            try await desk.say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+            guard
+                case .offline(let offline) = director.scene(of: await desk.desk.snapshot, at: desk.clock.now)
+            else {
+                Issue.record("it is not the page without a way to pay")
+                return
+            }
+            #expect(offline.clockText == nil, "money may move: something has left")
+        }
+    }
+
     @Test(arguments: [true, false]) func theCodeLeadsToTheCustomersPageWhereThatIsSet(isOnScreen: Bool) async throws {
         try await withDesk { desk in
             await desk.desk.use(CustomerPages(isOnScreen: isOnScreen, address: { "https://till.local/pay/\($0)" }))

@@ -2,6 +2,7 @@ import Foundation
 import Journal
 import Logging
 import Payments
+import Synchronization
 import Terminal
 import Testing
 import WalletConnectPay
@@ -29,8 +30,12 @@ struct SettingsDeskTests {
         return try Journal.open(directory: path, deviceKey: DeviceKey.loadOrCreate(at: "\(path)/\(key)"))
     }
 
-    private func desk(_ journal: Journal? = nil, hosts: [String] = []) -> (settings: SettingsDesk, charges: ChargeDesk)
-    {
+    private func desk(
+        _ journal: Journal? = nil,
+        hosts: [String] = [],
+        gateway: any HTTPTransport = Unreachable(),
+        clockIsSet: @escaping @Sendable () -> Bool = { true }
+    ) -> (settings: SettingsDesk, charges: ChargeDesk) {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let charges = ChargeDesk(archive: journal ?? self.journal, clock: clock.terminalClock, logger: logger)
         let settings = SettingsDesk(
@@ -38,12 +43,13 @@ struct SettingsDeskTests {
             desk: charges,
             gateways: GatewayPolicy(allowsLoopbackHTTP: false, hosts: hosts),
             clock: clock.terminalClock,
-            logger: logger
+            logger: logger,
+            clockIsSet: clockIsSet
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,
                 credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
-                transport: Unreachable()
+                transport: gateway
             )
         }
         return (settings, charges)
@@ -52,6 +58,45 @@ struct SettingsDeskTests {
     private struct Unreachable: HTTPTransport {
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
             throw .notSent(reason: "no network")
+        }
+    }
+
+    /// Whose certificate is believed once the clock is set.
+    private final class ByTheClock: HTTPTransport {
+        let state = Mutex((isSet: false, questions: 0))
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            let isSet = state.withLock { state in
+                state.questions += 1
+                return state.isSet
+            }
+            guard isSet else { throw .notSent(reason: GatewayLight.clockIsNotSet) }
+            return HTTPResponse(status: 200, body: Array(#"{"data":[]}"#.utf8))
+        }
+    }
+
+    /// In 1970 every certificate lies in the future; minutes later the time is heard.
+    @Test func aGatewayThatIsNotBelievedByTheClockIsAskedAgainOnceTheClockIsSet() async throws {
+        let gateway = ByTheClock()
+        let (settings, charges) = desk(gateway: gateway, clockIsSet: { gateway.state.withLock { $0.isSet } })
+        try await settings.load()
+        _ = try await settings.save(form(key: "key"), replacing: nil, by: .staff(name: "Ada"))
+        let test = try await settings.testConnection(form())
+        #expect(!test.isOK && test.reason.code == "gateway_clock" && test.reason.message.contains("clock"))
+        func pass(_ duration: Duration) async throws {
+            while !clock.hasSleeper(for: duration) { try await Task.sleep(for: .milliseconds(2)) }
+            clock.advance(by: duration)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await settings.watchGateway() }
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .clock { break }
+            for _ in 0..<10 { try await pass(.seconds(2)) }
+            #expect(gateway.state.withLock { $0.questions } == 2, "the test and one question")
+            gateway.state.withLock { $0.isSet = true }
+            try await pass(.seconds(2))
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .ready { break }
+            #expect(gateway.state.withLock { $0.questions } == 3)
+            group.cancelAll()
         }
     }
 

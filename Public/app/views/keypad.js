@@ -322,6 +322,7 @@ export function keypadView() {
     const plight =
       phase === "starting" ? t("keypad.starting", { count: checking ?? 0 }) :
       gateway === "unreachable" ? t("gateway.unreachableHint") :
+      gateway === "clock" ? t("gateway.clockHint") :
       gateway === "refused" ? t("gateway.refusedHint") : "";
     if (plight !== shownPlight && !button.isBusy) {
       shownPlight = plight;

@@ -43,6 +43,8 @@ export default {
     refused: "Gateway: Schlüssel abgelehnt",
     unreachableHint: "Das Gateway ist nicht erreichbar. Kassieren würde jetzt scheitern. Prüfen Sie das Netz.",
     refusedHint: "Das Gateway nimmt den Schlüssel oder die Händler-ID dieses Terminals nicht an. Der Inhaber muss die Einstellungen prüfen.",
+    clock: "Gateway: Die Uhr ist nicht gestellt",
+    clockHint: "Niemand hat die Uhr des Terminals gestellt, darum ist dem Gateway nicht zu trauen. Kassieren würde jetzt scheitern; es fließt kein Geld. Verbinden Sie das Terminal mit dem Internet: Es stellt seine Uhr und macht von selbst weiter.",
   },
   claim: {
     title: "Terminal übernehmen",
@@ -1442,6 +1444,7 @@ export default {
     paid_twice: { message: "Der Kunde hat für diesen Vorgang mehr als einmal bezahlt.", action: "Erstatten Sie die zweite Zahlung." },
     given_back: { message: "Der Kunde hat bezahlt, und die Zahlung ist als erstattet verzeichnet.", action: "Kassieren Sie noch einmal, wenn der Kunde weiterhin bezahlen möchte." },
     paid_late: { message: "Die Zahlung kam, nachdem der Vorgang aufgegeben worden war.", action: "Sie ist als bezahlt gebucht. Hat der Kunde auch auf anderem Weg bezahlt, erstatten Sie eine Zahlung." },
+    gateway_clock: { message: "Das Zertifikat des Gateways lässt sich nicht prüfen, denn niemand hat die Uhr des Terminals gestellt. Nichts wurde kassiert.", action: "Lassen Sie das Terminal einen Zeitserver erreichen (NTP, UDP-Port 123). Es macht von selbst weiter, sobald seine Uhr gestellt ist." },
     gateway_unreachable: {
       message: "Das Gateway war nicht erreichbar. Es kam keine Zahlung zustande.", action: "Prüfen Sie das Netz und kassieren Sie dann noch einmal.",
       cases: {

@@ -43,6 +43,8 @@ export default {
     refused: "Pasarela: clave rechazada",
     unreachableHint: "No se puede acceder a la pasarela. Un cobro fallaría en este momento. Compruebe la red.",
     refusedHint: "La pasarela no acepta la clave o el ID de comercio de este terminal. Pida al propietario que revise los ajustes.",
+    clock: "Pasarela: el reloj no está en hora",
+    clockHint: "Nadie ha puesto en hora el reloj del terminal, así que no se puede confiar en la pasarela. Un cobro fallaría en este momento; no se mueve dinero. Dé al terminal acceso a Internet: se pone en hora y continúa por sí solo.",
   },
   claim: {
     title: "Activar este terminal",
@@ -1442,6 +1444,7 @@ export default {
     paid_twice: { message: "El cliente pagó más de una vez por este cobro.", action: "Devuelva el segundo pago." },
     given_back: { message: "El cliente pagó, y el pago está anotado como devuelto.", action: "Vuelva a cobrar si el cliente aún quiere pagar." },
     paid_late: { message: "El pago llegó después de que se abandonara el cobro.", action: "Está registrado como pagado. Si el cliente pagó también de otra forma, devuelva un pago." },
+    gateway_clock: { message: "No se puede comprobar el certificado de la pasarela, porque nadie ha puesto en hora el reloj del terminal. No se cobró nada.", action: "Permita que el terminal llegue a un servidor de hora (NTP, puerto UDP 123). Continúa por sí solo en cuanto su reloj está en hora." },
     gateway_unreachable: {
       message: "No se pudo acceder a la pasarela. No se hizo ningún pago.", action: "Compruebe la red y vuelva a cobrar.",
       cases: {

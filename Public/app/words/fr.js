@@ -43,6 +43,8 @@ export default {
     refused: "Passerelle : clé refusée",
     unreachableHint: "La passerelle est injoignable. Un encaissement échouerait en ce moment. Vérifiez le réseau.",
     refusedHint: "La passerelle n’accepte pas la clé ou l’ID commerçant de ce terminal. Demandez au propriétaire de vérifier les réglages.",
+    clock: "Passerelle : l’horloge n’est pas réglée",
+    clockHint: "Personne n’a réglé l’horloge du terminal, la passerelle ne peut donc pas être vérifiée. Un encaissement échouerait en ce moment ; aucun argent ne bouge. Donnez au terminal l’accès à Internet : il règle son horloge et continue de lui-même.",
   },
   claim: {
     title: "Activer ce terminal",
@@ -1442,6 +1444,7 @@ export default {
     paid_twice: { message: "Le client a payé plus d’une fois pour cet encaissement.", action: "Remboursez le second paiement." },
     given_back: { message: "Le client a payé, et le paiement est marqué comme remboursé.", action: "Encaissez de nouveau si le client veut toujours payer." },
     paid_late: { message: "Le paiement est arrivé après l’abandon de l’encaissement.", action: "Il est comptabilisé comme payé. Si le client a aussi payé autrement, remboursez un paiement." },
+    gateway_clock: { message: "Le certificat de la passerelle ne peut pas être vérifié, car personne n’a réglé l’horloge du terminal. Rien n’a été encaissé.", action: "Laissez le terminal joindre un serveur de temps (NTP, port UDP 123). Il continue de lui-même dès que son horloge est réglée." },
     gateway_unreachable: {
       message: "La passerelle était injoignable. Aucun paiement n’a été effectué.", action: "Vérifiez le réseau, puis encaissez de nouveau.",
       cases: {

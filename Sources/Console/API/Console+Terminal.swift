@@ -91,6 +91,7 @@ extension JSON {
                     action: "Check the shop's internet connection. The terminal keeps trying."
                 )
             )
+        case .clock: self.light("hindered", .gatewayClock)
         case .refused:
             self.light(
                 "hindered",

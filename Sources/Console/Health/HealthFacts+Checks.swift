@@ -34,6 +34,7 @@ extension HealthFacts {
                 "The gateway cannot be reached. Payments by code fail; open ones are asked about until it answers.",
                 "Check the network and the gateway’s address in the settings."
             )
+        case .clock: HealthCheck("gateway", .bad, .gatewayClock)
         case .refused:
             HealthCheck(
                 "gateway",
