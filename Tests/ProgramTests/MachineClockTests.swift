@@ -1,5 +1,6 @@
 import Foundation
 import Payments
+import Terminal
 import Testing
 
 @testable import till

@@ -158,7 +158,7 @@ struct RecoveryTests {
             }
             hangs.withLock { $0 = true }
             let start = stall.clock.now
-            func isOver(_ time: Duration) -> Bool { stall.clock.now >= start + time }
+            @Sendable func isOver(_ time: Duration) -> Bool { stall.clock.now >= start + time }
             try await shift.until("almost an hour is over", within: .seconds(3700), by: .seconds(2)) {
                 isOver(.seconds(3590))
             }

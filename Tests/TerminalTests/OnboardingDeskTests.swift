@@ -269,7 +269,7 @@ struct OnboardingDeskTests {
             )
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await keypad.run(events) }
-                keys.yield(.connected("a keypad"))
+                keys.yield(.connected(name: "a keypad"))
                 await shop.until { shop.air.now.advertised != nil }
                 keys.yield(.pressed(.digit(5)))
                 await shop.until { await shop.under.desk.snapshot.keypad != nil }

@@ -60,47 +60,52 @@ struct InstallerTests {
 
     // MARK: - What others ask for
 
-    /// Follows on a connection of its own, and gives what was told so far to whoever reads it.
+    /// What was told, until it is taken.
+    private final class Told: Sendable {
+        private let state = Mutex((news: [Installer.News](), hasEnded: false))
+
+        func add(_ news: Installer.News) { state.withLock { $0.news.append(news) } }
+        func end() { state.withLock { $0.hasEnded = true } }
+
+        /// So many, or as many as came before the end.
+        func next(_ count: Int) async throws -> [Installer.News] {
+            while true {
+                let news = state.withLock { state -> [Installer.News]? in
+                    guard state.news.count >= count || state.hasEnded else { return nil }
+                    defer { state.news.removeFirst(min(count, state.news.count)) }
+                    return Array(state.news.prefix(count))
+                }
+                if let news { return news }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+        }
+    }
+
+    /// Follows on a connection of its own.
     private func withFollower(
         on address: String,
-        _ body: (inout AsyncStream<Installer.News>.Iterator, BusConnection) async throws -> Void
+        _ body: (Told, BusConnection) async throws -> Void
     ) async throws {
-        let (told, teller) = AsyncStream.makeStream(of: Installer.News.self)
+        let told = Told()
         let bus = try await BusConnection.open(address: address)
-        var news = told.makeAsyncIterator()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 // That the bus went away is told, too.
-                try? await Installer(bus: bus).follow { teller.yield($0) }
-                teller.finish()
+                try? await Installer(bus: bus).follow { told.add($0) }
+                told.end()
             }
-            try await body(&news, bus)
+            try await body(told, bus)
             group.cancelAll()
         }
         bus.close()
     }
 
-    private func next(_ count: Int, _ news: inout AsyncStream<Installer.News>.Iterator) async -> [Installer.News] {
-        var told: [Installer.News] = []
-        while told.count < count, let one = await news.next() { told.append(one) }
-        return told
-    }
-
-    private func expect(
-        _ expected: [Installer.News],
-        _ news: inout AsyncStream<Installer.News>.Iterator,
-        at place: SourceLocation = #_sourceLocation
-    ) async {
-        let told = await next(expected.count, &news)
-        #expect(told == expected, sourceLocation: place)
-    }
-
     /// From here on nothing of what the service says is missed.
-    private func untilHeard(_ fake: FakeInstaller, _ news: inout AsyncStream<Installer.News>.Iterator) async throws {
+    private func untilHeard(_ fake: FakeInstaller, _ told: Told) async throws {
         try fake.bus.set(["Operation": .string("installing")], of: FakeInstaller.interface, at: .root)
-        await expect([.begun], &news)
+        #expect(try await told.next(1) == [.begun])
         try fake.complete(0)
-        await expect([.done], &news)
+        #expect(try await told.next(1) == [.done])
     }
 
     private static let steps: [Installer.News] = [
@@ -111,19 +116,19 @@ struct InstallerTests {
 
     @Test func anInstallationThatAnotherProgramAskedForIsFollowed() async throws {
         try await withPrivateBus { address in
-            try await withFollower(on: address) { news, _ in
+            try await withFollower(on: address) { told, _ in
                 let fake = try await FakeInstaller(address)
-                try await untilHeard(fake, &news)
+                try await untilHeard(fake, told)
                 let stick = Installer(bus: try await BusConnection.open(address: address))
                 try await stick.install("/stick/update.raucb") { _ in }
-                await expect(Self.steps + [.done], &news)
+                #expect(try await told.next(5) == Self.steps + [.done])
                 try? await stick.install("/stick/bad.raucb") { _ in }
                 let cause = UpdateError.refused(.other, detail: "Bundle version 1 is too old")
-                await expect(Self.steps + [.failed(cause)], &news)
+                #expect(try await told.next(5) == Self.steps + [.failed(cause)])
                 // What never began is not told of.
                 try? await stick.install("/stick/busy.raucb") { _ in }
                 try await stick.install("/stick/update.raucb") { _ in }
-                await expect(Self.steps + [.done], &news)
+                #expect(try await told.next(5) == Self.steps + [.done])
                 fake.bus.close()
             }
         }
@@ -133,10 +138,10 @@ struct InstallerTests {
         try await withPrivateBus { address in
             let fake = try await FakeInstaller(address)
             try fake.bus.set(["Operation": .string("installing")], of: FakeInstaller.interface, at: .root)
-            try await withFollower(on: address) { news, _ in
-                await expect([.begun], &news)
+            try await withFollower(on: address) { told, _ in
+                #expect(try await told.next(1) == [.begun])
                 try fake.complete(0)
-                await expect([.done], &news)
+                #expect(try await told.next(1) == [.done])
             }
             fake.bus.close()
         }
@@ -144,20 +149,20 @@ struct InstallerTests {
 
     @Test func aServiceOrABusThatGoesAwayEndsWhatWasToldOf() async throws {
         try await withPrivateBus { address in
-            try await withFollower(on: address) { news, bus in
+            try await withFollower(on: address) { told, bus in
                 let first = try await FakeInstaller(address)
-                try await untilHeard(first, &news)
+                try await untilHeard(first, told)
                 let stick = Installer(bus: try await BusConnection.open(address: address))
                 try? await stick.install("/stick/dies.raucb") { _ in }
-                let told = await next(5, &news)
-                #expect(told.dropLast() == Self.steps[...])
-                #expect(told.last.map(isUnclear) == true, "\(told)")
+                let died = try await told.next(5)
+                #expect(died.dropLast() == Self.steps[...])
+                #expect(died.last.map(isUnclear) == true, "\(died)")
 
                 let fake = try await FakeInstaller(address)
                 try fake.bus.set(["Operation": .string("installing")], of: FakeInstaller.interface, at: .root)
-                await expect([.begun], &news)
+                #expect(try await told.next(1) == [.begun])
                 bus.close()
-                let end = await next(2, &news)
+                let end = try await told.next(2)
                 #expect(end.count == 1 && isUnclear(end[0]), "\(end)")
                 fake.bus.close()
             }
