@@ -9,6 +9,8 @@
 #   phone_ends NAME STATUS…        it has ended with one of these statuses (0 paid, 1 not, 3 declined, 4 nobody asked)
 #   booked STATUS N                the acquirer's books hold N payments with that status
 #   gateway_booked STATUS N        the gateway's do
+#   books_agree                    the terminal's history, the acquirer's and the gateway's books and the phones say the same of every
+#                                  payment: which, how much, and how it ended (agree.jq)
 #   shop_up N [JSON [OPTIONS…]]    all of it, with N radios: a shop that is ready for phones, as promises of its own. JSON is
 #                                  laid over the tap settings, the options are the gateway's
 #   phone_said NAME TEXT           the phone's log has a line that begins like this
@@ -48,8 +50,15 @@ tap_light_is() {
     }
 }
 
+# A phone for one payment keeps what it knows of it in a file, which says the payment's name.
+declare -A memory_of
 phone_taps() {
-    background "$1" till-sandbox wallet tap --adapter "$2" --acquirer "$acquirer_url" --timeout "${phone_seconds:-$((40 * RIG_PATIENCE))}" "${@:3}"
+    local options=("${@:3}") index
+    [[ " ${options[*]} " != *" --once "* || " ${options[*]} " == *" --state "* ]] || options+=(--state "$state/phones/$1")
+    for index in "${!options[@]}"; do [ "${options[index]}" != --state ] || memory_of[$1]=${options[index + 1]}; done
+    mkdir -p $state/phones
+    background "$1" till-sandbox wallet tap --adapter "$2" --acquirer "$acquirer_url" \
+        --timeout "${phone_seconds:-$((40 * RIG_PATIENCE))}" "${options[@]}"
     within 20 eval "grep -qE '^([0-9.]+ )?Open' '$RIG_LOGS/$1.log' || ! runs $1" && runs "$1"
 }
 # The phone has a time limit of its own.
@@ -102,4 +111,32 @@ booked() {
 gateway_booked() {
     gateway_control payments >"$RIG_LOGS/gateway-payments.json" || return 1
     equal "$(jq --arg status "$1" '[.. | objects | select(.status? == $status)] | length' <"$RIG_LOGS/gateway-payments.json")" "$2"
+}
+
+# What each phone told its owner, and what it remembers. One that was switched on again is the same phone.
+phones_say() {
+    local memory name logs words remembered paid wallet total
+    for memory in $(printf '%s\n' "${memory_of[@]}" | sort -u); do
+        logs=() paid=false wallet=false total=
+        for name in "${!memory_of[@]}"; do [ "${memory_of[$name]}" != "$memory" ] || logs+=("$RIG_LOGS/$name.log"); done
+        words=$'\n'$(cat "${logs[@]}")
+        [[ $words != *$'\nEnded     paid'* ]] || paid=true
+        [[ $words != *$'\nSigning '* ]] || wallet=true
+        # 0.50 USD is 50.
+        [[ ! $words =~ .*$'\nAccepted  '([0-9]+)\.?([0-9]*)\ ([A-Z]+) ]] ||
+            total="$((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]})) ${BASH_REMATCH[3]}"
+        remembered=$(<"$memory")
+        # Behind a checksum.
+        printf '{"paid":%s,"wallet":%s,"total":"%s","memory":%s}\n' $paid $wallet "$total" "${remembered#* }"
+    done
+}
+books_agree() {
+    local said
+    api GET 'charges?limit=100' >"$RIG_LOGS/history.json" || return 1
+    acquirer_control payments >"$RIG_LOGS/acquirer-payments.json" || return 1
+    gateway_control payments >"$RIG_LOGS/gateway-payments.json" || return 1
+    phones_say >"$RIG_LOGS/phones.json" || return 1
+    said=$(jq -rn --slurpfile terminal "$RIG_LOGS/history.json" --slurpfile acquirer "$RIG_LOGS/acquirer-payments.json" \
+        --slurpfile gateway "$RIG_LOGS/gateway-payments.json" --slurpfile phones "$RIG_LOGS/phones.json" \
+        -f $rig/tests/agree.jq 2>&1 | tr '\n' ';') && equal "$said" ""
 }

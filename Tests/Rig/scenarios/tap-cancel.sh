@@ -38,5 +38,6 @@ promise "The page says given back" within 5 page_says givenBack true
 promise "The acquirer's books say cancelled" with_tip_and_cancelled
 promise "Nothing is given back twice: a second wish changes nothing" api POST "charges/$charge_id/take-back" {}
 promise "The books are as before" with_tip_and_cancelled
+promise "Terminal, acquirer, gateway and phones say the same of every payment" within 10 books_agree
 promise "BlueZ keeps no device object of a phone" within 15 knows_no_device hci0
 promise "Nobody ever paired" nothing_paired

@@ -46,5 +46,6 @@ required "The acquirer recovers" no_faults
 promise "Nothing of it is paid later" never 5 booked COMPLETED 4
 promise "The page still says failed" charge_is failed
 promise "At the gateway nothing was paid beside it" gateway_booked succeeded 0
+promise "Terminal, acquirer, gateway and phones say the same of every payment" within 10 books_agree
 promise "BlueZ keeps no device object of a phone" within 15 knows_no_device hci0
 promise "Nobody ever paired" nothing_paired

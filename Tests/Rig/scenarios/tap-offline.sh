@@ -41,5 +41,6 @@ required "The cable is back" cable_in
 promise "The page says paid by and by" within 30 charge_is succeeded
 promise "It is promised no more" page_says promised false
 promise "The acquirer's books hold three" booked COMPLETED 3
+promise "Terminal, acquirer, gateway and phones say the same of every payment" within 10 books_agree
 promise "BlueZ keeps no device object of a phone" within 15 knows_no_device hci0
 promise "Nobody ever paired" nothing_paired

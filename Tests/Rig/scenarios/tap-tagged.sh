@@ -23,5 +23,6 @@ required "A charge of 5.00 is opened" charge 5.00
 promise "That phone is not asked either" never 8 phone_said clara Asked
 promise "The charge stays open" charge_is requiresAction
 finish clara
+promise "Terminal, acquirer, gateway and phones say the same of every payment" within 10 books_agree
 promise "BlueZ keeps no device object of a phone" within 15 knows_no_device hci0
 promise "Nobody ever paired" nothing_paired

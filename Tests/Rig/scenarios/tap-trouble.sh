@@ -49,5 +49,6 @@ promise "It says paid" phone_ends clara-again 0
 promise "The page says paid, too" within 10 charge_is succeeded
 promise "The books hold three payments by phone" booked COMPLETED 3
 promise "The gateway's hold the one by QR code" gateway_booked succeeded 1
+promise "Terminal, acquirer, gateway and phones say the same of every payment" within 10 books_agree
 promise "BlueZ keeps no device object of a phone" within 15 knows_no_device hci0
 promise "Nobody ever paired" nothing_paired

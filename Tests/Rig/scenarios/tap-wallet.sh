@@ -16,5 +16,6 @@ host picture tap-wallet
 promise "The gateway's books hold one payment that succeeded" gateway_booked succeeded 1
 promise "The acquirer's hold none" booked COMPLETED 0
 promise "No code is left that could be paid a second time" screen_code_is ""
+promise "Terminal, acquirer, gateway and phones say the same of every payment" within 10 books_agree
 promise "BlueZ keeps no device object of the phone" within 15 knows_no_device hci0
 promise "Nobody ever paired" nothing_paired

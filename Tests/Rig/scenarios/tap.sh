@@ -37,6 +37,7 @@ required "Two phones are held to the terminal at once: the second" phone_taps do
 required "A charge of 7.00 is opened" charge 7.00
 promise "The page says paid" within 20 charge_is succeeded
 promise "One of them paid, and the acquirer's books hold one payment more" booked COMPLETED 2
+promise "Terminal, acquirer, gateway and phones say the same of every payment" within 10 books_agree
 finish clara
 finish dora
 promise "BlueZ keeps no device object of either" within 15 knows_no_device hci0
