@@ -118,9 +118,9 @@ def unpack_data(path, folder):
 
 
 def charges(folder):
-    """The ids of all charges in the record of payments."""
+    """All charges in the record of payments, with how each stands there."""
     with contextlib.closing(sqlite3.connect(folder / "var/lib/till/journal.sqlite")) as file:
-        return {row[0] for row in file.execute("SELECT id FROM charge")}
+        return dict(file.execute("SELECT id, state FROM charge"))
 
 
 def journal(folder):

@@ -85,6 +85,12 @@ class Sandbox:
             raise
         self.seen_by_guest = f"https://{HOST}:{self.front.server_address[1]}"
 
+    def control(self, word):
+        """What it says of itself to whoever tries it."""
+        asked = urllib.request.Request(f"{self.url}/control/{word}", headers={"Authorization": f"Bearer {self.control_token}"})
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return json.load(answer)
+
     def close(self):
         self.front.shutdown()
         self.front.server_close()
@@ -104,8 +110,8 @@ def configuration(*servers, shop=""):
 
 
 class Gateway(Sandbox):
-    def __init__(self, folder):
-        super().__init__(folder, "gateway", "--merchant", MERCHANT, "--api-key", KEY, "--settle-after", "1")
+    def __init__(self, folder, *arguments):
+        super().__init__(folder, "gateway", "--merchant", MERCHANT, "--api-key", KEY, "--settle-after", "1", *arguments)
 
     def prepared(self):
         """What an operator writes into the file of each terminal of a shop."""
@@ -115,12 +121,22 @@ class Gateway(Sandbox):
         }  # fmt: skip
         return "\nshop:\n" + "".join(f"  {name}: {value}\n" for name, value in facts.items())
 
+    def wallet(self, link):
+        """A customer's wallet that pays; ends with 0 once it has paid."""
+        return subprocess.Popen(
+            [str(SANDBOX), "wallet", "pay", "--gateway", self.url, link], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+
     def paid(self, link):
         """The customer's wallet pays: whether it could, and what it said."""
-        said = subprocess.run(
-            [str(SANDBOX), "wallet", "pay", "--gateway", self.url, link], capture_output=True, text=True, timeout=120
-        )
-        return said.returncode == 0, said.stdout[-300:] + said.stderr[-300:]
+        with self.wallet(link) as wallet:
+            said = wallet.communicate(timeout=120)[0]
+        return wallet.returncode == 0, said[-300:]
+
+    def books(self):
+        """How each payment stands in its books, by the payment's name."""
+        return {payment["paymentId"]: payment["status"] for payment in self.control("payments")["payments"]}
 
     def shop(self, claim_code):
         return Shop(
@@ -151,9 +167,7 @@ class Acquirer(Sandbox):
 
     def books(self):
         """What it booked: status and total of each payment."""
-        asked = urllib.request.Request(self.url + "/control/payments", headers={"Authorization": f"Bearer {self.control_token}"})
-        with urllib.request.urlopen(asked, timeout=60) as answer:
-            return [(payment["status"], payment["total"]) for payment in json.load(answer)["payments"]]
+        return [(payment["status"], payment["total"]) for payment in self.control("payments")["payments"]]
 
 
 @contextlib.contextmanager
