@@ -4,9 +4,12 @@ import contextlib
 import copy
 import http.client
 import itertools
+import pathlib
 import random
 import re
 import shutil
+import subprocess
+import tempfile
 import threading
 import time
 
@@ -159,7 +162,7 @@ class Cuts:
     """Many of them in a row, of one terminal that sells."""
 
     #: What goes on when the power goes while it works.
-    ENDINGS = ["paying", "midway", "open", "midway", "paying", "failing", "midway", "changed", "open"]
+    ENDINGS = ["paying", "midway", "open", "midway", "backup", "paying", "failing", "midway", "changed", "open"]
     DISK = "cuts.qcow2"
 
     def __init__(self, trials, password):
@@ -192,30 +195,47 @@ class Cuts:
     # ---- the first start
 
     def first_starts(self, gateway):
-        """A new terminal, whose power goes while it starts for the first time."""
+        """New terminals, whose power goes while they start for the first time; the last one is used on."""
         prepared = disk.with_configuration(self.trials.out / "till.img", self.work, outside.configuration(gateway, shop=gateway.prepared()))
-        overlay(prepared, self.work / self.DISK)
-        machine = self.trials.start(self.DISK)
-        moment = self.chance.uniform(5, 25)
-        machine.wait(lambda: None, moment, every=0.1)
-        self.cut(machine, f"{moment:.1f} s into the first start")
-        return self.comes_up_new(gateway)
+        known, longest = None, 15
+        for _ in range(max(1, min(3, self.trials.how_many // 15))):
+            overlay(prepared, self.work / self.DISK)
+            machine = self.trials.start(self.DISK)
+            try:
+                self.kernel_runs(machine)
+                moment = self.chance.uniform(0, longest)
+                machine.wait(lambda: None, moment, every=0.1)
+                self.cut(machine, f"{moment:.1f} s into the first start, counted from the boot loader")
+            finally:
+                machine.cut()
+            known, longest = self.comes_up_new(gateway)
+            if not known:
+                break
+        return known
+
+    def kernel_runs(self, machine):
+        """The boot loader has counted the start, and is done."""
+        path = self.work / self.DISK
+        before = disk.settings_now(path, self.work).get("A_TRY")
+        machine.wait(lambda: disk.settings_now(path, self.work).get("A_TRY") != before, self.limit, every=0.2)
 
     def comes_up_new(self, gateway):
-        """A new terminal that was claimed."""
+        """A new terminal that was claimed, and how long the kernel and all after it took."""
         machine = self.trials.start(self.DISK)
         try:
+            self.kernel_runs(machine)
+            begun = machine.seconds()
             url = self.trials.claim_code(machine)
             terminal = url and self.trials.is_up(machine)
             self.took = machine.seconds()
             if not self.promise("After a power cut in its first start it comes up new", terminal, "no claim code"):
-                return None
+                return None, 0
             terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], self.password)
             settings = terminal.ask("GET", "/api/v1/settings")
             is_set = settings["merchantName"] == "Café Morgenrot" and settings["gatewayKeySet"]
             self.promise("It is set up as till.yaml prepared it, with its key", is_set, str(settings))
             self.cut(machine, "just claimed")
-            return Known(terminal, gateway)
+            return Known(terminal, gateway), self.took - begun
         finally:
             machine.cut()
 
@@ -299,6 +319,34 @@ class Cuts:
     def failing(self, machine, known):
         return self.paying(machine, known, FAILING, outcome=1)
 
+    def backup(self, machine, known):
+        """While a backup is written onto a stick."""
+        path, stick = "/api/v1/backup/stick", usb_stick(self.work, "TILL-BACKUP")
+        plug_in(machine, stick)
+        sticks = machine.wait(lambda: known.terminal.ask("GET", path)["sticks"], self.limit, every=0.5)
+        if not self.promise("A stick can be written onto", sticks):
+            return False
+        known.terminal.ask("POST", path, {"stick": sticks[0]["name"], "passphrase": self.password, "password": self.password})
+        moment = self.chance.uniform(0, 3)
+        machine.wait(lambda: known.terminal.ask("GET", path)["phase"] == "idle", moment, every=0.1)
+        self.cut(machine, f"{moment:.1f} s after a backup was begun")
+        listed = subprocess.run(["mdir", "-b", "-i", str(stick), "::"], check=True, capture_output=True, text=True).stdout
+        names = [line.rpartition("/")[2] for line in listed.split()]
+        halves = [name for name in names if name.endswith(".age") and not self.is_whole(stick, name)]
+        return self.promise("No half file has a backup's name", not halves, str(halves))
+
+    def is_whole(self, stick, name):
+        content = subprocess.run(["mtype", "-i", str(stick), f"::{name}"], check=True, capture_output=True).stdout
+        with tempfile.TemporaryDirectory() as folder:
+            file, secret = pathlib.Path(folder, "read.age"), pathlib.Path(folder, "secret")
+            file.write_bytes(content)
+            secret.write_text(self.password + "\n")
+            said = subprocess.run(
+                [str(self.trials.till), "restore", "--state", folder + "/state", "--passphrase-file", str(secret), str(file)],
+                capture_output=True,
+            )
+        return said.returncode == 0
+
     # ---- what is left
 
     def read_back(self, known):
@@ -331,3 +379,18 @@ class Cuts:
         finally:
             machine.cut()
         self.read_back(known)
+
+
+def usb_stick(folder, label):
+    path = pathlib.Path(folder, f"cuts-{label}.img")
+    with open(path, "wb") as image:
+        image.truncate(40 << 20)
+    subprocess.run(["mkfs.vfat", "-n", label, str(path)], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def plug_in(machine, image):
+    """A USB stick, while the machine runs."""
+    file = {"driver": "file", "filename": str(image)}
+    machine.monitor.command("blockdev-add", driver="raw", file=file, **{"node-name": "stick"})
+    machine.monitor.command("device_add", driver="usb-storage", id="stick", drive="stick", bus="usb.0", removable=True)
