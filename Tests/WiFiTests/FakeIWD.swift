@@ -328,14 +328,11 @@ final class FakeIWD: Sendable {
             state.joined = key
             state.asksAgain.remove(key)
         }
+        if sender.type != "open" { keep(key, passphrase) }
         try? bus?.set(["Connected": .boolean(true)], of: IWDObjects.network, at: Self.path(of: key))
         set(["State": .string("connected"), "ConnectedNetwork": .objectPath(Self.path(of: key))])
-        guard sender.type == "open" else {
-            keep(key, passphrase)
-            return nil
-        }
         // iwd says so when it has seen its own file, which may be after the answer. Source: iwd 2.3, src/network.c.
-        if state.withLock({ $0.keepsOpenNetworks }) { newJob.yield { self.keep(key, "") } }
+        if sender.type == "open", state.withLock({ $0.keepsOpenNetworks }) { newJob.yield { self.keep(key, "") } }
         return nil
     }
 
