@@ -578,10 +578,8 @@ class Trials:
 
     def trouble(self):
         print(f"trouble (seed {self.seed})", flush=True)
-        trouble = Trouble(self, PASSWORD, Known)
-        if trouble.prepared():
-            for what in (trouble.clocks, trouble.network, trouble.screen, trouble.read_only, trouble.full, trouble.configuration, trouble.pulled_out):
-                what()
+        with contextlib.closing(Trouble(self, PASSWORD)) as trouble:
+            trouble.all()
 
     def efi(self):
         firmware = pathlib.Path("/usr/share/ovmf/OVMF.fd")

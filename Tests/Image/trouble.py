@@ -9,55 +9,87 @@ import subprocess
 import tempfile
 
 import disk
+import outside
+from cuts import Known
 from guest import overlay
-from terminal import Refusal
 
 
 class Trouble:
-    """A terminal of a shop that has taken charges, switched off; each trouble gets a copy of its disk."""
+    """A terminal of a shop that has sold, switched off; each trouble gets a copy of its disk."""
 
-    def __init__(self, trials, password, known):
-        self.trials, self.password, self.known = trials, password, known
+    def __init__(self, trials, password):
+        self.trials, self.password = trials, password
         self.work, self.limit, self.promise = trials.work, trials.limit, trials.ledger.promise
+        self.gateway, self.known = outside.Gateway(self.work), None
         self.chance = random.Random(trials.seed)
 
+    def close(self):
+        self.gateway.close()
+
+    def all(self):
+        if self.prepared():
+            for what in (self.clocks, self.network, self.screen, self.read_only, self.full, self.configuration, self.pulled_out):
+                what()
+
+    def new(self):
+        """The disk of a new terminal, prepared for the shop."""
+        image = self.work / "trouble.img"
+        if not image.exists():
+            text = outside.configuration(self.gateway, shop=self.gateway.prepared())
+            disk.with_configuration(self.trials.out / "till.img", self.work, text).rename(image)
+        overlay(image, self.work / "trouble.qcow2")
+        return "trouble.qcow2"
+
     def prepared(self):
-        """Whether there is such a terminal now."""
-        overlay(self.trials.out / "till.img", self.work / "shop.qcow2")
-        machine = self.trials.start("shop.qcow2")
+        """Whether there is such a terminal now: it has sold twice, and one charge was taken back."""
+        machine = self.trials.start(self.new())
         try:
-            url = self.trials.claim_code(machine)
-            terminal = url and self.trials.is_up(machine)
+            terminal = self.claimed(machine)
             if not self.promise("A terminal comes up", terminal, "no claim code"):
                 return False
-            terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], self.password)
-            terminal.set_up()
-            self.known = self.known(terminal)
+            self.known = Known(terminal, self.gateway)
+            for _ in range(2):
+                self.promise("A customer pays, and the terminal says so", *self.known.sell(machine, self.limit))
             self.known.work(4, machine, 0)
+            wrong = self.known.settle(machine, self.limit)
+            self.promise("What was taken back is cancelled in the gateway's books too", not wrong, str(wrong))
             return self.promise("It is switched off", machine.button(), "it was still on")
         finally:
             machine.cut()
+            (self.work / "trouble.qcow2").rename(self.work / "shop.qcow2")
+
+    def claimed(self, machine):
+        url = self.trials.claim_code(machine)
+        terminal = url and self.trials.is_up(machine)
+        if terminal:
+            terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], self.password)
+        return terminal
 
     def of_the_shop(self, **options):
         shutil.copyfile(self.work / "shop.qcow2", self.work / "trouble.qcow2")
         return self.trials.start("trouble.qcow2", **options)
 
-    def takes_charges(self, machine, when):
-        """Whether it comes up with all that it knew, and takes one more charge."""
+    def again(self):
+        """The same disk once more, with nothing wrong around it."""
+        return self.trials.start("trouble.qcow2")
+
+    def is_as_it_was(self, machine, when, known=None):
+        """What is known of the terminal, once it is up with all of it; None where it is not."""
         terminal = self.trials.is_up(machine)
         if not self.promise(f"{when} its page answers", terminal, "it does not"):
-            return
+            return None
         terminal.csrf = terminal.ask("POST", "/api/v1/login", {"password": self.password})["csrfToken"]
-        known, known.terminal, before = self.known, terminal, self.known.terminal
+        known = (known or self.known).of(terminal)
         lost = known.lost()
-        known.terminal = before
-        self.promise(f"{when} nothing is lost that it had acknowledged", not lost, str(lost))
-        try:
-            charge = terminal.charge("2.00")
-        except Refusal as refusal:
-            self.promise(f"{when} it takes a charge", False, str(refusal))
-        else:
-            self.promise(f"{when} it takes a charge", charge)
+        return known if self.promise(f"{when} nothing is lost that it had acknowledged", not lost, str(lost)) else None
+
+    def sells(self, machine, when, known=None):
+        """Whether it comes up with all that it knew, and a customer can pay."""
+        known = self.is_as_it_was(machine, when, known)
+        if known:
+            wrong = known.settle(machine, self.limit)
+            self.promise(f"{when} what was open ends as the gateway's books say", not wrong, str(wrong))
+            self.promise(f"{when} a customer pays, and it says so", *known.sell(machine, self.limit))
 
     def says(self, machine, when, word, name):
         read = ""
@@ -69,16 +101,40 @@ class Trouble:
 
         seen = machine.wait(look, self.limit, every=2)
         machine.picture(self.trials.shots / f"trouble-{name}.png")
-        self.promise(f"{when} the screen says ‘{word}’", seen, read)
+        return self.promise(f"{when} the screen says ‘{word}’", seen, read)
 
     def clocks(self):
-        for base in ("1970-01-01T00:01:00", "2100-01-01T00:01:00"):
-            machine = self.of_the_shop(more=["-rtc", f"base={base}"])
+        """A shop's terminal, and a new one, start decades away from now; at the next start the clock is right again."""
+        for year in ("1970", "2100"):
+            machine = self.of_the_shop(more=["-rtc", f"base={year}-01-01T00:01:00"])
             try:
-                self.takes_charges(machine, f"In {base[:4]}")
-                machine.picture(self.trials.shots / f"trouble-{base[:4]}.png")
+                known = self.is_as_it_was(machine, f"In {year}")
+                if known:
+                    self.waits_for_the_time(machine, f"In {year}", known)
             finally:
                 machine.cut()
+            self.comes_back(f"With the clock right again after {year}", known)
+            machine = self.trials.start(self.new(), more=["-rtc", f"base={year}-01-01T00:01:00"])
+            try:
+                terminal = self.claimed(machine)
+                known = Known(terminal, self.gateway)
+                if self.promise(f"A new terminal comes up in {year}, and is claimed", terminal, "no claim code"):
+                    self.waits_for_the_time(machine, f"New in {year}", known)
+            finally:
+                machine.cut()
+            self.comes_back(f"With the clock right after a first start in {year}", known)
+
+    def waits_for_the_time(self, machine, when, known):
+        """At such a time the gateway's certificate is not good, so nobody can be asked about money."""
+        machine.picture(self.trials.shots / f"trouble-{when.replace(' ', '-').lower()}.png")
+        clock = next(check for check in known.terminal.ask("GET", "/api/v1/health")["checks"] if check["part"] == "clock")
+        says = clock["weight"] == "bad" and "time server" in clock["action"]
+        self.promise(f"{when} its page says that the time is not known, and what to do", says, str(clock))
+        answer = known.state(known.open("2.00"))
+        waits = answer["state"] == "created" and not answer["link"]
+        self.promise(f"{when} a charge waits, and is neither paid nor failed", waits, str(answer))
+        wrong = known.settle(machine, self.limit)
+        self.promise(f"{when} it can be taken back", not wrong, str(wrong))
 
     def network(self):
         machine = self.of_the_shop()
@@ -86,20 +142,14 @@ class Trouble:
             machine.monitor.command("set_link", name="net", up=False)
             self.says(machine, "Without its cable", "Offline", "no-cable")
             machine.monitor.command("set_link", name="net", up=True)
-            self.takes_charges(machine, "With the cable in again")
+            self.sells(machine, "With the cable in again")
         finally:
             machine.cut()
 
     def screen(self):
         machine = self.of_the_shop(screen=False)
         try:
-            self.takes_charges(machine, "Without a screen")
-
-            def passed():
-                settings = disk.settings_now(self.work / "trouble.qcow2", self.work)
-                return settings.get("A_GOOD") == "1" and settings.get("A_TRY") == "0"
-
-            self.promise("Without a screen its self-test passes", machine.wait(passed, self.limit, every=3), "its start still counts as a try")
+            self.sells(machine, "Without a screen")
         finally:
             machine.cut()
 
@@ -115,16 +165,23 @@ class Trouble:
         disk.fill_data(path, self.work)
         subprocess.run(["qemu-img", "convert", "-O", "qcow2", str(path), str(self.work / "trouble.qcow2")], check=True)
         path.unlink()
-        machine = self.trials.start("trouble.qcow2")
+        machine = self.again()
         try:
             self.says(machine, "On a full data partition", "storage is full", "full")
+        finally:
+            machine.cut()
+
+    def comes_back(self, when, known=None):
+        machine = self.again()
+        try:
+            self.sells(machine, when, known)
         finally:
             machine.cut()
 
     def configuration(self):
         image = disk.with_configuration(self.trials.out / "till.img", self.work, "web:\n  port: many\n")
         overlay(image, self.work / "trouble.qcow2")
-        machine = self.trials.start("trouble.qcow2")
+        machine = self.again()
         try:
             url = self.trials.claim_code(machine)
             self.promise("With a mistake in till.yaml it comes up as without that file", url, "no claim code")
