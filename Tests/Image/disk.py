@@ -85,11 +85,23 @@ def copy_data(path, folder):
     return part
 
 
+def put_data(part, path):
+    """Puts a data partition back into its disk."""
+    with open(part, "rb") as source, open(path, "r+b") as target:
+        target.seek(data_partition(path))
+        shutil.copyfileobj(source, target, 1 << 20)
+    part.unlink()
+
+
+def ext4_facts(part):
+    said = subprocess.run(["dumpe2fs", "-h", str(part)], check=True, capture_output=True, text=True).stdout
+    return dict(line.split(":", 1) for line in said.splitlines() if ":" in line)
+
+
 def fill_data(path, folder):
     """Leaves no block free on the data partition."""
     part, filler = copy_data(path, folder), pathlib.Path(folder, "filler")
-    said = subprocess.run(["dumpe2fs", "-h", str(part)], check=True, capture_output=True, text=True).stdout
-    facts = dict(line.split(":", 1) for line in said.splitlines() if ":" in line)
+    facts = ext4_facts(part)
     with open(filler, "wb") as file:
         file.truncate(int(facts["Free blocks"]) * int(facts["Block size"]))
     # `write` copies holes as holes; `fallocate` takes the blocks. What it needs itself is why it ends with an error.
@@ -97,10 +109,30 @@ def fill_data(path, folder):
     commands = f"write {filler} {name}\nfallocate {name} 0 {last}\nquit\n"
     subprocess.run(["debugfs", "-w", "-f", "-", str(part)], input=commands, check=True, capture_output=True, text=True)
     filler.unlink()
-    with open(part, "rb") as source, open(path, "r+b") as target:
-        target.seek(data_partition(path))
-        shutil.copyfileobj(source, target, 1 << 20)
+    put_data(part, path)
+
+
+def empty_data(path, folder):
+    """Takes away what filled the data partition."""
+    part = copy_data(path, folder)
+    subprocess.run(["e2fsck", "-fy", str(part)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(["debugfs", "-w", "-R", "rm /lib/filler", str(part)], check=True, capture_output=True)
+    subprocess.run(["e2fsck", "-fy", str(part)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    put_data(part, path)
+
+
+def record_of_payments(path, folder):
+    """The sectors of the disk that the record of payments lies in, and the one that says where it lies."""
+    part, record = copy_data(path, folder), "/lib/till/journal.sqlite"
+    size, start = int(ext4_facts(part)["Block size"]), data_partition(path)
+
+    def said(request):
+        return subprocess.run(["debugfs", "-R", f"{request} {record}", str(part)], check=True, capture_output=True, text=True).stdout
+
+    blocks = [int(number) for number in said("blocks").split()]
+    place = int(said("imap").split("located at block ")[1].split(",")[0])
     part.unlink()
+    return [(start + block * size) // 512 for block in blocks], (start + place * size) // 512
 
 
 def unpack_data(path, folder):

@@ -1,6 +1,7 @@
-"""What goes wrong around a terminal: clocks that are decades off, no network, no screen, a disk that takes nothing or is full, a
+"""What goes wrong around a terminal: clocks that are decades off, no network, no screen, a disk that takes nothing, is full or dies, a
 till.yaml with a mistake, the plug pulled out while an update is installed and while a backup is written."""
 
+import errno
 import pathlib
 import random
 import re
@@ -10,8 +11,9 @@ import tempfile
 
 import disk
 import outside
-from cuts import Known
+from cuts import FINAL, Known
 from guest import overlay
+from terminal import Refusal
 
 
 class Trouble:
@@ -28,7 +30,8 @@ class Trouble:
 
     def all(self):
         if self.prepared():
-            for what in (self.clocks, self.network, self.screen, self.read_only, self.full, self.configuration, self.pulled_out):
+            for what in (self.clocks, self.network, self.screen, self.read_only, self.full, self.dying, self.unreadable, self.configuration,
+                         self.pulled_out):  # fmt: skip
                 what()
 
     def new(self):
@@ -159,17 +162,24 @@ class Trouble:
             self.says(machine, "On a disk that takes no writes", "storage", "read-only")
         finally:
             machine.cut()
+        self.comes_back("On a disk that takes writes again")
 
     def full(self):
-        path = disk.raw(self.work / "shop.qcow2", self.work)
-        disk.fill_data(path, self.work)
-        subprocess.run(["qemu-img", "convert", "-O", "qcow2", str(path), str(self.work / "trouble.qcow2")], check=True)
-        path.unlink()
+        def with_data(change):
+            path = disk.raw(self.work / "trouble.qcow2", self.work)
+            change(path, self.work)
+            subprocess.run(["qemu-img", "convert", "-O", "qcow2", str(path), str(self.work / "trouble.qcow2")], check=True)
+            path.unlink()
+
+        shutil.copyfile(self.work / "shop.qcow2", self.work / "trouble.qcow2")
+        with_data(disk.fill_data)
         machine = self.again()
         try:
             self.says(machine, "On a full data partition", "storage is full", "full")
         finally:
             machine.cut()
+        with_data(disk.empty_data)
+        self.comes_back("With room on it again")
 
     def comes_back(self, when, known=None):
         machine = self.again()
@@ -177,6 +187,61 @@ class Trouble:
             self.sells(machine, when, known)
         finally:
             machine.cut()
+
+    # ---- a disk that dies
+
+    def dying(self):
+        """While it runs its disk begins to refuse whatever is written: with nobody at the counter, and with a customer who pays."""
+        when = "On a disk that begins to refuse writes"
+        machine = self.of_the_shop()
+        try:
+            known = self.is_as_it_was(machine, "Before its disk dies")
+            if not known:
+                return
+            self.promise("Before its disk dies a customer pays, and it says so", *known.sell(machine, self.limit))
+            fails(machine, "write")
+            try:
+                refused, said = False, known.terminal.charge("2.00")
+            except Refusal as refusal:
+                refused, said = "storage_" in str(refusal), str(refusal)
+            self.promise(f"{when} it takes no charge, and says why", refused, said)
+            self.says(machine, when, "cannot be recorded", "dying")
+        finally:
+            machine.cut()
+        self.comes_back("With writes taken again", known)
+        when = "On a disk that dies while a customer pays"
+        machine = self.of_the_shop()
+        try:
+            known = self.is_as_it_was(machine, "Before its disk dies with a charge open")
+            charge, link = known.offered(machine, self.limit) if known else (None, None)
+            if not self.promise("Before its disk dies a charge is offered", link):
+                return
+            fails(machine, "write")
+            known.paying.add(charge)
+            self.promise("The customer’s wallet pays all the same", *self.gateway.paid(link))
+            # Long enough for the gateway's word to come.
+            machine.wait(lambda: None, 20)
+            read, answer = machine.words(), known.terminal.ask("GET", f"/api/v1/charges/{charge}")
+            machine.picture(self.trials.shots / "trouble-dying-open.png")
+            says = answer["state"] not in FINAL and "Paid" not in read
+            self.promise(f"{when} it says nothing that it could not keep", says, f"{answer['state']}; {read}")
+        finally:
+            machine.cut()
+        self.comes_back("With writes taken again, and that charge paid meanwhile", known)
+
+    def unreadable(self):
+        """At a start the disk does not give back what the record of payments lies in, or where it lies."""
+        path = disk.raw(self.work / "shop.qcow2", self.work)
+        record, place = disk.record_of_payments(path, self.work)
+        path.unlink()
+        for what, sectors in {"its record of payments": record, "where its record lies": [place]}.items():
+            machine = self.of_the_shop()
+            try:
+                fails(machine, "read", sectors)
+                self.says(machine, f"On a disk that cannot read {what}", "cannot be recorded", "unreadable")
+            finally:
+                machine.cut()
+            self.comes_back(f"Once it can read {what} again")
 
     def configuration(self):
         image = disk.with_configuration(self.trials.out / "till.img", self.work, "web:\n  port: many\n")
@@ -246,3 +311,12 @@ class Trouble:
                 capture_output=True,
             )
         return said.returncode == 0
+
+
+def fails(machine, what, sectors=()):
+    """From now on the machine's disk answers reads or writes with an error: all of them, or those of these sectors."""
+    device = next(device for device in machine.monitor.command("query-block") if device["device"] == "disk")
+    rules = [{"event": "none", "iotype": what, "errno": errno.EIO} | place for place in [{"sector": sector} for sector in sectors] or [{}]]
+    node = {"node-name": "dying", "image": device["inserted"]["node-name"], "inject-error": rules}
+    machine.monitor.command("blockdev-add", driver="blkdebug", **node)
+    machine.monitor.command("qom-set", path=device["qdev"], property="drive", value="dying")
