@@ -248,7 +248,7 @@ struct OnboardingDeskTests {
             await shop.until { shop.air.now.advertised != nil }
             await shop.onboarding.came(Self.phone)
             await shop.pass(OnboardingDesk.reading)
-            #expect(await shop.page?.kind == .asking)
+            await shop.until { await shop.page?.kind == .asking }
             #expect(await shop.onboarding.take(.enter))
             #expect(await shop.onboarding.read(.state, by: Self.phone) == [2])
         }
@@ -341,7 +341,7 @@ struct OnboardingDeskTests {
             await shop.until { await shop.onboarding.read(.error, by: Self.phone) == [3] }
             #expect(shop.radio.now.withLock { $0.joined } == [])
             #expect(shop.audit.now.map(\.who) == [.stranger], "nobody was asked")
-            #expect(await shop.page?.kind == .notJoined)
+            await shop.until { await shop.page?.kind == .notJoined }
         }
     }
 }
