@@ -26,6 +26,17 @@ final class MemoryReadings: Sendable {
         print("after \(count) \(what): \(heapKB) kB of heap, \(residentKB) kB resident")
     }
 
+    /// Growth for each thing counted, between the second reading and the last: the first ones fill much of what has a size of
+    /// its own, such as the database's cache. Nil where other tests run beside and their memory would be counted too.
+    /// - Parameter variable: Names what says that this test runs alone.
+    func growth(where variable: String) -> (heapBytes: Int, residentBytes: Int)? {
+        guard ProcessInfo.processInfo.environment[variable] != nil else { return nil }
+        let all = all
+        guard all.count > 1, let last = all.last, last.count > all[1].count else { return nil }
+        let more = last.count - all[1].count
+        return ((last.heapBytes - all[1].heapBytes) / more, (last.residentBytes - all[1].residentBytes) / more)
+    }
+
     private static var resident: Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
