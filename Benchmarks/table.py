@@ -4,6 +4,7 @@
 Figures of one line come from one run, in which Till and the baseline take turns: what else the machine does hits both.
 A line that misses its limit is marked and nothing else follows from it: machines differ.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -126,37 +127,58 @@ def wakeups(pid):
     return counts
 
 
-def idle():
-    starts = []
-    for number in range(7):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="till-bench-"))
-        page = folder / "screen.png"
-        (folder / "till.yaml").write_text(
-            f"state: {folder}/state\n"
-            f'web: {{ address: 127.0.0.1, port: 0, names: [localhost], pages: "{ROOT}/Public" }}\n'
-            f"screen: {{ sink: png, path: {page}, width: 800, height: 480 }}\nlog: {{ level: error }}\n"
-        )
-        began = time.monotonic()
-        process = subprocess.Popen([BUILD / "till", "run", "--config", folder / "till.yaml", "--announce", "-"], stdout=subprocess.PIPE)
+@contextlib.contextmanager
+def terminal(width, height):
+    """A terminal of its own that draws a screen of that size; how long its first page took, in milliseconds."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="till-bench-"))
+    page = folder / "screen.png"
+    (folder / "till.yaml").write_text(
+        f"state: {folder}/state\n"
+        f'web: {{ address: 127.0.0.1, port: 0, names: [localhost], pages: "{ROOT}/Public" }}\n'
+        f"screen: {{ sink: png, path: {page}, width: {width}, height: {height} }}\nlog: {{ level: error }}\n"
+    )
+    began = time.monotonic()
+    process = subprocess.Popen([BUILD / "till", "run", "--config", folder / "till.yaml", "--announce", "-"], stdout=subprocess.PIPE)
+    try:
         while not page.exists() and time.monotonic() < began + 10:
             time.sleep(0.001)
-        starts.append((time.monotonic() - began) * 1000)
+        took = (time.monotonic() - began) * 1000
         first(process, began + 20, "claim")
-        if number == 6:
-            time.sleep(2)  # Until what a start leaves behind has settled.
-            before, seconds = wakeups(process.pid), 10
-            time.sleep(seconds)
-            after = wakeups(process.pid)  # Threads that have ended meanwhile slept all the time.
-            rate = sum(count - before.get(name, 0) for name, count in after.items()) / seconds
-            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-            resident, own = (int(re.search(rf"{name}:\s+(\d+)", status).group(1)) / 1024 for name in ("VmRSS", "RssAnon"))
-            line("idle: resident memory, 800×480", f"{resident:.0f} MB", limit="60 MB", holds=resident < 60)
-            line("idle: of it not backed by files", f"{own:.0f} MB")
-            line("idle: wake-ups of all threads", f"{rate:.1f}/s")
+        yield process.pid, took
+    finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=20)
         process.stdout.close()
         shutil.rmtree(folder)
+
+
+def memory(pid):
+    """Megabytes that a process takes up, and those of them that no file is behind."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return (int(re.search(rf"{name}:\s+(\d+)", status).group(1)) / 1024 for name in ("VmRSS", "RssAnon"))
+
+
+def idle():
+    starts = []
+    for number in range(7):
+        with terminal(800, 480) as (pid, took):
+            starts.append(took)
+            if number < 6:
+                continue
+            time.sleep(2)  # Until what a start leaves behind has settled.
+            before, seconds = wakeups(pid), 10
+            time.sleep(seconds)
+            after = wakeups(pid)  # Threads that have ended meanwhile slept all the time.
+            rate = sum(count - before.get(name, 0) for name, count in after.items()) / seconds
+            resident, own = memory(pid)
+            line("idle: resident memory, 800×480", f"{resident:.0f} MB", limit="60 MB", holds=resident < 60)
+            line("idle: of it not backed by files", f"{own:.0f} MB")
+            line("idle: wake-ups of all threads", f"{rate:.1f}/s")
+    with terminal(3840, 2160) as (pid, _):
+        time.sleep(12)
+        resident, own = memory(pid)
+        line("idle: resident memory, 3840×2160", f"{resident:.0f} MB", limit="80 MB", holds=resident < 80)
+        line("idle: of it not backed by files", f"{own:.0f} MB")
     middle = sorted(starts)[len(starts) // 2]
     line("start → first screen, 800×480 PNG: p50", f"{middle:.0f} ms", limit="300 ms", holds=middle < 300)
 
