@@ -1,10 +1,10 @@
 """Lets Till and the terminal over bleak take payments, each when it is told to, from one process that does the same work for
 both: it waits for the phone's word that the payment has ended, and asks nobody meanwhile.
 
-    drive.py --page URL --cookies FILE --token TOKEN --phone LOG --turns LOG -- COMMAND OF THE OTHER TERMINAL…
+    drive.py --page URL --cookies FILE --token TOKEN --turns LOG [-- COMMAND OF THE OTHER TERMINAL…]
 
 It says `ready`, and then for each line `till MINOR-UNITS` or `bleak MINOR-UNITS` that it reads `paid`, or `failed: why`.
-`phone LOG` names another phone's log.
+`phone LOG` names another phone's log. With a further word in the line the payment is none of those that are measured.
 """
 
 import argparse
@@ -147,24 +147,26 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("--page", "--cookies", "--token", "--turns"):
         parser.add_argument(name, required=True)
-    parser.add_argument("command", nargs="+")
+    parser.add_argument("command", nargs="*")
     options = parser.parse_args()
-    bleak = Bleak(options.command)
-    said = bleak.lines.get(timeout=240)
-    if said != "ready":
-        sys.exit(f"the other terminal says {said}")
-    terminals = {"till": Till(Page(options.page, options.cookies, options.token)), "bleak": bleak}
+    terminals = {"till": Till(Page(options.page, options.cookies, options.token))}
+    if options.command:
+        terminals["bleak"] = bleak = Bleak(options.command)
+        said = bleak.lines.get(timeout=240)
+        if said != "ready":
+            sys.exit(f"the other terminal says {said}")
     phone = None
     print("ready", flush=True)
     while line := sys.stdin.readline():
-        word, value = line.split()
+        word, value, *rest = line.split()
         if word == "phone":
             phone = Phone(value)
             continue
         terminal = terminals[word]
         before = phone.look()
-        with open(options.turns, "a") as turns:
-            print(f"{time.time():.6f} {word}", file=turns)
+        if not rest:
+            with open(options.turns, "a") as turns:
+                print(f"{time.time():.6f} {word}", file=turns)
         try:
             terminal.begin(int(value))
             try:
