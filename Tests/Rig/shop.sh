@@ -1,7 +1,10 @@
 # A whole shop in the guest: gateway, terminal on the framebuffer, its owner, and customers. Sourced by lib.sh.
 #
 #   gateway_up [OPTIONS…]       the sandbox gateway; sets gateway_url
-#   terminal_up [YAML]          `till run` with more lines of configuration; sets terminal_url; draws on screen_sink
+#   terminal_up [YAML]          `till run` with more lines of configuration; sets terminal_url; draws on screen_sink. With as_user=1
+#                               it runs as the unit runs it: as a user of its own, without any right of root's
+#   keypad_is_there             the terminal has found one
+#   terminal_is_unprivileged    the program that runs has no such right
 #   owner_claims                claims it with the code on the screen
 #   owner_sets_up [JSON]        sets the shop up; JSON is laid over the usual settings
 #   api METHOD PATH [JSON]      the web page's own API, with the owner's session
@@ -47,9 +50,28 @@ ${1:-}
 YAML
     cp $state/till.yaml "$RIG_LOGS/till.yaml"
     rm -f $state/terminal.json
-    background terminal till run --config $state/till.yaml --announce $state/terminal.json
+    unprivileged=()
+    [ -z "${as_user:-}" ] || user_is_let_in || return 1
+    background terminal "${unprivileged[@]}" till run --config $state/till.yaml --announce $state/terminal.json
     terminal_url=https://localhost:$RIG_PORT
     within 20 eval "grep -q '\"event\":\"listening\"' $state/terminal.json || ! runs terminal" && runs terminal
+}
+keypad_is_there() { grep -q "a keypad is there" "$RIG_LOGS/terminal.log"; }
+# What the unit gives its user, and udev the groups that it names. There is no udev here.
+unit_says() { sed -n "s/^$1=//p" $rig/config/systemd/till.service; }
+user_is_let_in() {
+    local user
+    user=$(unit_says User)
+    chgrp video /dev/fb0 && chgrp input /dev/input/* && chmod 660 /dev/fb0 /dev/input/event* || return 1
+    chmod 711 $state && chmod 644 $state/till.yaml || return 1
+    install -d -m 700 -o "$user" -g "$user" $state/terminal && install -m 600 -o "$user" /dev/null $state/terminal.json || return 1
+    unprivileged=(setpriv --reuid "$user" --regid "$(unit_says Group)" --groups "$(unit_says SupplementaryGroups | tr ' ' ,)"
+        --inh-caps=-all --ambient-caps=-all --bounding-set=-all --no-new-privs)
+}
+terminal_is_unprivileged() {
+    local told zeros=0000000000000000
+    told=$(awk '$1 ~ /^(Uid|Cap...|NoNewPrivs):$/ { printf "%s%s ", $1, $2 }' "/proc/$(pid terminal)/status")
+    equal "$told" "Uid:$(id -u "$(unit_says User)") CapInh:$zeros CapPrm:$zeros CapEff:$zeros CapBnd:$zeros CapAmb:$zeros NoNewPrivs:1 "
 }
 announced() { jq -rn --arg event "$1" --arg field "$2" 'last(inputs | select(.event == $event)) | .[$field]' <$state/terminal.json; }
 

@@ -5,9 +5,12 @@
 required "A terminal and two phones have radios" radio_up 3
 required "The sandbox gateway starts" gateway_up --settle-after 1
 required "The sandbox acquirer starts" acquirer_up
+as_user=1
 required "The terminal starts" terminal_up $'bluetooth:\n  adapter: hci0'
+promise "It runs as the unit's user, without any right of root's" terminal_is_unprivileged
 required "The owner claims it" owner_claims
 required "The owner sets the shop up" owner_sets_up
+promise "It may read the keypad" within 10 keypad_is_there
 required "The owner switches tap to pay on" owner_sets_up_tap
 required "The terminal is ready for phones" within 20 tap_light_is ready
 
