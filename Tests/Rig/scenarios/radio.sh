@@ -16,12 +16,34 @@ heals() { within 20 is_ready && since=$(wc -l <"$RIG_LOGS/watch.log") && within 
 served_since() { tail -n "+$((phone_since + 1))" "$RIG_LOGS/phone.log" | grep -a '^serving$' && serving phone; }
 echoes() { timeout $((40 * RIG_PATIENCE)) till-radio-check echo --adapter hci0 --service $echo_service --count 3; }
 
+# What whoever sets a terminal up is told.
+doctor() {
+    doctor_status=0
+    timeout $((60 * RIG_PATIENCE)) till doctor radio --adapter hci0 --service $echo_service --seconds 5 --connect \
+        >"$RIG_LOGS/doctor.log" 2>&1 || doctor_status=$?
+}
+doctor_says() { grep -q "$1" "$RIG_LOGS/doctor.log" || { tr '\n' ' ' <"$RIG_LOGS/doctor.log" && return 1; }; }
+finds_nothing_bad() { doctor && equal "$doctor_status" 0 && equal "$(grep '^PROBLEM' "$RIG_LOGS/doctor.log")" ""; }
+phones_are_met() { doctor_says '^ok .*First phone seen after .* s; 1 in' && doctor_says 'Connected in .* ready after'; }
+# Also by a switch on the machine's case.
+switch_off() { echo "$1" >"$(echo /sys/class/bluetooth/hci0/rfkill*/soft)"; }
+is_told_off() {
+    switch_off 1 && within 5 eval '! is_powered hci0' && doctor && equal "$doctor_status" 74 &&
+        doctor_says '^PROBLEM .*Phones cannot be met: '
+}
+
 watch_starts() {
     background watch till-radio-check scan --adapter hci0 --service $echo_service --seconds 100000
     within 10 is_ready
 }
 required "A terminal and a phone have radios" radio_up 2
 required "The phone serves" phone_serves phone hci1
+promise "till doctor radio finds nothing that hinders" finds_nothing_bad
+promise "It names the adapter" doctor_says "^ok .*Bluetooth is on: hci0, $(address_of hci0)"
+promise "It says that a phone can be met and reached" phones_are_met
+promise "It finds bluetoothd set up as it should be" eval 'doctor_says "^ok .*reads no battery" && ! grep main.conf "$RIG_LOGS/doctor.log"'
+promise "With the adapter switched off it says so, and ends with 74" is_told_off
+switch_off 0
 required "The terminal's radio is ready" watch_starts
 required "The phone is heard" heals
 
