@@ -31,6 +31,8 @@ from trouble import Trouble
 PASSWORD = "four unrelated words: kite"
 # Megabytes.
 IMAGE_LIMIT, MEMORY_LIMIT = 400, 200
+#: How exposed each unit that runs a program may be: little above what it is.
+EXPOSURES = {"till.service": 2.0, "till-good.service": 4.6, "till-restart.service": 6.1, "till-stick@.service": 6.6}
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
@@ -136,8 +138,8 @@ class Trials:
 
     def sandboxes(self):
         """How exposed the units are, by systemd's own reckoning: 0 is not at all, 10 is wholly."""
-        units = {"till.service": 3.0, "till-good.service": 5.0}
-        for unit, most in units.items():
+        for unit in sorted(path.name for path in (ROOT / "config/systemd").glob("*.service")):
+            most = EXPOSURES.get(unit, 0.0)
             said = subprocess.run(
                 ["systemd-analyze", "security", "--offline=true", "--no-pager", str(ROOT / "config/systemd" / unit)],
                 capture_output=True, text=True,
