@@ -16,7 +16,7 @@ class Refused(Exception):
     """QEMU cannot do what it was asked for."""
 
 
-def connect(path, limit=20.0):
+def connect(path, limit=20.0, alive=lambda: True):
     end = time.monotonic() + limit
     while True:
         line = socket.socket(socket.AF_UNIX)
@@ -26,7 +26,7 @@ def connect(path, limit=20.0):
             return line
         except OSError:
             line.close()
-            if time.monotonic() > end:
+            if time.monotonic() > end or not alive():
                 raise
             time.sleep(0.05)
 
@@ -34,8 +34,8 @@ def connect(path, limit=20.0):
 class Monitor:
     """QEMU's machine protocol."""
 
-    def __init__(self, path):
-        self.socket = connect(path)
+    def __init__(self, path, alive):
+        self.socket = connect(path, alive=alive)
         self.file = self.socket.makefile("rw")
         self.file.readline()
         self.command("qmp_capabilities")
@@ -60,6 +60,8 @@ def free_port():
 class Machine:
     """One power-on of a disk. Emulated: no time limit of it says anything about a real machine."""
 
+    #: QEMU's words for how the processor is made: see `accelerator` below.
+    ACCELERATOR = "tcg,thread=multi"
     BOARD = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max"]
     SCREEN = ["-device", "VGA,xres=1280,yres=800,edid=on"]
 
@@ -70,7 +72,7 @@ class Machine:
         self.log = open(self.folder / "qemu.log", "ab")
         forward = f"hostfwd=tcp:127.0.0.1:{port}-:8443"
         command = [
-            *self.BOARD, "-accel", "tcg,thread=multi", "-smp", "2", "-m", str(memory),
+            *self.BOARD, "-accel", self.ACCELERATOR, "-smp", "2", "-m", str(memory),
             "-nodefaults", "-no-user-config", "-display", "none", "-rtc", "base=utc",
             "-qmp", f"unix:{sockets}/qmp,server=on,wait=off",
             # Each write is on the host's disk, or at least out of QEMU, when the guest is told so: what a killed QEMU had
@@ -87,7 +89,11 @@ class Machine:
             command += ["-bios", str(firmware)]
         command += more
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-        self.monitor = Monitor(self.sockets / "qmp")
+        try:
+            self.monitor = Monitor(self.sockets / "qmp", self.alive)
+        except (OSError, Refused):
+            self.cut()
+            raise
 
     def seconds(self):
         return time.monotonic() - self.begun
@@ -106,6 +112,12 @@ class Machine:
         _, size, _, pixels = data.split(b"\n", 3)
         width, height = map(int, size.split())
         return width, height, pixels
+
+    def is_lit(self):
+        """Whether somebody has painted the screen: firmware and boot loader leave most of it black, the terminal nothing."""
+        _, _, pixels = self.pixels()
+        samples = [max(pixels[place : place + 3]) for place in range(0, len(pixels) - 2, 3 * 997)]
+        return sum(sample > 8 for sample in samples) > len(samples) / 2
 
     def codes(self):
         """What the QR codes on the screen say, by a reader that shares no line with zbar, which the terminal reads its own with."""
@@ -130,6 +142,12 @@ class Machine:
         for code in codes:
             self.monitor.command("send-key", keys=[{"type": "qcode", "data": code}])
             time.sleep(0.15)
+
+    def hold(self, down, *codes):
+        """Holds keys down together, or lets them go."""
+        for code in codes:
+            key = {"type": "key", "data": {"down": down, "key": {"type": "qcode", "data": code}}}
+            self.monitor.command("input-send-event", events=[key])
 
     def wait(self, what, limit, every=0.5):
         """The first answer of `what` that is something; None when the time is over or the machine went off."""
@@ -169,3 +187,34 @@ def overlay(image, disk, size="2G"):
         ["qemu-img", "create", "-q", "-f", "qcow2", "-b", str(pathlib.Path(image).resolve()), "-F", "raw", str(disk), size],
         check=True,
     )
+
+
+def accelerator(image, folder, remembered):
+    """KVM where that gets the image onto its screen soon, else the whole machine is emulated. What was found stays in the file
+    `remembered`."""
+    choices = {"kvm": "kvm", "tcg": Machine.ACCELERATOR}
+    known = remembered.read_text().strip() if remembered.exists() else ""
+    if known not in choices:
+        known = "kvm" if os.access("/dev/kvm", os.R_OK | os.W_OK) and is_lit_with_kvm(image, folder) else "tcg"
+        remembered.write_text(known + "\n")
+    return choices[known]
+
+
+def is_lit_with_kvm(image, folder, limit=20):
+    class Fast(Machine):
+        ACCELERATOR = "kvm"
+
+    disk, lit = pathlib.Path(folder, "kvm.qcow2"), False
+    overlay(image, disk)
+    try:
+        machine = Fast(folder, disk, free_port())
+        try:
+            lit = machine.wait(machine.is_lit, limit)
+        finally:
+            machine.cut()
+    except (OSError, Refused):
+        pass  # QEMU ended: it may not use KVM, or KVM does not take its processor.
+    disk.unlink()
+    if not lit:
+        print(f"KVM does not get the image onto its screen here within {limit} s; it is emulated.", flush=True)
+    return lit
