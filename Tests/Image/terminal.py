@@ -38,10 +38,12 @@ class Terminal:
         finally:
             line.close()
 
-    def ask(self, method, path, body=None, key=None, timeout=PATIENCE):
+    def ask(self, method, path, body=None, key=None, token=None, timeout=PATIENCE):
         headers = {"Host": GUEST, "Origin": f"https://{GUEST}", "Cookie": self.cookie}
         if self.csrf:
             headers["X-CSRF-Token"] = self.csrf
+        if token:
+            headers = {"Host": GUEST, "Authorization": f"Bearer {token}"}
         if key:
             headers["Idempotency-Key"] = key
         if body is not None:
@@ -88,6 +90,15 @@ class Terminal:
         offered = self.ask("POST", "/api/v1/update/check", {})["offered"]["version"]
         self.ask("POST", "/api/v1/update/install", {"password": password})
         return offered
+
+    def makes_token(self):
+        """One that reads what the terminal measures."""
+        return self.ask("POST", "/api/v1/tokens", {"name": "test", "scopes": ["metrics"]})["token"]
+
+    def measure(self, name, token):
+        """What the terminal says of itself to whoever watches over it; None where it does not say this."""
+        text = self.ask("GET", "/metrics", token=token)
+        return next((float(line.split()[1]) for line in text.splitlines() if line.startswith(name + " ")), None)
 
     def charge(self, amount):
         return self.ask("POST", "/api/v1/charges", {"amount": amount}, key=str(uuid.uuid4()))["id"]
