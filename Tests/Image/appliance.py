@@ -573,19 +573,20 @@ class Trials:
             machine.cut()
 
     def backup(self):
-        """A backup onto a stick and back from it. Another stick, which is in meanwhile, stays as it was."""
+        """A backup onto a stick, and from it onto a new terminal. Another stick, which is in meanwhile, stays as it was."""
         print("backup", flush=True)
         path, limit = "/api/v1/backup/stick", 10 * self.limit
         overlay(self.out / "till.img", self.work / "backup.qcow2")
-        images, more = {}, []
+        images, more = {}, {}
         for name in ("TILL-BACKUP", "HOLIDAYS"):
             images[name] = self.work / f"{name}.img"
             with open(images[name], "wb") as file:
                 file.truncate(40 << 20)
             subprocess.run(["mkfs.vfat", "-n", name, str(images[name])], check=True, stdout=subprocess.DEVNULL)
-            more += ["-drive", f"file={images[name]},if=none,id={name},format=raw", "-device", f"usb-storage,drive={name},bus=usb.0,removable=on"]
+            more[name] = ["-drive", f"file={images[name]},if=none,id={name},format=raw", "-device",
+                          f"usb-storage,id=stick-{name},drive={name},bus=usb.0,removable=on"]  # fmt: skip
         before = images["HOLIDAYS"].read_bytes()
-        machine = self.start("backup.qcow2", more=more)
+        machine = self.start("backup.qcow2", more=[word for words in more.values() for word in words])
         try:
             url = self.claim_code(machine)
             terminal = url and self.is_up(machine)
@@ -593,6 +594,8 @@ class Trials:
                 return
             terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], PASSWORD)
             terminal.set_up()
+            known = Known(terminal)
+            known.work(4, machine, 0)
             sticks = machine.wait(lambda: terminal.ask("GET", path)["sticks"], self.limit, every=2)
             if not self.ledger.promise("The one called TILL-BACKUP can be written onto", sticks and len(sticks) == 1, str(sticks)):
                 return
@@ -611,13 +614,48 @@ class Trials:
             place = f"{stick}/{written['file']}"
             found = terminal.ask("POST", "/api/v1/restore/check", {"stick": place, "passphrase": PASSWORD}, timeout=limit)["found"]
             self.ledger.promise("The terminal reads it back and finds it whole", found and found["merchantName"], str(found))
-        finally:
             # Nobody signs the stick off.
+            machine.monitor.command("device_del", id="stick-TILL-BACKUP")
+            gone = machine.wait(lambda: not terminal.ask("GET", path)["sticks"], self.limit, every=1)
+            self.ledger.promise("Pulled out, it is gone from the page", gone, "it is still there")
+        finally:
             machine.cut()
         content = subprocess.run(["mtype", "-i", str(images["TILL-BACKUP"]), f"::{written['file']}"], capture_output=True, check=True).stdout
         whole = content.startswith(b"age-encryption.org/v1\n") and len(content) == written["bytes"]
         self.ledger.promise("All of it is on the stick that was pulled out", whole, f"{len(content)} of {written['bytes']} bytes")
         self.ledger.promise("The other stick is as it was, byte for byte", images["HOLIDAYS"].read_bytes() == before, "it was written to")
+        overlay(self.out / "till.img", self.work / "restored.qcow2")
+        machine = self.start("restored.qcow2", more=more["TILL-BACKUP"])
+        try:
+            self.restore(machine, known)
+        finally:
+            machine.cut()
+
+    def restore(self, machine, known):
+        """Onto a new terminal, whose owner has another password until then."""
+        url = self.claim_code(machine)
+        terminal = url and self.is_up(machine)
+        if not self.ledger.promise("A new terminal comes up with the stick in it", terminal, "no claim code"):
+            return
+        new = "another password: heron"
+        terminal.claim(re.search(r"#claim=([\w-]+)", url)[1], new)
+        files = machine.wait(lambda: terminal.ask("GET", "/api/v1/backup/stick")["files"], self.limit, every=1)
+        if not self.ledger.promise("It offers the backup on the stick", files and len(files) == 1, str(files)):
+            return
+        words = {"stick": files[0]["place"], "passphrase": PASSWORD}
+        terminal.ask("POST", "/api/v1/restore/check", words, timeout=10 * self.limit)
+        terminal.ask("POST", "/api/v1/restore/apply", {"password": new}, timeout=10 * self.limit)
+        machine.wait(lambda: not terminal.answers(), self.limit, every=0.2)
+        restored = self.is_up(machine)
+        if not self.ledger.promise("Its program begins anew with the backup", restored, "its page does not answer"):
+            return
+        restored.log_in(PASSWORD)
+        known.terminal = restored
+        lost = known.lost()
+        machine.picture(self.shots / "restored.png")
+        sentence = f"With the old owner's password it has the shop's name and all {len(known.charges)} charges of the old terminal"
+        self.ledger.promise(sentence, known.charges and not lost, str(lost))
+        self.ledger.promise("The power button turns it off after that", machine.button(), "it was still on")
 
     def trouble(self):
         print(f"trouble (seed {self.seed})", flush=True)

@@ -72,6 +72,9 @@ class Terminal:
     def claim(self, code, password):
         self.csrf = self.ask("POST", "/api/v1/claim", {"code": code, "password": password})["csrfToken"]
 
+    def log_in(self, password):
+        self.csrf = self.ask("POST", "/api/v1/login", {"password": password})["csrfToken"]
+
     def set_up(self, **more):
         settings = {
             "operatorID": "op-image", "merchantID": "mrch_image", "merchantName": "Café Morgenrot",
