@@ -1,7 +1,7 @@
 """The appliance's image in a machine: what a merchant sees from power to payment, what an attacker would look for, what is left
 after power cuts, and updates that work and that do not. `scripts/test-image` runs it.
 
-    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap backup cuts update rollback trouble
+    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap backup reset cuts update rollback trouble
 """
 
 import argparse
@@ -26,6 +26,7 @@ from cuts import Cuts, Known
 from guest import Machine, accelerator, free_port, overlay
 from large import Large
 from ledger import Ledger
+from reset import Reset
 from terminal import Terminal
 from trouble import Trouble
 
@@ -656,6 +657,10 @@ class Trials:
         sentence = f"With the old owner's password it has the shop's name and all {len(known.charges)} charges of the old terminal"
         self.ledger.promise(sentence, known.charges and not lost, str(lost))
         self.ledger.promise("The power button turns it off after that", machine.button(), "it was still on")
+
+    def reset(self):
+        print("reset", flush=True)
+        Reset(self, PASSWORD).run()
 
     def trouble(self):
         print(f"trouble (seed {self.seed})", flush=True)
