@@ -135,8 +135,8 @@ public struct Installer: Sendable {
                         await tell(.progress(step))
                     }
                 default:
-                    // Another owner, or none: whoever installed is gone.
-                    guard isInstalling else { continue }
+                    // Whoever had the name lost it, and installs no more. One that has just come lost nothing.
+                    guard isInstalling, signal.arguments.dropFirst().first?.text?.isEmpty == false else { continue }
                     isInstalling = false
                     await tell(.failed(.unclear(detail: "the update service ended while it installed")))
                 }
