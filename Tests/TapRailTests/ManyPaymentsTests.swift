@@ -35,7 +35,7 @@ struct ManyPaymentsTests {
         #expect(await stall.bank.paid == wanted * 1050)
         guard let growth = memory.growth(where: "TILL_TAP_PAYMENTS") else { return }
         print("a payment leaves \(growth.heapBytes) bytes of heap, \(growth.residentBytes) resident")
-        // The database's cache, which is still filling: 2.7 kB a payment were measured.
+        // The database's cache may still fill: 2.7 kB a payment were measured.
         #expect(growth.heapBytes < 4096)
     }
 }
