@@ -92,7 +92,7 @@ enum Decoder: String, CaseIterable, Sendable {
     /// What a wallet reads before it signs: JSON of a gateway that may be anybody.
     private func order(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
-        guard let payment = PaymentID("019ab697-e800-791a-b5fd-49dd46939c7d") else { preconditionFailure() }
+        guard let payment = TapProtocol.PaymentID("019ab697-e800-791a-b5fd-49dd46939c7d") else { preconditionFailure() }
         let account = "eip155:8453:0x1111111111111111111111111111111111111111"
         let option = WalletOption(
             id: "o",
