@@ -19,7 +19,7 @@ echoes() { timeout $((40 * RIG_PATIENCE)) till-radio-check echo --adapter hci0 -
 # What whoever sets a terminal up is told.
 doctor() {
     doctor_status=0
-    timeout $((60 * RIG_PATIENCE)) till doctor radio --adapter hci0 --service $echo_service --seconds 5 --connect \
+    timeout $((60 * RIG_PATIENCE)) till doctor radio --adapter hci0 --service $echo_service --seconds 3 --connect \
         >"$RIG_LOGS/doctor.log" 2>&1 || doctor_status=$?
 }
 doctor_says() { grep -q "$1" "$RIG_LOGS/doctor.log" || { tr '\n' ' ' <"$RIG_LOGS/doctor.log" && return 1; }; }
