@@ -219,7 +219,8 @@ def test_the_times_are_set_in_seconds_within_their_bounds_and_hold_at_once(page,
 
 def test_each_characteristic_is_the_installers_or_follows_from_the_service(page, eyes):
     open_phones(page)
-    own = {name: f"6b1d7a5{place}-93c4-4e0f-b8d7-15f2a6c09e31" for place, name in enumerate(UUIDS)}
+    # None that follows from the service would.
+    own = {name: f"6b1d7a5{9 - 2 * place}-93c4-4e0f-b8d7-15f2a6c09e31" for place, name in enumerate(UUIDS)}
     usual = stored(page)["serviceUUID"]
     for values in (own, {"writeUUID": "", "readUUID": ""}, {"serviceUUID": usual, "statusUUID": ""}):
         page.get_by_text("For installers").click()
