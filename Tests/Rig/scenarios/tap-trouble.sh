@@ -41,6 +41,7 @@ required "The radio is put back at once" controllers_start 3
 promise "The phone pays when it is found again" phone_ends dora 0
 promise "The page says paid after the radio was away" within 10 charge_is succeeded
 promise "The books hold that once, too" booked COMPLETED 3
+promise "BlueZ keeps no device object of a phone whose radio went in the middle" within 15 knows_no_device hci0
 
 promise "The radio is pulled out" finish btvirt KILL
 promise "The page says what is wrong" within 10 tap_light_is hindered
