@@ -9,7 +9,6 @@ import random
 import re
 import shutil
 import subprocess
-import tempfile
 import threading
 import time
 
@@ -330,22 +329,8 @@ class Cuts:
         moment = self.chance.uniform(0, 3)
         machine.wait(lambda: known.terminal.ask("GET", path)["phase"] == "idle", moment, every=0.1)
         self.cut(machine, f"{moment:.1f} s after a backup was begun")
-        listed = subprocess.run(["mdir", "-b", "-i", str(stick), "::"], check=True, capture_output=True, text=True).stdout
-        names = [line.rpartition("/")[2] for line in listed.split()]
-        halves = [name for name in names if name.endswith(".age") and not self.is_whole(stick, name)]
+        halves = disk.half_backups(self.trials.till, self.password, stick)
         return self.promise("No half file has a backup's name", not halves, str(halves))
-
-    def is_whole(self, stick, name):
-        content = subprocess.run(["mtype", "-i", str(stick), f"::{name}"], check=True, capture_output=True).stdout
-        with tempfile.TemporaryDirectory() as folder:
-            file, secret = pathlib.Path(folder, "read.age"), pathlib.Path(folder, "secret")
-            file.write_bytes(content)
-            secret.write_text(self.password + "\n")
-            said = subprocess.run(
-                [str(self.trials.till), "restore", "--state", folder + "/state", "--passphrase-file", str(secret), str(file)],
-                capture_output=True,
-            )
-        return said.returncode == 0
 
     # ---- what is left
 

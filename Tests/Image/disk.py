@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 
 # Where the boot partition begins, and how long it is, see image/disk.py.
 BOOT, BOOT_SIZE = 2 << 20, 32 << 20
@@ -162,3 +163,23 @@ def journal(folder):
         capture_output=True, text=True,
     )  # fmt: skip
     return [json.loads(line) for line in said.stdout.splitlines()]
+
+
+def half_backups(till, passphrase, stick):
+    """The files on a stick that have a backup's name and that the program cannot read as one."""
+    listed = subprocess.run(["mdir", "-b", "-i", str(stick), "::"], check=True, capture_output=True, text=True).stdout
+    names = [line.rpartition("/")[2] for line in listed.split()]
+    return [name for name in names if name.endswith(".age") and not is_whole_backup(till, passphrase, stick, name)]
+
+
+def is_whole_backup(till, passphrase, stick, name):
+    content = subprocess.run(["mtype", "-i", str(stick), f"::{name}"], check=True, capture_output=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        file, secret = pathlib.Path(folder, "read.age"), pathlib.Path(folder, "secret")
+        file.write_bytes(content)
+        secret.write_text(passphrase + "\n")
+        said = subprocess.run(
+            [str(till), "restore", "--state", folder + "/state", "--passphrase-file", str(secret), str(file)],
+            capture_output=True,
+        )
+    return said.returncode == 0

@@ -2,12 +2,10 @@
 till.yaml with a mistake, the plug pulled out while an update is installed and while a backup is written."""
 
 import errno
-import pathlib
 import random
 import re
 import shutil
 import subprocess
-import tempfile
 
 import disk
 import outside
@@ -275,9 +273,7 @@ class Trouble:
             machine.wait(lambda: terminal.ask("GET", path)["phase"] == "idle", self.chance.uniform(0, 3), every=0.1)
         finally:
             machine.cut()
-        listed = subprocess.run(["mdir", "-b", "-i", str(stick), "::"], check=True, capture_output=True, text=True).stdout
-        names = [line.rpartition("/")[2] for line in listed.split()]
-        halves = [name for name in names if name.endswith(".age") and not self.is_whole(stick, name)]
+        halves = disk.half_backups(self.trials.till, self.password, stick)
         self.promise("Pulled out while a backup was written, no half file has a backup's name", not halves, str(halves))
         for number in (1, 2):
             self.update_is_cut(number, bundle)
@@ -299,18 +295,6 @@ class Trouble:
             print(f"  cut {number}: {moment:.1f} s after the update began", flush=True)
         finally:
             machine.cut()
-
-    def is_whole(self, stick, name):
-        content = subprocess.run(["mtype", "-i", str(stick), f"::{name}"], check=True, capture_output=True).stdout
-        with tempfile.TemporaryDirectory() as folder:
-            file, secret = pathlib.Path(folder, "read.age"), pathlib.Path(folder, "secret")
-            file.write_bytes(content)
-            secret.write_text(self.password + "\n")
-            said = subprocess.run(
-                [str(self.trials.till), "restore", "--state", folder + "/state", "--passphrase-file", str(secret), str(file)],
-                capture_output=True,
-            )
-        return said.returncode == 0
 
 
 def fails(machine, what, sectors=()):
