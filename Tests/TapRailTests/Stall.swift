@@ -248,6 +248,18 @@ struct Shift: Sendable {
     }
     func snapshot(_ id: ChargeID) async throws -> Charge { try await desk.charge(id).charge }
 
+    /// A charge from its beginning until nothing of its customer is left.
+    func isPaid(by name: String) async throws {
+        let phone = try stall.phone(name)
+        let id = try await charge()
+        try await until(id, is: .succeeded)
+        try await until("the customer knows") { stall.outcome(name) == .paid }
+        await phone.end()
+        // What the terminal keeps for a phone that comes back is let go after a minute.
+        for _ in 0..<10 { try await skips(.seconds(2)) }
+        stall.forget(name)
+    }
+
     struct TooLong: Error, CustomStringConvertible {
         let description: String
     }
