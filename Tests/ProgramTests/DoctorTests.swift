@@ -74,6 +74,16 @@ struct DoctorTests {
         )
     }
 
+    @Test(arguments: ["soft", "hard"])
+    func aSwitchThatHoldsTheRadioOffIsNamedWhateverBluetoothdSays(position: String) throws {
+        let machine = try Machine()
+        try machine.write("sys/class/bluetooth/hci0/rfkill3/soft", position == "soft" ? "1\n" : "0\n")
+        try machine.write("sys/class/bluetooth/hci0/rfkill3/hard", position == "hard" ? "1\n" : "0\n")
+        let state = RadioState.unavailable(.refused("org.bluez.Error.Failed"))
+        let words = RadioReport(facts: machine.facts, trial: RadioTrial(state: state)).findings.map(\.line)
+        #expect(words[0].contains("rfkill unblock") && !words[0].contains("docs/bluetooth.md"), "\(words)")
+    }
+
     @Test func noPhoneInSightIsNoFaultOfTheMachine() throws {
         var trial = Self.trial
         (trial.firstSeen, trial.phones, trial.strongest, trial.connect) = (nil, 0, nil, nil)

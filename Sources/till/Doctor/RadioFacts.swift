@@ -16,6 +16,8 @@ struct RadioFacts: Sendable, Equatable {
     var supervisionTimeout: Int?
     /// A Wi-Fi interface on the same chip: both share one antenna.
     var wifiOnSameChip: String?
+    /// A switch of the machine holds the radio off; bluetoothd only tells that it does not come on.
+    var isBlocked = false
     /// bluetoothd's own settings, `Section.Key` to value; nil where the file cannot be read.
     var daemonSettings: [String: String]?
     /// bluetoothd's command line; nil where it does not run.
@@ -35,6 +37,10 @@ struct RadioFacts: Sendable, Equatable {
             facts.connectionInterval = low...high
         }
         facts.supervisionTimeout = number("\(debug)/supervision_timeout")
+        // Source: Linux, Documentation/ABI/stable/sysfs-class-rfkill.
+        facts.isBlocked = names(kernel).filter { $0.hasPrefix("rfkill") }.contains { name in
+            ["soft", "hard"].contains { number("\(kernel)/\(name)/\($0)") == 1 }
+        }
         facts.wifiOnSameChip = wifi(besides: "\(kernel)/device", root: root)
         facts.daemonSettings = line("\(root)/etc/bluetooth/main.conf", whole: true).map(settings)
         facts.daemonArguments = processes(root: root).first { $0.first?.hasSuffix("bluetoothd") == true }

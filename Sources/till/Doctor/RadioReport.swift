@@ -45,12 +45,20 @@ struct RadioReport {
         switch trial.state {
         case .ready(let radio):
             Finding(weight: .good, text: "Bluetooth is on: \(radio.name)\(radio.address.map { ", \($0)" } ?? "").")
-        case .unavailable(let reason):
+        case .unavailable(let said):
             Finding(
                 weight: .bad,
-                text: "Phones cannot be met: \(reason).",
-                advice: "Payments by QR code are not affected. " + Self.cure(reason)
+                text: "Phones cannot be met: \(cause(said)).",
+                advice: "Payments by QR code are not affected. " + Self.cure(cause(said))
             )
+        }
+    }
+
+    /// What the kernel knows better than bluetoothd.
+    private func cause(_ said: RadioState.Reason) -> RadioState.Reason {
+        switch said {
+        case .refused, .poweredOff: facts.isBlocked ? .blocked : said
+        default: said
         }
     }
 
@@ -60,7 +68,7 @@ struct RadioReport {
         case .noDaemon: "Start bluetoothd: systemctl start bluetooth."
         case .noAdapter: "Plug an adapter in, or enable the board's own."
         case .poweredOff: "Switch it on: bluetoothctl power on."
-        case .blocked: "Release it: rfkill unblock bluetooth."
+        case .blocked: "Release it: rfkill unblock bluetooth, or by the switch on its case."
         case .refused: "Let this user talk to bluetoothd: see docs/bluetooth.md."
         case .starting: "Try again in a moment."
         }

@@ -29,7 +29,7 @@ phones_are_met() { doctor_says '^ok .*First phone seen after .* s; 1 in' && doct
 switch_off() { echo "$1" >"$(echo /sys/class/bluetooth/hci0/rfkill*/soft)"; }
 is_told_off() {
     switch_off 1 && within 5 eval '! is_powered hci0' && doctor && equal "$doctor_status" 74 &&
-        doctor_says '^PROBLEM .*Phones cannot be met: '
+        doctor_says '^PROBLEM .*Phones cannot be met: .*rfkill unblock'
 }
 
 watch_starts() {
