@@ -109,12 +109,19 @@ actor BlueZ {
                 let new = signal.arguments[2].text ?? ""
                 try await adopt(new.isEmpty ? nil : new)
             } else if signal.sender == owner {
-                take(signal)
+                let adapter = adapterPath
+                let event = objects.apply(signal)
+                if let new = adapterPath, new != adapter {
+                    // bluetoothd brings back from its disk whom it was connected to when the adapter went.
+                    try await adopt(owner)
+                } else {
+                    take(event)
+                }
             }
         }
     }
 
-    /// bluetoothd came, went, or is another one.
+    /// bluetoothd came, went, or is another one; or the adapter is.
     private func adopt(_ owner: String?) async throws(BusError) {
         self.owner = owner
         startAnew()
@@ -143,8 +150,8 @@ actor BlueZ {
         publish()
     }
 
-    private func take(_ signal: BusSignal) {
-        if case .seen(let path, let device) = objects.apply(signal), let adapter = adapterPath, path.isWithin(adapter),
+    private func take(_ event: BlueZObjects.Event) {
+        if case .seen(let path, let device) = event, let adapter = adapterPath, path.isWithin(adapter),
             let address = device["Address"]?.text.flatMap(BluetoothAddress.init)
         {
             seen(address, device)

@@ -48,6 +48,8 @@ final class FakeBlueZ: Sendable {
         var phones: [String: Phone] = [:]
         /// Phones that have an object now; true if BlueZ keeps it, across restarts too.
         var known: [String: Bool] = [:]
+        /// Phones that it keeps of an adapter that is away.
+        var stored: [String: Bool] = [:]
         var paired: Set<String> = []
         var isDiscovering = false
         var isPowered = true
@@ -127,10 +129,13 @@ final class FakeBlueZ: Sendable {
     }
 
     func plugIn() throws {
-        let isPowered = state.withLock { state in
+        let (isPowered, stored) = state.withLock { state in
             state.hasAdapter = true
-            return state.isPowered
+            defer { (state.known, state.stored) = (state.known.merging(state.stored) { old, _ in old }, [:]) }
+            return (state.isPowered, Array(state.stored.keys))
         }
+        // Whoever hears of the adapter and asks for everything is told of its phones, too.
+        for address in stored { try show(address) }
         let properties: [String: BusValue] = [
             "Address": .string("00:AA:01:00:00:00"), "Powered": .boolean(isPowered), "Discovering": .boolean(false),
         ]
@@ -151,13 +156,22 @@ final class FakeBlueZ: Sendable {
         try bus?.export([adapter, gattManager, advertisingManager], at: Self.adapterPath)
     }
 
-    func unplug() throws {
+    /// The adapter goes, after its phones; `between` is done when only they have gone. bluetoothd keeps on its disk whom it
+    /// was once connected to.
+    ///
+    /// Source: BlueZ 5.66 src/adapter.c, `adapter_remove` and `load_devices`.
+    func unplug(between: () async throws -> Void = {}) async throws {
         let known = state.withLock { state in
-            state.hasAdapter = false
-            defer { state.known = [:] }
+            defer { (state.known, state.stored) = ([:], state.known.filter(\.value)) }
             return Array(state.known.keys)
         }
-        for address in known { try bus?.unexport(path(of: address)) }
+        for address in known {
+            for pipe in state.withLock({ $0.pipes.removeValue(forKey: address) }) ?? [] { pipe.close() }
+            unexportServices(of: address)
+            try bus?.unexport(path(of: address))
+        }
+        try await between()
+        state.withLock { $0.hasAdapter = false }
         try bus?.unexport(Self.adapterPath)
     }
 

@@ -91,12 +91,28 @@ struct HealingTests {
             try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
             await radio.untilReady()
             let sightings = radio.central.sightings(of: [testService])
-            try radio.bluez.unplug()
+            try await radio.bluez.unplug()
             await #expect(throws: BluetoothError.unavailable(.noAdapter("hci0"))) { for try await _ in sightings {} }
             try radio.bluez.plugIn()
             await radio.untilReady()
             radio.bluez.state.withLock { $0.isDiscovering = false }
             _ = try await radio.find()
+        }
+    }
+
+    /// bluetoothd takes an adapter's phones away first, and brings them back with it: what was removed in between was not.
+    @Test func aPhoneWhoseAdapterWentInTheMiddleIsForgottenWhenItIsBack() async throws {
+        try await Radio.with { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            let link = try await radio.connect()
+            try await radio.bluez.unplug { await link.close() }
+            await radio.until { $0 == .unavailable(.noAdapter("hci0")) }
+            radio.bluez.state.withLock { $0.isDiscovering = false }
+            try radio.bluez.plugIn()
+            await radio.untilReady()
+            await radio.bluez.until { $0.known.isEmpty }
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            await radio.useOnce()
         }
     }
 

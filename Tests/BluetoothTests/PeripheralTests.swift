@@ -75,7 +75,7 @@ struct PeripheralTests {
         try await Phone.with { phone in
             await phone.peripheral.advertise(Advertisement(services: [testService]))
             await phone.bluez.until { $0.application != nil && $0.advertisement != nil }
-            try phone.bluez.unplug()
+            try await phone.bluez.unplug()
             phone.bluez.state.withLock { ($0.application, $0.advertisement) = (nil, nil) }
             for await state in phone.peripheral.states where state == .unavailable(.noAdapter(nil)) { break }
             try phone.bluez.plugIn()
