@@ -151,6 +151,7 @@ actor BlueZ {
     }
 
     private func take(_ event: BlueZObjects.Event) {
+        if case .detail = event { return }
         if case .seen(let path, let device) = event, let adapter = adapterPath, path.isWithin(adapter),
             let address = device["Address"]?.text.flatMap(BluetoothAddress.init)
         {
@@ -203,6 +204,12 @@ actor BlueZ {
     ) async throws(BusError) -> [BusValue] {
         guard let bus else { throw .disconnected(reason: busFailure.description) }
         return try await bus.call(BusCall(to: Self.name, at: path, interface, member, arguments), timeout: timeout)
+    }
+
+    /// Calls that leave in this order, without waiting for an answer in between.
+    func calls(_ calls: [BusCall]) async -> [Result<[BusValue], BusError>] {
+        guard let bus else { return calls.map { _ in .failure(.disconnected(reason: busFailure.description)) } }
+        return await bus.calls(calls, timeout: .seconds(60))
     }
 
     /// A call with a time limit of its own, by this program's clock.

@@ -17,10 +17,15 @@ struct BlueZObjects: Sendable {
     /// Kept apart: with every signal the radio's own state is looked at.
     private var adapters: [ObjectPath] = []
 
-    /// What became of a phone.
+    /// What a signal meant.
     enum Event: Sendable {
+        /// A phone was heard.
         case seen(ObjectPath, Properties)
-        case other
+        /// Something changed that somebody may wait for.
+        case changed
+        /// Nobody waits for it. A connect brings dozens of these: the parts of a phone that has not said yet that they are all
+        /// there, and what is not kept.
+        case detail
     }
 
     subscript(path: ObjectPath, interface: String) -> Properties? { objects[path]?[interface] }
@@ -51,37 +56,53 @@ struct BlueZObjects: Sendable {
     /// Takes in a signal of bluetoothd.
     mutating func apply(_ signal: BusSignal) -> Event {
         switch (signal.interface, signal.member) {
-        case ("org.freedesktop.DBus.ObjectManager", "InterfacesAdded"):
-            guard signal.arguments.count == 2, let path = signal.arguments[0].path else { return .other }
-            add(path, signal.arguments[1])
-            guard case .dictionary(_, _, let entries) = signal.arguments[1],
-                entries.contains(where: { $0.key.text == Self.device }), let device = self[path, Self.device]
-            else { return .other }
-            return .seen(path, device)
-        case ("org.freedesktop.DBus.ObjectManager", "InterfacesRemoved"):
-            guard signal.arguments.count == 2, let path = signal.arguments[0].path,
-                let names = signal.arguments[1].strings
-            else { return .other }
-            for name in names { objects[path]?[name] = nil }
-            if names.contains(Self.adapter) { adapters.removeAll { $0 == path } }
-            if objects[path]?.isEmpty == true { objects[path] = nil }
-            return .other
-        case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
-            return change(signal)
-        default: return .other
+        case ("org.freedesktop.DBus.ObjectManager", "InterfacesAdded"): grow(signal)
+        case ("org.freedesktop.DBus.ObjectManager", "InterfacesRemoved"): shrink(signal)
+        case ("org.freedesktop.DBus.Properties", "PropertiesChanged"): change(signal)
+        default: .detail
         }
+    }
+
+    private mutating func grow(_ signal: BusSignal) -> Event {
+        guard signal.arguments.count == 2, let path = signal.arguments[0].path,
+            case .dictionary(_, _, let entries) = signal.arguments[1]
+        else { return .detail }
+        add(path, signal.arguments[1])
+        let names = entries.compactMap(\.key.text)
+        if names.contains(Self.device), let device = self[path, Self.device] { return .seen(path, device) }
+        if names.contains(Self.adapter) { return .changed }
+        return names.contains(where: Self.kept.contains) && isResolved(path) ? .changed : .detail
+    }
+
+    /// Whether the phone that this is a part of has said that its services are all there.
+    private func isResolved(_ part: ObjectPath) -> Bool {
+        let service = self[part, Self.characteristic]?["Service"]?.path ?? part
+        let device = self[service, Self.service]?["Device"]?.path
+        return device.flatMap { self[$0, Self.device]?["ServicesResolved"]?.boolean } ?? true
+    }
+
+    private mutating func shrink(_ signal: BusSignal) -> Event {
+        guard signal.arguments.count == 2, let path = signal.arguments[0].path,
+            let names = signal.arguments[1].strings
+        else { return .detail }
+        for name in names { objects[path]?[name] = nil }
+        if names.contains(Self.adapter) { adapters.removeAll { $0 == path } }
+        if objects[path]?.isEmpty == true { objects[path] = nil }
+        return names.contains(Self.device) || names.contains(Self.adapter) ? .changed : .detail
     }
 
     private mutating func change(_ signal: BusSignal) -> Event {
         guard signal.arguments.count == 3, let name = signal.arguments[0].text,
             let changed = signal.arguments[1].properties, let gone = signal.arguments[2].strings,
             objects[signal.path]?[name] != nil
-        else { return .other }
+        else { return .detail }
         objects[signal.path]?[name]?.merge(changed) { $1 }
         for key in gone { objects[signal.path]?[name]?[key] = nil }
-        guard name == Self.device, changed["RSSI"] != nil || changed["ServiceData"] != nil || changed["TxPower"] != nil,
+        if name == Self.adapter { return .changed }
+        guard name == Self.device else { return .detail }
+        guard changed["RSSI"] != nil || changed["ServiceData"] != nil || changed["TxPower"] != nil,
             let device = self[signal.path, Self.device]
-        else { return .other }
+        else { return .changed }
         return .seen(signal.path, device)
     }
 

@@ -119,21 +119,22 @@ extension BluetoothCentral {
     }
 
     /// Opens both pipes and reads, without waiting for the phone's answer in between. The phone hears of the subscription before
-    /// the reading: the way for writing, which bluetoothd gives at once, is asked for between the two.
+    /// the reading: bluetoothd asks it one thing after the other.
     private func open(_ paths: LinkPaths) async throws(BluetoothError) -> OpenedPipes {
         let (bluez, limit) = (bluez, valueLimit)
         return try await within(timings.open, clock: clock, stage: .open) { () throws(BluetoothError) in
-            async let notifying = bluez.acquire("AcquireNotify", paths.notify)
-            let outgoing = try await bluez.acquire("AcquireWrite", paths.write).get()
-            async let firstValue = bluez.read(paths.read)
-            let incoming = try await notifying.get()
+            let calls = [("AcquireNotify", paths.notify), ("AcquireWrite", paths.write), ("ReadValue", paths.read)]
+            let answers = await bluez.calls(
+                calls.map { BusCall(to: BlueZ.name, at: $1, BlueZObjects.characteristic, $0, [.properties([:])]) }
+            )
+            let (incoming, outgoing) = (try BlueZ.pipe(answers[0]), try BlueZ.pipe(answers[1]))
             let bytes = min(incoming.bytes, outgoing.bytes, limit)
             guard bytes >= 20 else { throw .valueTooShort(maximumBytes: bytes) }
             return OpenedPipes(
                 incoming: incoming.pipe,
                 outgoing: outgoing.pipe,
                 maximumValueLength: bytes,
-                firstValue: await firstValue
+                firstValue: BlueZ.value(answers[2])
             )
         }
     }
@@ -172,34 +173,35 @@ extension BlueZ {
     /// The pipe, and the bytes that one value may have.
     ///
     /// Source: BlueZ 5.66 doc/gatt-api.txt: the answer is a descriptor and the ATT MTU. BPP/1 section 5, step 4.
-    nonisolated func acquire(
-        _ member: String,
-        _ path: ObjectPath
-    ) async -> Result<(pipe: PacketPipe, bytes: Int), BluetoothError> {
-        do throws(BusError) {
-            let answer = try await call(path, BlueZObjects.characteristic, member, [.properties([:])])
-            guard answer.count == 2, let pipe = answer[0].descriptor.flatMap({ PacketPipe($0) }),
-                let mtu = answer[1].integer
-            else { return .failure(.refused(.open, name: "", text: "\(member) gave no descriptor")) }
-            return .success((pipe, min(mtu - 3, 512)))
-        } catch { return .failure(BluetoothError(error, at: .open)) }
+    static func pipe(
+        _ answer: Result<[BusValue], BusError>
+    ) throws(BluetoothError) -> (pipe: PacketPipe, bytes: Int) {
+        let values: [BusValue]
+        do throws(BusError) { values = try answer.get() } catch { throw BluetoothError(error, at: .open) }
+        guard values.count == 2, let pipe = values[0].descriptor.flatMap({ PacketPipe($0) }),
+            let mtu = values[1].integer
+        else { throw .refused(.open, name: "", text: "bluetoothd gave no descriptor") }
+        return (pipe, min(mtu - 3, 512))
+    }
+
+    /// What a phone gave to read.
+    static func value(_ answer: Result<[BusValue], BusError>) -> Result<[UInt8], BluetoothError> {
+        answer.mapError { BluetoothError($0, at: .read) }.flatMap { values in
+            values.first?.bytes.map { .success($0) }
+                ?? .failure(.refused(.read, name: "", text: "bluetoothd gave no bytes"))
+        }
     }
 
     /// Reads a characteristic from its beginning.
-    nonisolated func read(_ path: ObjectPath) async -> Result<[UInt8], BluetoothError> {
-        do throws(BluetoothError) {
-            let answer = try await call(
-                path,
-                BlueZObjects.characteristic,
-                "ReadValue",
-                [.properties([:])],
-                within: setup.timings.open,
-                stage: .read
-            )
-            guard let bytes = answer.first?.bytes else {
-                return .failure(.refused(.read, name: "", text: "bluetoothd gave no bytes"))
-            }
-            return .success(bytes)
-        } catch { return .failure(error) }
+    nonisolated func read(_ path: ObjectPath) async throws(BluetoothError) -> [UInt8] {
+        let answer = try await call(
+            path,
+            BlueZObjects.characteristic,
+            "ReadValue",
+            [.properties([:])],
+            within: setup.timings.open,
+            stage: .read
+        )
+        return try Self.value(.success(answer)).get()
     }
 }

@@ -55,7 +55,7 @@ public final class Link: Sendable {
             return value
         }
         if let first { return try first.get() }
-        return try await central.bluez.read(read).get()
+        return try await central.bluez.read(read)
     }
 
     /// Writes one value without a response, after those before it.

@@ -111,6 +111,20 @@ public final class BusConnection: Sendable {
         return try await mailbox.call(call, timeout: timeout)
     }
 
+    /// Makes several calls that leave in this order, without waiting for an answer in between.
+    ///
+    /// - Parameter timeout: Of each, over zero.
+    /// - Returns: What became of each, in the same order, once that is known of all.
+    public func calls(
+        _ calls: [BusCall],
+        timeout: Duration = .seconds(25)
+    ) async -> [Result<[BusValue], BusError>] {
+        do throws(BusError) {
+            for call in calls { try call.check() }
+        } catch { return calls.map { _ in .failure(error) } }
+        return await mailbox.calls(calls, timeout: timeout)
+    }
+
     /// Listens to signals, in the order of the bus. When this returns, the bus knows of it.
     ///
     /// - Parameter limit: Signals that may wait for the reader before the oldest are dropped.
@@ -201,18 +215,52 @@ extension Mailbox {
     var ended: BusError { failure ?? .disconnected(reason: "the connection has ended") }
 
     func call(_ call: BusCall, timeout: Duration) async throws(BusError) -> [BusValue] {
-        let ticket = BusConnection.ticket()
-        let result: Result<[BusValue], BusError> = await withTaskCancellationHandler {
+        // As many answers as calls.
+        try await calls([call], timeout: timeout)[0].get()
+    }
+
+    func calls(_ calls: [BusCall], timeout: Duration) async -> [Result<[BusValue], BusError>] {
+        guard !calls.isEmpty else { return [] }
+        let calls = calls.map { (BusConnection.ticket(), $0) }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
+                let answers = Answers(calls.count) { continuation.resume(returning: $0) }
+                guard !Task.isCancelled else { return answers.fail(.cancelled) }
                 let taken = post { loop in
-                    loop.call(call, ticket: ticket, timeout: timeout) { continuation.resume(returning: $0) }
+                    for (index, (ticket, call)) in calls.enumerated() {
+                        loop.call(call, ticket: ticket, timeout: timeout) { answers.set($0, at: index) }
+                    }
                 }
-                if !taken { continuation.resume(returning: .failure(ended)) }
+                if !taken { answers.fail(ended) }
             }
         } onCancel: {
-            post { loop in loop.cancel(ticket) }
+            post { loop in
+                for (ticket, _) in calls { loop.cancel(ticket) }
+            }
         }
-        return try result.get()
+    }
+}
+
+/// Gathers what becomes of several calls.
+private final class Answers: Sendable {
+    private let found: Mutex<[Int: Result<[BusValue], BusError>]>
+    private let count: Int
+    private let completion: @Sendable ([Result<[BusValue], BusError>]) -> Void
+
+    init(_ count: Int, _ completion: @escaping @Sendable ([Result<[BusValue], BusError>]) -> Void) {
+        found = Mutex([:])
+        (self.count, self.completion) = (count, completion)
+    }
+
+    func set(_ answer: Result<[BusValue], BusError>, at index: Int) {
+        let all = found.withLock { found in
+            found[index] = answer
+            return found.count == count ? found : nil
+        }
+        if let all { completion((0..<count).compactMap { all[$0] }) }
+    }
+
+    func fail(_ error: BusError) {
+        for index in 0..<count { set(.failure(error), at: index) }
     }
 }

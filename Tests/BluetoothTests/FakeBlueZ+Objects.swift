@@ -143,7 +143,10 @@ extension FakeBlueZ {
     private func exportServices(of address: String, _ phone: Phone) {
         let paths = servicePaths(of: address)
         let profile = LinkProfile(service: testService)
-        let service: [String: BusValue] = ["UUID": .string(profile.service.description), "Primary": .boolean(true)]
+        let service: [String: BusValue] = [
+            "UUID": .string(profile.service.description), "Primary": .boolean(true),
+            "Device": .objectPath(path(of: address)),
+        ]
         try? bus?.export([ExportedInterface("org.bluez.GattService1", properties: service)], at: paths[0])
         let methods = characteristicMethods(address, phone)
         for (path, uuid) in zip(paths.dropFirst(), [profile.read, profile.write, profile.notify]) {

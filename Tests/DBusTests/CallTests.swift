@@ -94,6 +94,37 @@ struct CallTests {
         }
     }
 
+    @Test func callsThatBelongTogetherArriveInTheirOrderBeforeAnyIsAnswered() async throws {
+        try await withPrivateBus { address, _ in
+            let (here, there) = try await (BusConnection.open(address: address), BusConnection.open(address: address))
+            let heard = Mutex<[MethodCall]>([])
+            // The last one is answered first, and the second one is refused.
+            let late = ExportedMethod(takes: "u", returns: "u") { call in
+                let all = heard.withLock { heard in
+                    heard.append(call)
+                    return heard
+                }
+                guard all.count == 3 else { return }
+                for call in all.reversed() {
+                    if call.arguments == [.uint32(1)] {
+                        call.refuse("org.till.No", "")
+                    } else {
+                        call.answer(call.arguments)
+                    }
+                }
+            }
+            try there.export([ExportedInterface("org.till.Test", methods: ["Late": late])], at: testPath)
+            let answers = await here.calls(
+                (0..<3).map {
+                    BusCall(to: there.uniqueName, at: testPath, "org.till.Test", "Late", [.uint32(UInt32($0))])
+                }
+            )
+            #expect(heard.withLock { $0.map(\.arguments) } == [[.uint32(0)], [.uint32(1)], [.uint32(2)]])
+            #expect(answers[0] == .success([.uint32(0)]) && answers[2] == .success([.uint32(2)]))
+            #expect(throws: BusError.refused(name: "org.till.No", text: "")) { try answers[1].get() }
+        }
+    }
+
     @Test func aMissingBusIsAnErrorInTheSystemsWords() async {
         let error = await #expect(throws: BusError.self) {
             _ = try await BusConnection.open(address: "unix:path=/nonexistent")
