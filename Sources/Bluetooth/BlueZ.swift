@@ -24,6 +24,8 @@ actor BlueZ {
     private let seen: @Sendable (BluetoothAddress, BlueZObjects.Properties) -> Void
 
     private(set) var objects = BlueZObjects()
+    /// The adapter that is used until it is gone. Another one that comes does not take its place.
+    private var chosenAdapter: ObjectPath?
     /// Rises whenever what was learnt, registered or opened before is void.
     private(set) var epoch = 0
     /// Rises with the epoch, and whenever the adapter was off or away, however shortly.
@@ -103,13 +105,13 @@ actor BlueZ {
         isUp()
         var iterator = signals.makeAsyncIterator()
         while let signal = try await iterator.next(isolation: self) {
+            let adapter = adapterPath
             if signal.droppedBefore > 0 { try await snapshot() }
             if signal.sender == "org.freedesktop.DBus" {
                 guard signal.arguments.count == 3, signal.arguments[0].text == Self.name else { continue }
                 let new = signal.arguments[2].text ?? ""
                 try await adopt(new.isEmpty ? nil : new)
             } else if signal.sender == owner {
-                let adapter = adapterPath
                 let event = objects.apply(signal)
                 if let new = adapterPath, new != adapter {
                     // bluetoothd brings back from its disk whom it was connected to when the adapter went.
@@ -162,7 +164,10 @@ actor BlueZ {
 
     // MARK: State
 
-    var adapterPath: ObjectPath? { objects.adapterPath(named: setup.adapter) }
+    var adapterPath: ObjectPath? {
+        if let chosenAdapter, objects[chosenAdapter, BlueZObjects.adapter] != nil { return chosenAdapter }
+        return objects.adapterPath(named: setup.adapter)
+    }
 
     func adapterProperty(_ name: String) -> BusValue? {
         adapterPath.flatMap { objects[$0, BlueZObjects.adapter]?[name] }
@@ -186,6 +191,7 @@ actor BlueZ {
     }
 
     private func publish() {
+        chosenAdapter = adapterPath
         let state = state
         if wasReady, !state.isReady { lapses += 1 }
         wasReady = state.isReady
@@ -266,11 +272,18 @@ extension BlueZ {
             let delay = isDone ? nil : steps.isEmpty ? nil : steps[min(tries, steps.count - 1)]
             if !isDone { tries += 1 }
             if let delay {
-                // A phone's every signal is a change: what failed is tried again by the clock alone.
-                try? await setup.clock.sleep(for: delay, tolerance: nil)  // Throws only when cancelled.
+                await rest(delay, in: before)
             } else {
                 await changes.wait(after: version)
             }
+        }
+    }
+
+    /// What failed is tried again by the clock, for a phone's every signal is a change; and at once when everything begins anew.
+    private func rest(_ delay: Duration, in epoch: Int) async {
+        let waited = stopwatch(setup.clock)
+        while epoch == self.epoch, waited() < delay, !Task.isCancelled {
+            await changes.wait(after: changes.version, atMost: delay - waited(), clock: setup.clock)
         }
     }
 
@@ -294,6 +307,8 @@ extension BlueZ {
             return false
         }
         for path in leftovers {
+            // What was looked at is void: agent and sweep come first again.
+            guard now == epoch else { return false }
             guard objects[path, BlueZObjects.device] != nil else {
                 leftovers.remove(path)
                 continue

@@ -127,6 +127,7 @@ extension BluetoothCentral {
             let answers = await bluez.calls(
                 calls.map { BusCall(to: BlueZ.name, at: $1, BlueZObjects.characteristic, $0, [.properties([:])]) }
             )
+            if Task.isCancelled { throw .cancelled }
             let (incoming, outgoing) = (try BlueZ.pipe(answers[0]), try BlueZ.pipe(answers[1]))
             let bytes = min(incoming.bytes, outgoing.bytes, limit)
             guard bytes >= 20 else { throw .valueTooShort(maximumBytes: bytes) }

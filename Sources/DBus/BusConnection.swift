@@ -232,11 +232,17 @@ extension Mailbox {
                     }
                 }
                 if !taken { answers.fail(ended) }
+                // Cancelled between the look and the calls: that found nothing to cancel.
+                if Task.isCancelled { cancel(calls.map(\.0)) }
             }
         } onCancel: {
-            post { loop in
-                for (ticket, _) in calls { loop.cancel(ticket) }
-            }
+            cancel(calls.map(\.0))
+        }
+    }
+
+    private func cancel(_ tickets: [UInt64]) {
+        post { loop in
+            for ticket in tickets { loop.cancel(ticket) }
         }
     }
 }

@@ -10,8 +10,12 @@ extension FakeBlueZ {
             "org.bluez.AgentManager1",
             methods: [
                 "RegisterAgent": method(takes: "os") { fake, call in
-                    fake.state.withLock { $0.agents += 1 }
-                    call.answer()
+                    let isNew = fake.state.withLock { state in
+                        let isNew = state.agentOwners.insert(call.sender).inserted
+                        if isNew { state.agents += 1 }
+                        return isNew
+                    }
+                    if isNew { call.answer() } else { call.refuse("org.bluez.Error.AlreadyExists") }
                 },
                 "RequestDefaultAgent": method(takes: "o") { _, call in call.answer() },
             ]

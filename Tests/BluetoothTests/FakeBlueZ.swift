@@ -72,6 +72,7 @@ final class FakeBlueZ: Sendable {
         /// What waits until all of it can be done, by the call.
         var gathered: [String: @Sendable () -> Void] = [:]
         var agents = 0
+        var agentOwners: Set<String> = []
         var application: (sender: String, path: ObjectPath)?
         var advertisement: (sender: String, path: ObjectPath)?
     }
@@ -107,7 +108,7 @@ final class FakeBlueZ: Sendable {
             state.known = state.known.filter(\.value)
             state.isDiscovering = false
             state.connecting = 0
-            (state.application, state.advertisement) = (nil, nil)
+            (state.application, state.advertisement, state.agentOwners) = (nil, nil, [])
         }
         try bus.exportObjectManager(at: .root)
         try bus.export([agentManager], at: ObjectPath("/org/bluez") ?? .root)

@@ -116,6 +116,21 @@ struct HealingTests {
         }
     }
 
+    @Test func aSecondAdapterDoesNotTakeThePlaceOfTheOneInUse() async throws {
+        try await Radio.with(adapter: nil) { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            let link = try await radio.connect()
+            let other = ExportedInterface("org.bluez.Adapter1", properties: ["Powered": .boolean(true)])
+            // First by its name.
+            try radio.bluez.bus?.export([other], at: try #require(ObjectPath("/org/bluez/hci")))
+            _ = try await link.read()
+            await link.close()
+            await radio.bluez.until { $0.known.isEmpty }
+            try radio.bluez.bus?.unexport(try #require(ObjectPath("/org/bluez/hci")))
+            await radio.useOnce()
+        }
+    }
+
     @Test func anAdapterThatIsOffIsSwitchedOn() async throws {
         try await Radio.with { bluez in
             bluez.state.withLock { $0.isPowered = false }

@@ -19,6 +19,7 @@ struct Radio: Sendable {
     let busAddress: String
 
     static func with(
+        adapter: String? = "hci0",
         starts: Bool = true,
         speed: Int = 1,
         timings: BluetoothTimings = .patient,
@@ -26,13 +27,22 @@ struct Radio: Sendable {
         _ body: (Radio) async throws -> Void
     ) async throws {
         try await withPrivateBus { address, _ in
-            try await with(on: address, starts: starts, speed: speed, timings: timings, prepare: prepare, body)
+            try await with(
+                on: address,
+                adapter: adapter,
+                starts: starts,
+                speed: speed,
+                timings: timings,
+                prepare: prepare,
+                body
+            )
         }
     }
 
     /// The same, on a bus that the test has.
     static func with(
         on address: String,
+        adapter: String? = "hci0",
         starts: Bool = true,
         speed: Int = 1,
         timings: BluetoothTimings = .patient,
@@ -43,7 +53,7 @@ struct Radio: Sendable {
         try await prepare(bluez)
         if starts { try await bluez.start() }
         let clock = FastClock(speed: speed)
-        let central = BluetoothCentral(adapter: "hci0", busAddress: address, timings: timings, clock: clock)
+        let central = BluetoothCentral(adapter: adapter, busAddress: address, timings: timings, clock: clock)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await bluez.run() }
             group.addTask { await central.run() }
