@@ -13,7 +13,8 @@ struct ObjectsTests {
     @Test func thePartsOfAPhoneWakeNobodyBeforeItSaysThatTheyAreAllThere() {
         var objects = BlueZObjects()
         #expect(isChange(objects.apply(added(adapter, BlueZObjects.adapter, [:]))))
-        guard case .seen = objects.apply(added(phone, BlueZObjects.device, ["ServicesResolved": .boolean(false)])) else {
+        guard case .seen = objects.apply(added(phone, BlueZObjects.device, ["ServicesResolved": .boolean(false)]))
+        else {
             Issue.record("a phone that comes is seen")
             return
         }
