@@ -110,6 +110,10 @@ extension MachineFacts {
         return facts
     }
 
+    /// Bluetooth adapters alone.
+    /// - Parameter root: Stands before every path, for tests.
+    public static func radios(root: String = "") -> [Radio] { radios(KernelFiles(root: root)) }
+
     private static func whole(_ number: Double) -> Int? { number.isFinite && abs(number) < 1e12 ? Int(number) : nil }
 
     /// Source: proc_meminfo(5).

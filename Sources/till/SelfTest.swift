@@ -194,7 +194,7 @@ struct Trial {
 
     /// Asks the message bus and bluetoothd. A machine without an adapter takes payments by code alone, and that is no fault.
     func radio() async -> Finding {
-        let radios = MachineFacts.gather(folder: configuration.state).radios
+        let radios = MachineFacts.radios()
         let central = BluetoothCentral(adapter: configuration.bluetoothAdapter)
         let state = await withTaskGroup(of: RadioState?.self) { group in
             group.addTask {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Machine
 
 /// What the machine says of its radio without being asked over the bus: files of the kernel and of bluetoothd.
 struct RadioFacts: Sendable, Equatable {
@@ -28,7 +29,9 @@ struct RadioFacts: Sendable, Equatable {
         var facts = RadioFacts(adapter: adapter)
         let kernel = "\(root)/sys/class/bluetooth/\(adapter)"
         let debug = "\(root)/sys/kernel/debug/bluetooth/\(adapter)"
-        facts.driver = resolve("\(kernel)/device/driver").map { String($0.split(separator: "/").last ?? "") }
+        let radio = MachineFacts.radios(root: root).first { $0.name == adapter }
+        facts.driver = radio?.driver
+        facts.isBlocked = radio?.isBlocked == true
         facts.version = number("\(debug)/hci_version").flatMap { versions[$0] }
         facts.revision = line("\(debug)/hci_revision")
         facts.manufacturer = number("\(debug)/manufacturer")
@@ -37,10 +40,6 @@ struct RadioFacts: Sendable, Equatable {
             facts.connectionInterval = low...high
         }
         facts.supervisionTimeout = number("\(debug)/supervision_timeout")
-        // Source: Linux, Documentation/ABI/stable/sysfs-class-rfkill.
-        facts.isBlocked = names(kernel).filter { $0.hasPrefix("rfkill") }.contains { name in
-            ["soft", "hard"].contains { number("\(kernel)/\(name)/\($0)") == 1 }
-        }
         facts.wifiOnSameChip = wifi(besides: "\(kernel)/device", root: root)
         facts.daemonSettings = line("\(root)/etc/bluetooth/main.conf", whole: true).map(settings)
         facts.daemonArguments = processes(root: root).first { $0.first?.hasSuffix("bluetoothd") == true }
