@@ -93,7 +93,7 @@ extension ChargeRefusal {
         case .notReady(let checking):
             Reason(
                 code: "checking_payments",
-                message: "The terminal has just started and is asking about \(checking) earlier payments.",
+                message: "The terminal has just started and is looking at earlier payments.",
                 action: "Try again in a few seconds.",
                 values: ["count": String(checking)]
             )

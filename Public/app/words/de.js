@@ -1453,7 +1453,7 @@ export default {
     },
     failed: { message: "Die Zahlung wurde abgelehnt. Es ist kein Geld geflossen.", action: "Bitten Sie den Kunden, auf anderem Weg zu bezahlen." },
     not_set_up: { message: "Dieses Terminal weiß noch nicht, wer bezahlt wird.", action: "Der Inhaber muss Betreiber-ID, Händler-ID und Gateway in den Einstellungen eintragen." },
-    checking_payments: { message: "Das Terminal ist gerade gestartet und fragt nach früheren Zahlungen: {count}.", action: "Versuchen Sie es in einigen Sekunden noch einmal." },
+    checking_payments: { message: "Das Terminal ist gerade gestartet und sieht nach früheren Zahlungen.", action: "Versuchen Sie es in einigen Sekunden noch einmal." },
     busy: { message: "Ein anderer Vorgang ist auf dem Bildschirm. Es wurde nichts Neues kassiert.", action: "Beenden Sie zuerst jenen Vorgang oder brechen Sie ihn ab." },
     invalid_reference: { message: "Die Referenz hat mehr als 35 Zeichen oder solche, die das Gateway nicht nimmt.", action: "Verwenden Sie nur Buchstaben, Ziffern, Leerzeichen und / - : . , +" },
     invalid_tip: { message: "Das Trinkgeld ist höher, als dieses Terminal erlaubt. Es wurde nichts kassiert.", action: "Geben Sie ein kleineres Trinkgeld ein." },

@@ -1453,7 +1453,7 @@ export default {
     },
     failed: { message: "El pago fue rechazado. No se movió dinero.", action: "Pida al cliente que pague de otra forma." },
     not_set_up: { message: "Este terminal aún no sabe a quién se paga.", action: "Pida al propietario que introduzca el ID de operador, el ID de comercio y la pasarela en los ajustes." },
-    checking_payments: { message: "El terminal acaba de arrancar y pregunta por pagos anteriores: {count}.", action: "Inténtelo de nuevo en unos segundos." },
+    checking_payments: { message: "El terminal acaba de arrancar y comprueba pagos anteriores.", action: "Inténtelo de nuevo en unos segundos." },
     busy: { message: "Hay otro cobro en la pantalla. No se cobró nada nuevo.", action: "Termine o cancele primero ese cobro." },
     invalid_reference: { message: "La referencia tiene más de 35 caracteres o algunos que la pasarela no acepta.", action: "Use solo letras, cifras, espacios y / - : . , +" },
     invalid_tip: { message: "La propina es mayor de lo que permite este terminal. No se cobró nada.", action: "Introduzca una propina menor." },

@@ -1453,7 +1453,7 @@ export default {
     },
     failed: { message: "Le paiement a été refusé. Aucun argent n’a été débité.", action: "Demandez au client de payer autrement." },
     not_set_up: { message: "Ce terminal ne sait pas encore qui est payé.", action: "Demandez au propriétaire de saisir l’ID opérateur, l’ID commerçant et la passerelle dans les réglages." },
-    checking_payments: { message: "Le terminal vient de démarrer et se renseigne sur des paiements antérieurs : {count}.", action: "Réessayez dans quelques secondes." },
+    checking_payments: { message: "Le terminal vient de démarrer et vérifie des paiements antérieurs.", action: "Réessayez dans quelques secondes." },
     busy: { message: "Un autre encaissement est à l’écran. Rien de nouveau n’a été encaissé.", action: "Terminez ou annulez d’abord cet encaissement." },
     invalid_reference: { message: "La référence a plus de 35 caractères, ou certains que la passerelle n’accepte pas.", action: "Utilisez seulement des lettres, des chiffres, des espaces et / - : . , +" },
     invalid_tip: { message: "Le pourboire dépasse ce que ce terminal autorise. Rien n’a été encaissé.", action: "Saisissez un pourboire plus petit." },
