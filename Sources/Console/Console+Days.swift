@@ -24,9 +24,9 @@ extension Console {
     }
 
     private func summary(_ day: ShopDay) async throws(Problem) -> JSON {
-        let report = try await kept(day)
+        let (isComparing, report) = try await standing(of: day)
         return .object([
-            "day": .string(day.text), "comparing": .bool(await days.isComparing(day)),
+            "day": .string(day.text), "comparing": .bool(isComparing),
             "comparedAt": report.map { .time($0.comparedAt) } ?? .null,
             "allAgree": report.map { .bool($0.allAgree) } ?? .null,
             "complete": report.map { .bool($0.isComplete) } ?? .null,
@@ -35,11 +35,11 @@ extension Console {
 
     /// One day: its report, or that there is none.
     func dayResponse(_ day: ShopDay) async throws(Problem) -> WebResponse {
-        let report = try await kept(day)
+        let (isComparing, report) = try await standing(of: day)
         let format = await desk.format
         return .json(
             JSON.object([
-                "day": .string(day.text), "comparing": .bool(await days.isComparing(day)),
+                "day": .string(day.text), "comparing": .bool(isComparing),
                 "report": report.map { JSON.report($0, format) } ?? .null,
             ]).text
         )
@@ -56,8 +56,8 @@ extension Console {
         return response
     }
 
-    private func kept(_ day: ShopDay) async throws(Problem) -> DayReport? {
-        do throws(JournalError) { return try await days.report(of: day) } catch { throw Problem(503, error.reason) }
+    private func standing(of day: ShopDay) async throws(Problem) -> (isComparing: Bool, report: DayReport?) {
+        do throws(JournalError) { return try await days.standing(of: day) } catch { throw Problem(503, error.reason) }
     }
 }
 

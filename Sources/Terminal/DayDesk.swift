@@ -99,7 +99,16 @@ public actor DayDesk {
     }
 
     /// Whether a day waits to be compared, or is being compared.
-    public func isComparing(_ day: ShopDay) -> Bool { wanted.contains(day) }
+    func isComparing(_ day: ShopDay) -> Bool { wanted.contains(day) }
+
+    /// Whether a day is being compared, or waits for it, and its last report.
+    ///
+    /// Asked in this order: where no comparison goes on, the report is the one of the last that did. The other way round, one that
+    /// ends in between would leave a day that nobody has compared.
+    public func standing(of day: ShopDay) async throws(JournalError) -> (isComparing: Bool, report: DayReport?) {
+        let isComparing = isComparing(day)
+        return (isComparing, try await report(of: day))
+    }
 
     /// Has a day compared soon, by ``run()``; one that waits already, once.
     /// - Throws: ``DayRefusal``: it will not be compared because of this.

@@ -162,6 +162,25 @@ struct DayDeskTests {
         }
     }
 
+    /// A page that asks again and again while a day is compared never hears that it is over and that there is nothing.
+    @Test(arguments: 0..<20)
+    func whenAComparisonIsOverItsReportIsThere(_: Int) async throws {
+        try await DayShop.open { shop in
+            try await shop.days.request(shop.day)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try await shop.comparing() }
+                for _ in 0..<8 {
+                    group.addTask {
+                        var now = try await shop.days.standing(of: shop.day)
+                        while now.isComparing { now = try await shop.days.standing(of: shop.day) }
+                        #expect(now.report != nil)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     /// What was found stands, whatever becomes of later tries.
     @Test(arguments: [true, false])
     func aBrokenComparisonNeverTakesAWholeOnesPlace(agrees: Bool) async throws {
