@@ -46,6 +46,8 @@ final class Air: TapRadio {
         /// How many values a radio takes at once and sends by and by.
         var room = 0
         var values = 0
+        /// How long a radio takes to end a link.
+        var closing = Duration.zero
     }
 
     private let state = Mutex(State())
@@ -99,6 +101,13 @@ final class Air: TapRadio {
     /// From now on each link's radio takes so many values at once.
     func makeRoom(for values: Int) { state.withLock { $0.room = values } }
     var room: Int { state.withLock { $0.room } }
+
+    func endLinks(after time: Duration) { state.withLock { $0.closing = time } }
+    func takeTimeToClose() async {
+        let time = state.withLock { $0.closing }
+        // Cancelled: whoever waits has gone.
+        if time > .zero { try? await clock.sleep(time) }
+    }
 
     func failScans(_ fails: Bool) { state.withLock { $0.scansFail = fails } }
 
@@ -263,7 +272,10 @@ final class AirConnection: TapConnection {
         }
     }
 
-    func close() async { await fall() }
+    func close() async {
+        await air.takeTimeToClose()
+        await fall()
+    }
 
     private func fall() async {
         let isFirst = isClosed.withLock { isClosed in

@@ -62,6 +62,21 @@ struct PayingTests {
         #expect(await stall.bank.executions == 1)
     }
 
+    /// A customer who buys once more, or whose sum was mistyped, has the same phone in hand while its first link still ends.
+    @Test func aPhoneThatHasPaidIsAskedAtOnceForTheNextCharge() async throws {
+        let stall = try Stall()
+        stall.air.endLinks(after: .seconds(2))
+        try stall.phone("anna")
+        try await stall.run { shift in
+            let first = try await shift.charge()
+            try await shift.until(first, is: .succeeded)
+            let next = try await shift.charge()
+            try await shift.until(next, is: .succeeded, within: .seconds(6))
+            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+        }
+        #expect(await stall.bank.executions == 2)
+    }
+
     @Test(arguments: [-600, 600])
     func aPhoneWhoseClockIsOffByTenMinutesPaysNothing(seconds: Int) async throws {
         let stall = try Stall()

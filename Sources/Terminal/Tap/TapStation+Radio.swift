@@ -219,11 +219,17 @@ extension TapStation {
         return nil
     }
 
-    fileprivate func ended(_ link: TapLink, because reason: String, isWelcome: Bool) async {
+    fileprivate func ended(_ link: TapLink, because reason: String, of sale: TapSale) async {
         linked[link.address] = nil
         // Whoever is gone needs no radio.
         if linked.isEmpty { restsUntil = .zero }
-        failed(link.address, isFinal: isWelcome, reason)
+        if await sale.isOver {
+            // The next charge may wait for this phone already: BlueZ takes seconds to end a link.
+            gate?.remove(link.address)
+            tried[link.address] = nil
+        } else {
+            failed(link.address, isFinal: await !sale.isOpen, reason)
+        }
         await changed()
     }
 }
@@ -241,7 +247,7 @@ private struct Visit: TapLink.Owner {
 
     func ended(_ link: TapLink, because reason: String) async {
         await sale.ended(link, because: reason)
-        await station.ended(link, because: reason, isWelcome: await !sale.isOpen)
+        await station.ended(link, because: reason, of: sale)
     }
 }
 
