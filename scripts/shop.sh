@@ -22,8 +22,7 @@ shop_build() {
     echo "Building (the first time takes some five minutes) …"
     local log
     log=$(mktemp)
-    if ! (cd "$shop_root" && swift build -c "$shop_configuration" --product till &&
-        swift build -c "$shop_configuration" --product till-sandbox) >"$log" 2>&1; then
+    if ! "$shop_root/scripts/compile" "$shop_configuration" till till-sandbox >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         return 1

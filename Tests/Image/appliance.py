@@ -1,7 +1,7 @@
 """The appliance's image in a machine: what a merchant sees from power to payment, what an attacker would look for, what is left
 after power cuts, and updates that work and that do not. `scripts/test-image` runs it.
 
-    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap backup reset cuts update rollback trouble
+    appliance.py --out FOLDER --parts PART…      PARTs: static boot sale tap backup reset cuts update rollback trouble anew
 """
 
 import argparse
@@ -108,17 +108,37 @@ class Trials:
 
     def twice(self):
         """Everything but the compiler a second time, in another folder, from the packages to the disk's last byte."""
-        second = self.work / "second"
-        more = {"TILL_BUILT": "1", "TILL_IMAGE_KEYRING": str(self.keys / "signer.pem")}
-        made = subprocess.run([str(ROOT / "image/build"), str(second)], env=os.environ | more, capture_output=True, text=True)
+        differ = self.differing(ROOT, self.work / "second", {"TILL_BUILT": "1"})
+        self.ledger.promise("Two builds of one compiled program give one hash: disk, slot and list of contents", not differ, str(differ))
+
+    def anew(self):
+        """Everything a second time, from the sources on, in a folder whose path has another length."""
+        print("anew", flush=True)
+        sources = self.work / "a-copy-of-the-sources"
+        sources.mkdir()
+        names = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+        ).stdout
+        # The packages that were compiled: what the first build wrote down, which the repository does not keep.
+        for name in [*filter(None, names.decode().split("\0")), "Package.resolved"]:
+            (sources / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, sources / name, follow_symlinks=False)
+        fetched = os.environ.get("TILL_IMAGE_FETCHED", str(ROOT / ".build/image/fetched"))
+        differ = self.differing(sources, sources / "second", {"TILL_BUILT": "", "TILL_IMAGE_FETCHED": fetched})
+        self.ledger.promise("The compiler and all that follows it give the same hash in another folder", not differ, str(differ))
+
+    def differing(self, sources, second, more):
+        """Makes the image there again, and says what is not the same; prints all hashes."""
+        more = more | {"TILL_IMAGE_KEYRING": str(self.keys / "signer.pem")}
+        made = subprocess.run([str(sources / "image/build"), str(second)], env=os.environ | more, capture_output=True, text=True)
         differ = [] if made.returncode == 0 else [made.stderr[-300:]]
         for name in ("till.img", "root.squashfs", "sbom.cdx.json"):
             sums = {digest(folder / name) for folder in (self.out, second) if (folder / name).exists()}
             print(f"  SHA-256 of {name}: {' and '.join(sorted(sums))}")
-            if len(sums) != 1:
+            if len(sums) != 1 or not (second / name).exists():
                 differ.append(name)
         shutil.rmtree(second, ignore_errors=True)
-        self.ledger.promise("Two builds of one compiled program give one hash: disk, slot and list of contents", not differ, str(differ))
+        return differ
 
     def bill(self):
         bill = json.loads((self.out / "sbom.cdx.json").read_text())
