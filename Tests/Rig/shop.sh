@@ -6,6 +6,8 @@
 #   keypad_is_there             the terminal has found one
 #   terminal_is_unprivileged    the program that runs has no such right
 #   owner_claims                claims it with the code on the screen
+#   owner_is_there              the same, or, after a scenario that did it, that terminal and session: a claim takes half a minute. What
+#                               is about the first start says owner_claims, and `new_terminal=1` before terminal_up
 #   owner_sets_up [JSON]        sets the shop up; JSON is laid over the usual settings
 #   api METHOD PATH [JSON]      the web page's own API, with the owner's session
 #   charge AMOUNT               opens a charge; sets charge_id
@@ -17,6 +19,7 @@ merchant_id=mrch_rig
 gateway_key=wcp_0011223344556677
 control_token=rig-control
 owner_password='correct horse battery'
+owned=/rig/owned
 
 gateway_up() {
     mkdir -p $state
@@ -33,6 +36,10 @@ gateway_control() { curl -sf --max-time 60 -H "Authorization: Bearer $control_to
 
 terminal_up() {
     mkdir -p $state
+    if [ -e $owned ] && [ -z "${new_terminal:-}" ] && [ ! -e $state/terminal ]; then
+        cp -rT $owned $state
+        csrf=$(<$state/csrf)
+    fi
     cat >$state/till.yaml <<YAML
 state: $state/terminal
 web:
@@ -49,14 +56,19 @@ log:
 ${1:-}
 YAML
     cp $state/till.yaml "$RIG_LOGS/till.yaml"
+    terminal_starts
+}
+terminal_starts() {
     rm -f $state/terminal.json
+    terminal_log_was=$(cat "$RIG_LOGS/terminal.log" 2>/dev/null | wc -l)
     unprivileged=()
     [ -z "${as_user:-}" ] || user_is_let_in || return 1
     background terminal "${unprivileged[@]}" till run --config $state/till.yaml --announce $state/terminal.json
     terminal_url=https://localhost:$RIG_PORT
     within 20 eval "grep -q '\"event\":\"listening\"' $state/terminal.json || ! runs terminal" && runs terminal
 }
-keypad_is_there() { grep -q "a keypad is there" "$RIG_LOGS/terminal.log"; }
+# Of what ran before, the log says nothing of now.
+keypad_is_there() { tail -n +$((terminal_log_was + 1)) "$RIG_LOGS/terminal.log" | grep -q "a keypad is there"; }
 # What the unit gives its user, and udev the groups that it names. There is no udev here.
 unit_says() { sed -n "s/^$1=//p" $rig/config/systemd/till.service; }
 user_is_let_in() {
@@ -100,6 +112,17 @@ owner_claims() {
     session=$(api POST claim "$(jq -nc --arg code "$code" --arg password "$owner_password" '{code: $code, password: $password}')") ||
         return 1
     csrf=$(jq -r .csrfToken <<<"$session")
+}
+
+owner_is_there() {
+    [ ! -e $state/csrf ] || { api GET settings >/dev/null; return; }
+    owner_claims || return 1
+    # Kept for the scenarios that follow, at rest: nothing writes into it meanwhile.
+    [ "$(wc -l </mnt/rig/plan)" -gt 1 ] || return 0
+    finish terminal
+    echo "$csrf" >$state/csrf
+    rm -rf $owned.new
+    mkdir $owned.new && cp -r $state/{terminal,cookies,csrf} $owned.new && mv -T $owned.new $owned && terminal_starts
 }
 
 owner_sets_up() {

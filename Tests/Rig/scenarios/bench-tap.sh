@@ -18,7 +18,7 @@ required "Terminal and phone have radios" radio_up 2
 required "The sandbox gateway starts" gateway_up --fault create:refuse=forbidden
 required "The sandbox acquirer starts" acquirer_up
 required "The terminal starts" terminal_up $'bluetooth:\n  adapter: hci0'
-required "The owner claims it" owner_claims
+required "The owner is there" owner_is_there
 required "The owner sets the shop up" owner_sets_up
 required "The owner switches tap to pay on" owner_sets_up_tap
 required "The terminal is ready for phones" within 20 tap_light_is ready

@@ -1,5 +1,6 @@
 # The rig's own radio, with BlueZ's tools alone: what fails here is not Till's fault.
 # Limit: 60 s
+# Part: rest
 
 service=6e400001-b5a3-f393-e0a9-e50e24dcca9e
 characteristic=6e400002-b5a3-f393-e0a9-e50e24dcca9e

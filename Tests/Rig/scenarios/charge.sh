@@ -2,6 +2,7 @@
 # Limit: 60 s
 
 required "The sandbox gateway starts" gateway_up --settle-after 1
+new_terminal=1
 required "The terminal starts" terminal_up
 required "The owner claims it" owner_claims
 required "The owner sets the shop up" owner_sets_up

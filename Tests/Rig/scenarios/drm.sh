@@ -1,8 +1,10 @@
 # The same screen without a framebuffer device: the kernel's mode setting, on a real driver.
 # Limit: 60 s
+# Part: rest
 
 required "The sandbox gateway starts" gateway_up
 screen_sink=drm
+new_terminal=1
 required "The terminal starts on the kernel's mode setting" terminal_up
 claim_is_shown() {
     within 20 grep -q '"event":"claim"' $state/terminal.json || return 1

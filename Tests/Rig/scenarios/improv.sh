@@ -2,6 +2,7 @@
 # real iwd, and a real access point in a network of its own.
 # Python: Tests/Rig/improv/requirements.txt
 # Limit: 260 s
+# Part: rest
 
 . $rig/tests/air.sh
 
@@ -28,7 +29,7 @@ required "Two Wi-Fi radios are there" wifi_radios_up
 required "An access point serves" access_point_up
 required "iwd starts" iwd_start
 required "The terminal starts" terminal_up $'bluetooth:\n  adapter: hci0\nwifi:\n  managed: true'
-required "The owner claims it" owner_claims
+required "The owner is there" owner_is_there
 required "The terminal has found the keypad" within 10 keypad_is_there
 promise "With a network it is not to be found" is_not_found 15
 

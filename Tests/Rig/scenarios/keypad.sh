@@ -2,6 +2,7 @@
 # Limit: 120 s
 
 required "The sandbox gateway starts" gateway_up --settle-after 1
+new_terminal=1
 required "The terminal starts" terminal_up
 host keys kp_1 kp_2 kp_5 kp_0 kp_enter
 promise "Before it is set up its keys do nothing" never 2 screen_reads "12.50"

@@ -2,6 +2,7 @@
 # Limit: 60 s
 
 required "The sandbox gateway starts" gateway_up
+new_terminal=1
 required "The terminal starts on the framebuffer and the web" terminal_up
 required "The guest's clock is the host's, to two seconds" \
     eval '(( $(date +%s) - $(host clock) <= 2 && $(host clock) - $(date +%s) <= 2 ))'

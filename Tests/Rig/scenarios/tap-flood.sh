@@ -1,5 +1,6 @@
 # The acquirer answers with refusals and failures for a while. Whatever it said, the end is what its books hold.
 # Limit: 150 s
+# Part: rest
 # Needs: Sources/Terminal/Tap Sources/till-sandbox/TapCommand.swift
 
 shop_up 3

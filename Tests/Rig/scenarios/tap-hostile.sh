@@ -1,6 +1,7 @@
 # A stranger's device offers the payment service, answers with nonsense, says everything back, and hangs up as it likes, charge
 # after charge. It costs nobody a payment, and the terminal nothing.
 # Limit: 150 s
+# Part: rest
 # Needs: Sources/Terminal/Tap Sources/till-sandbox/TapCommand.swift Sources/till-radio-check
 
 # Drawing takes an emulated processor longer than all the rest, and it is not what is looked at here.

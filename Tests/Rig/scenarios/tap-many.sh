@@ -40,18 +40,19 @@ echo "phone $RIG_LOGS/anna.log" >&"${drive[1]}"
 step=$((payments / 10))
 required "The first $step are paid" pay_many 1 $step
 early=$(resident terminal)
-for ((done = step; done < payments; done += step)); do
-    required "The next $step are paid, $((done + step)) in all" pay_many $((done + 1)) $((done + step))
-done
-no_larger() {
-    local late
-    late=$(resident terminal)
-    ((late - early < 4096)) || {
-        echo "$early kB after $step payments, $late kB after $payments"
+has_not_grown() {
+    local now
+    now=$(resident terminal)
+    ((now - early < 4096)) || {
+        echo "$early kB after $step payments, $now kB after $1"
         return 1
     }
 }
-promise "The terminal has grown by less than 4 MB since the first $step" no_larger
+for ((done = step; done < payments; done += step)); do
+    required "The next $step are paid, $((done + step)) in all" pay_many $((done + 1)) $((done + step))
+    promise "The terminal has grown by less than 4 MB since the first $step: $early kB then, $(resident terminal) kB now" \
+        has_not_grown $((done + step))
+done
 promise "The acquirer booked each payment once" booked COMPLETED "$payments"
 finish anna
 promise "BlueZ keeps no device object of the phone" within 15 knows_no_device hci0

@@ -7,7 +7,7 @@ required "The sandbox gateway starts" gateway_up --settle-after 1
 required "The sandbox acquirer starts" acquirer_up
 required "The terminal has a cable to it" cable_in
 required "The terminal starts" terminal_up $'bluetooth:\n  adapter: hci0'
-required "The owner claims it" owner_claims
+required "The owner is there" owner_is_there
 required "The owner sets the shop up" owner_sets_up
 required "The owner switches tap to pay on, and takes vouchers" owner_sets_up_tap \
     "{\"acquirerURL\":\"$cable_url\",\"offlineAllowed\":true}"

@@ -1,5 +1,6 @@
 # The merchant has configured the service and each of its characteristics: a phone that uses others is none of this shop's.
 # Limit: 100 s
+# Part: rest
 # Needs: Sources/Terminal/Tap Sources/till-sandbox/TapCommand.swift
 
 service=5a3c0010-0d5e-4b7f-8a21-6f1e90c4d2b3

@@ -6,6 +6,7 @@ required "A terminal and two phones have radios" radio_up 3
 required "The sandbox gateway starts" gateway_up --settle-after 1
 required "The sandbox acquirer starts" acquirer_up
 as_user=1
+new_terminal=1
 required "The terminal starts" terminal_up $'bluetooth:\n  adapter: hci0'
 promise "It runs as the unit's user, without any right of root's" terminal_is_unprivileged
 required "The owner claims it" owner_claims

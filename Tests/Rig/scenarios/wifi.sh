@@ -1,6 +1,7 @@
 # The terminal joins a Wi-Fi network by its page: the kernel's own Wi-Fi over two virtual radios, a real access point in a network of
 # its own, and the real iwd.
 # Limit: 150 s
+# Part: rest
 
 . $rig/tests/air.sh
 
@@ -19,7 +20,7 @@ radios_up() { bus_start && wifi_radios_up; }
 required "Two radios are there" radios_up
 required "An access point serves" access_point_up
 required "The terminal starts" terminal_up $'wifi:\n  managed: true'
-required "The owner claims it" owner_claims
+required "The owner is there" owner_is_there
 promise "Without iwd the page says so" network_says '.reason.code == "wifi_no_service"'
 required "iwd starts" iwd_start
 required "The network is heard, with its name as it is, its signal and its security" within 20 is_heard
