@@ -108,7 +108,9 @@ class Trials:
 
     def twice(self):
         """Everything but the compiler a second time, in another folder, from the packages to the disk's last byte."""
-        differ = self.differing(ROOT, self.work / "second", {"TILL_BUILT": "1"})
+        second = self.work / "second"
+        differ = self.differing(ROOT, second, {"TILL_BUILT": "1"})
+        shutil.rmtree(second, ignore_errors=True)
         self.ledger.promise("Two builds of one compiled program give one hash: disk, slot and list of contents", not differ, str(differ))
 
     def anew(self):
@@ -124,7 +126,10 @@ class Trials:
             (sources / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, sources / name, follow_symlinks=False)
         fetched = os.environ.get("TILL_IMAGE_FETCHED", str(ROOT / ".build/image/fetched"))
-        differ = self.differing(sources, sources / "second", {"TILL_BUILT": "", "TILL_IMAGE_FETCHED": fetched})
+        second = sources / "second"
+        differ = self.differing(sources, second, {"TILL_BUILT": "", "TILL_IMAGE_FETCHED": fetched})
+        if differ and (second / "root.squashfs").exists():
+            shutil.copy(second / "root.squashfs", self.out / "anew.squashfs")
         self.ledger.promise("The compiler and all that follows it give the same hash in another folder", not differ, str(differ))
 
     def differing(self, sources, second, more):
@@ -137,7 +142,6 @@ class Trials:
             print(f"  SHA-256 of {name}: {' and '.join(sorted(sums))}")
             if len(sums) != 1 or not (second / name).exists():
                 differ.append(name)
-        shutil.rmtree(second, ignore_errors=True)
         return differ
 
     def bill(self):
