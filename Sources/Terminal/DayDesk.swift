@@ -105,6 +105,7 @@ public actor DayDesk {
     ///
     /// Asked in this order: where no comparison goes on, the report is the one of the last that did. The other way round, one that
     /// ends in between would leave a day that nobody has compared.
+    /// - Throws: ``JournalError``: what there is cannot be read now. Ask again.
     public func standing(of day: ShopDay) async throws(JournalError) -> (isComparing: Bool, report: DayReport?) {
         let isComparing = isComparing(day)
         return (isComparing, try await report(of: day))
