@@ -195,14 +195,6 @@ public struct Installer: Sendable {
         return rows.prefix(16).compactMap(UpdateSlot.init)
     }
 
-    /// Says that what runs now works: it is started again next time, too. For the self-check after an update.
-    /// - Returns: The slot's name.
-    @discardableResult
-    public func markGood() async throws(UpdateError) -> String {
-        let answer = try await call("Mark", [.string("good"), .string("booted")])
-        return Self.clean(answer.first?.text ?? "")
-    }
-
     /// Starts the service where it sleeps, and asks.
     private func call(
         _ member: String,

@@ -146,10 +146,41 @@ struct UpdateTests {
 
     @Test func aVersionThatWasLeftOnceIsNotGoneBackBehindTheNewestGoodOne() async throws {
         let updates = FakeUpdates()
-        updates.state.withLock { $0.newest = "0.10.0-20261120000000" }
+        updates.state.withLock { $0.newest = "0.10.0-20261121000000" }
         try await withOwner(updates) { page in
             try await send("a bundle", to: page)
             #expect(try code(try await page.ask("POST", "update/check")) == "update_not_newer")
+        }
+    }
+
+    @Test func theNewestGoodVersionCanComeBackWhereAnOlderOneRunsAgain() async throws {
+        let updates = FakeUpdates()
+        updates.state.withLock { $0.newest = "0.10.0-20261120000000" }
+        try await withOwner(updates) { page in
+            try await send("a bundle", to: page)
+            #expect(try await page.send("POST", "update/check", "{}") == 200)
+        }
+    }
+
+    @Test func aGoodVersionThatIsLeftLaterIsSaid() async throws {
+        let (updates, folder) = (FakeUpdates(), try TemporaryFolder())
+        try await withOwner(updates, in: folder) { page in
+            try await send("a bundle", to: page)
+            #expect(try await page.send("POST", "update/check", "{}") == 200)
+            #expect(try await page.send("POST", "update/install", Self.order) == 200)
+            while updates.state.withLock({ $0.restarts }) == 0 { await Task.yield() }
+        }
+        updates.state.withLock { ($0.version, $0.good, $0.start) = ("0.10.0-20261120000000", true, "second start") }
+        try await withOwner(updates, in: folder) { page in
+            for await snapshot in await page.desk.snapshots() where snapshot.update != nil { break }
+        }
+        updates.state.withLock { ($0.version, $0.start) = ("0.9.0-20261101000000", "third start") }
+        try await withOwner(updates, in: folder) { page in
+            #expect(await page.desk.snapshot.update == .notUpdated(version: "0.9.0-20261101000000"))
+            let last = try await state(page)["last"] as? [String: Any]
+            #expect(last?["result"] as? String == "rolledBack")
+            let rows = try await page.rows().filter { $0.what == "update.result" }.map(\.result)
+            #expect(rows.contains("failed"))
         }
     }
 

@@ -45,10 +45,6 @@ final class FakeInstaller: Sendable {
             }
             call.answer([.string("till-x86-64"), .string("1.2.3\n")])
         }
-        let mark = ExportedMethod(takes: "ss", returns: "ss") { [weak self] call in
-            self?.note("mark \(call.arguments.compactMap(\.text).joined(separator: " "))")
-            call.answer([.string("rootfs.0"), .string("marked slot rootfs.0 as good")])
-        }
         let slots = ExportedMethod(returns: "a(sa{sv})") { call in
             func slot(_ name: String, _ facts: [String: String]) -> BusValue {
                 .structure([.string(name), .properties(facts.mapValues(BusValue.string))])
@@ -65,7 +61,7 @@ final class FakeInstaller: Sendable {
         }
         let exported = ExportedInterface(
             Self.interface,
-            methods: ["InstallBundle": install, "Info": info, "Mark": mark, "GetSlotStatus": slots],
+            methods: ["InstallBundle": install, "Info": info, "GetSlotStatus": slots],
             properties: [
                 "LastError": .string(""), "Compatible": .string("till-x86-64"), "Operation": .string("idle"),
                 "Progress": .structure([.int32(0), .string(""), .int32(1)]),

@@ -97,8 +97,11 @@ actor UpdateDesk {
             return logger.error("what became of the last update cannot be read")
         }
         last = record
-        // Nothing is known before the machine has started anew; what is final stays.
-        guard record.start != service.start, [.begun, .installed, .tried].contains(record.stage) else { return }
+        // Nothing is known before the machine has started anew. What is final stays, but that a good version may be left, too.
+        let isLeft = record.stage == .good && SystemVersion(service.version) < SystemVersion(record.version)
+        guard record.start != service.start, isLeft || [.begun, .installed, .tried].contains(record.stage) else {
+            return
+        }
         if record.version == service.version {
             record.stage = .tried
         } else {
@@ -176,7 +179,9 @@ actor UpdateDesk {
         let bundle: UpdateBundle
         do throws(UpdateFault) { bundle = try await service.look(at: path) } catch { throw Self.problem(error) }
         let offered = SystemVersion(bundle.version)
-        guard [service.version, service.newest].compactMap(\.self).allSatisfy({ SystemVersion($0) < offered }) else {
+        // Where an older version runs again, the newest that was good may come back.
+        let newest = service.newest.map(SystemVersion.init)
+        guard SystemVersion(service.version) < offered, newest.map({ $0 <= offered }) ?? true else {
             throw Self.notNewer
         }
         offer = Offer(path: path, version: bundle.version, stick: name)
