@@ -2,8 +2,8 @@ import Payments
 
 /// Tells whoever watches over the program that charges can be taken, again and again, for as long as that is so.
 ///
-/// A beat goes the way of every charge: through the desk's own turn and to the journal. Where one of them hangs no beat
-/// comes. A journal that refuses is none of it: the screen says so, and a restart would mend nothing.
+/// A beat goes the way of every charge: through the desk's own turn, behind whatever is being recorded, and to the journal. Where one
+/// of them hangs no beat comes. A journal that refuses is none of it: the screen says so, and a restart would mend nothing.
 public struct Heartbeat: Sendable {
     private let desk: ChargeDesk
     private let clock: TerminalClock
@@ -25,10 +25,12 @@ public struct Heartbeat: Sendable {
 }
 
 extension ChargeDesk {
-    /// Waits its turn as a charge does, and for an answer of the journal, whatever it is.
+    /// Waits its turn as a charge does and as its events do, and for an answer of the journal, whatever it is.
     func turnOnce() async {
         await turn.enter()
         defer { turn.leave() }
+        await writing.enter()
+        writing.leave()
         var generator = SystemRandomNumberGenerator()
         _ = try? await archive.record(of: ChargeID(at: clock.wallTime(), using: &generator))
     }

@@ -1,8 +1,9 @@
 import Logging
 import Payments
 import Synchronization
-import Terminal
 import Testing
+
+@testable import Terminal
 
 /// Whoever watches over the program hears of it for as long as charges can be taken, and no longer.
 @Suite(.timeLimit(.minutes(1)))
@@ -48,6 +49,28 @@ struct HeartbeatTests {
             #expect(beats.count == 0)
             hold.finish()
             while beats.count == 0 { await Task.yield() }
+        }
+    }
+
+    @Test func anEventThatCannotBeWrittenDownEndsTheBeatUntilItIs() async throws {
+        let desk = ChargeDesk(archive: archive, clock: clock.terminalClock, logger: Logger(label: "test"))
+        let heart = Heartbeat(desk, watchdog: .seconds(30), clock: clock.terminalClock)
+        let (beats, clock, archive) = (beats, clock, archive)
+        let hanging = archive.hold()
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                var generator = SystemRandomNumberGenerator()
+                await desk.apply(.resumed, to: ChargeID(at: clock.terminalClock.wallTime(), using: &generator))
+            }
+            while !archive.isAwaited { await Task.yield() }
+            // Whatever is asked from here on is answered.
+            archive.hold().finish()
+            group.addTask { await heart.run { beats.beat() } }
+            for _ in 0..<1000 { await Task.yield() }
+            #expect(beats.count == 0)
+            hanging.finish()
+            while beats.count == 0 { await Task.yield() }
+            group.cancelAll()
         }
     }
 

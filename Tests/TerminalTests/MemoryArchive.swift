@@ -15,6 +15,10 @@ final class MemoryArchive: ChargeArchive {
 
     private let state = Mutex(State())
     private let held = Mutex<AsyncStream<Never>?>(nil)
+    private let waiting = Mutex(0)
+
+    /// Whether somebody waits for an answer.
+    var isAwaited: Bool { waiting.withLock { $0 > 0 } }
 
     /// Reads of one charge get no answer until the continuation finishes.
     func hold() -> AsyncStream<Never>.Continuation {
@@ -76,7 +80,9 @@ final class MemoryArchive: ChargeArchive {
     }
 
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
+        waiting.withLock { $0 += 1 }
         if let held = held.withLock(\.self) { for await _ in held {} }
+        waiting.withLock { $0 -= 1 }
         return state.withLock { $0.charges[id].map { (Charge(terms: $0.terms, replaying: $0.events), $0.updatedAt) } }
     }
 
