@@ -256,7 +256,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Backup", "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "Sound",
+                "Backup", "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "Screen",
+                "Sound",
                 "StrictJSON", "TapProtocol",
                 "Terminal", "WalletConnect",
                 "WalletConnectPay",

@@ -60,6 +60,8 @@ public actor ChargeDesk {
     var logo: Picture?
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
+    /// Whether the screen does not take what it should show.
+    public internal(set) var isScreenDark = false
     /// What happened since the start, for ``measures``.
     var meter = ChargeMeter()
     /// Nil while customers have no page of their own.
@@ -269,6 +271,15 @@ public actor ChargeDesk {
             metadata: ["charge": "\(id)"]
         )
         publish()
+    }
+
+    /// Takes the screen's word on whether it shows what it should.
+    func screenStands(_ failure: ScreenError?) {
+        isScreenDark =
+            switch failure {
+            case .cannotOpen, .cannotDraw: true
+            case .qrTooLong, .qrNotReadable, .closed, nil: false
+            }
     }
 
     public var format: AmountFormat { settings?.format ?? .english }

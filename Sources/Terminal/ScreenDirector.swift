@@ -75,6 +75,7 @@ public struct ScreenDirector: Sendable {
                 let (failure, mayRest) = await show(snapshot, turns, at: now, quiet: board.quiet(snapshot, at: now))
                 if !mayRest { await board.stir(at: now) }
                 if await board.isOther(failure) {
+                    await desk.screenStands(failure)
                     if let failure {
                         logger.error("the screen does not show what it should", metadata: ["error": "\(failure)"])
                     } else {

@@ -139,6 +139,14 @@ struct Trial {
         }
     }
 
+    /// Whether one is plugged in that could show something.
+    private var hasPanel: Bool {
+        let folder = "\(kernel)/drm/"
+        let outputs = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return FileManager.default.fileExists(atPath: "\(kernel)/graphics/fb0")
+            || outputs.contains { Self.line("\(folder)\($0)/status") == "connected" }
+    }
+
     private var size: PixelSize {
         let sides = sizeText.split(whereSeparator: { $0 == "," || $0 == "x" }).compactMap { Int($0) }
         guard sides.count == 2, sides.allSatisfy({ (320...7680).contains($0) }) else {
@@ -173,16 +181,18 @@ struct Trial {
         let address = "https://\(name):\(configuration.webPort)/"
         do {
             let transport = HTTPClientTransport(itself: name, at: here)
-            let answer: Result<HTTPResponse, TransportError>
+            let answers: Result<[HTTPResponse], TransportError>
             do throws(TransportError) {
-                answer = .success(try await transport.send(HTTPRequest(method: .get, url: address)))
-            } catch { answer = .failure(error) }
+                let page = try await transport.send(HTTPRequest(method: .get, url: address))
+                let health = try await transport.send(HTTPRequest(method: .get, url: address + "healthz"))
+                answers = .success([page, health])
+            } catch { answers = .failure(error) }
             try await transport.shutdown()
-            let status = try answer.get().status
-            guard status == 200 else {
-                return Finding(weight: .bad, text: "The page \(address) answers with \(status) instead of itself.")
+            let (page, health) = (try answers.get()[0], try answers.get()[1])
+            guard page.status == 200 else {
+                return Finding(weight: .bad, text: "The page \(address) answers with \(page.status) instead of itself.")
             }
-            return Finding(weight: .good, text: "The page answers.")
+            return finding(health)
         } catch {
             return Finding(
                 weight: .bad,
@@ -192,7 +202,28 @@ struct Trial {
         }
     }
 
-    /// Asks the message bus and bluetoothd. A machine without an adapter takes payments by code alone, and that is no fault.
+    /// What the terminal says of itself, which is more than that it answers.
+    func finding(_ health: HTTPResponse) -> Finding {
+        guard health.status == 200 else {
+            return Finding(
+                weight: .bad,
+                text: "The terminal says that it can record no payment.",
+                advice: "Look at its log, and at the disk."
+            )
+        }
+        let isDark = String(decoding: health.body, as: UTF8.self).contains(#""screen":"dark""#)
+        guard !isDark || !configuration.hasOwnScreen || !hasPanel else {
+            return Finding(
+                weight: .bad,
+                text: "The page answers, and the terminal's screen does not show what it should.",
+                advice: "Is it plugged in, and named rightly in the configuration?"
+            )
+        }
+        return Finding(weight: .good, text: "The page answers.")
+    }
+
+    /// Asks the message bus and bluetoothd. A machine without an adapter takes payments by code alone, and that is no fault; nor is
+    /// one whose adapter never worked here, for lack of its firmware.
     func radio() async -> Finding {
         let radios = MachineFacts.radios()
         let central = BluetoothCentral(adapter: configuration.bluetoothAdapter)
@@ -212,10 +243,27 @@ struct Trial {
             defer { group.cancelAll() }
             return await group.next() ?? nil
         }
+        return finding(state, hasRadio: !radios.isEmpty)
+    }
+
+    /// - Parameters:
+    ///   - state: What bluetoothd says; nil where it says nothing.
+    ///   - hasRadio: Whether the kernel shows an adapter, one that does not work, too.
+    func finding(_ state: RadioState?, hasRadio: Bool) -> Finding {
+        let mark = configuration.state + "/radio.worked"
         switch state {
-        case .ready(let radio): return Finding(weight: .good, text: "Bluetooth answers: \(radio.name).")
-        case .unavailable(.noDaemon) where radios.isEmpty, .unavailable(.noAdapter) where radios.isEmpty:
+        case .ready(let radio):
+            // Where it cannot be kept an adapter that fails later is a note instead of a fault.
+            _ = FileManager.default.createFile(atPath: mark, contents: nil)
+            return Finding(weight: .good, text: "Bluetooth answers: \(radio.name).")
+        case .unavailable(.noDaemon) where !hasRadio, .unavailable(.noAdapter) where !hasRadio:
             return Finding(weight: .note, text: "There is no Bluetooth adapter: phones cannot pay, codes can.")
+        case .unavailable(.noAdapter) where !FileManager.default.fileExists(atPath: mark):
+            return Finding(
+                weight: .note,
+                text: "The Bluetooth adapter does not work, and never did here: phones cannot pay, codes can.",
+                advice: "It may need firmware that is not there. Another adapter helps."
+            )
         case .unavailable(.poweredOff), .unavailable(.blocked):
             return Finding(weight: .note, text: "Bluetooth answers, and is off.")
         case .unavailable(let reason):

@@ -3,11 +3,12 @@ import GRDB
 import Journal
 import Machine
 import Payments
-import Terminal
+import Screen
 import Testing
 import WebServer
 
 @testable import Console
+@testable import Terminal
 
 /// What the terminal says of its own health.
 @Suite(.timeLimit(.minutes(2)))
@@ -121,6 +122,12 @@ struct HealthTests {
                 return (answer.status, String(decoding: bytes, as: UTF8.self))
             }
             var answer = try await healthz()
+            #expect(answer == (200, #"{"status":"ok"}"#))
+            await page.desk.screenStands(.cannotDraw(sink: "framebuffer", reason: "gone"))
+            answer = try await healthz()
+            #expect(answer == (200, #"{"screen":"dark","status":"ok"}"#))
+            await page.desk.screenStands(nil)
+            answer = try await healthz()
             #expect(answer == (200, #"{"status":"ok"}"#))
             // Another program holds the file.
             var configuration = Configuration()

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
+import WalletConnectPay
 
+@testable import Bluetooth
 @testable import till
 
 /// What decides whether a new version is kept: a machine that lacks something is no fault of the version.
@@ -30,5 +32,40 @@ struct SelfTestTests {
     func aScreenThatCannotBeDrawnOnIsAProblem(device: String) async throws {
         let finding = try await screen([device])
         #expect(finding.weight == .bad, "\(finding.line)")
+    }
+
+    @Test func anAdapterThatNeverWorkedHereIsNoFaultAndOneThatDidIs() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "till-self-test-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var configuration = Configuration()
+        configuration.state = folder
+        let trial = Trial(configuration)
+        #expect(trial.finding(.unavailable(.noAdapter(nil)), hasRadio: false).weight == .note)
+        #expect(trial.finding(.unavailable(.noAdapter(nil)), hasRadio: true).weight == .note, "its firmware is missing")
+        #expect(trial.finding(nil, hasRadio: true).weight == .bad, "bluetoothd says nothing")
+        let radio = RadioState.Radio(name: "hci0", address: nil)
+        #expect(trial.finding(.ready(radio), hasRadio: true).weight == .good)
+        #expect(trial.finding(.unavailable(.noAdapter(nil)), hasRadio: true).weight == .bad)
+        #expect(trial.finding(.unavailable(.noAdapter(nil)), hasRadio: false).weight == .note, "it was pulled out")
+    }
+
+    /// A screen that is there and shows nothing is a fault; one that is not there is none.
+    @Test(arguments: [("fb0", "dark", Finding.Weight.bad), ("fb0", "", .good), ("", "dark", .good)])
+    func whatTheTerminalSaysOfItsScreenCounts(device: String, screen: String, weight: Finding.Weight) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "till-self-test-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(
+            atPath: "\(folder)/graphics/\(device)",
+            withIntermediateDirectories: true
+        )
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let body = screen.isEmpty ? #"{"status":"ok"}"# : #"{"screen":"\#(screen)","status":"ok"}"#
+        let answer = HTTPResponse(status: 200, body: Array(body.utf8))
+        #expect(Trial(Configuration(), kernel: folder).finding(answer).weight == weight)
+    }
+
+    @Test func aTerminalThatCanRecordNothingIsNotGood() {
+        let answer = HTTPResponse(status: 503, body: Array(#"{"code":"journal_full","status":"failing"}"#.utf8))
+        #expect(Trial(Configuration()).finding(answer).weight == .bad)
     }
 }

@@ -8,9 +8,11 @@ extension Console {
     /// For whoever watches from outside, without a sign-in: that it serves and can record, or that it cannot.
     ///
     /// Neither the gateway's silence nor a missing radio makes it unhealthy: a restart would mend nothing, and charges that
-    /// are open are followed all the same.
+    /// are open are followed all the same. A screen that shows nothing is said, and is no fault of the program's either.
     func healthz() async -> WebResponse {
-        guard let fault = await health.journalFault() else { return .json(#"{"status":"ok"}"#) }
+        guard let fault = await health.journalFault() else {
+            return .json(await desk.isScreenDark ? #"{"screen":"dark","status":"ok"}"# : #"{"status":"ok"}"#)
+        }
         return .json(
             JSON.object(["status": .string("failing"), "code": .string(fault.code)]).text,
             status: 503,
