@@ -50,15 +50,22 @@ public final class Journal: Sendable {
     ///
     /// A short journal is checked entry by entry, of a long one the end; tables of current states that do not say what the
     /// entries say are made anew. ``startup`` tells what was done.
-    /// - Throws: ``JournalError``. A file that is damaged, or from a newer version, stays as it is.
+    ///
+    /// Where a newer version has changed the tables and nothing about money has come since, the copy that it kept first is the
+    /// journal again: an appliance whose new version does not stand goes back to the one before, and that one must take
+    /// payments. What goes then: what the newer version wrote into the audit log, and every change of settings, staff, sessions,
+    /// secrets and wallets' sessions. Its file is kept as `journal.sqlite.newer`, one at most.
+    /// - Throws: ``JournalError``. A file that is damaged, or from a newer version with no such way back, stays as it is.
     public static func open(directory: String, deviceKey: DeviceKey) throws(JournalError) -> Journal {
         try open(directory: directory, deviceKey: deviceKey, migrator: Schema.migrator)
     }
 
+    /// - Parameter step: Called before each change of the storage on the way back from a newer version.
     static func open(
         directory: String,
         deviceKey: DeviceKey,
-        migrator: DatabaseMigrator
+        migrator: DatabaseMigrator,
+        before step: (String) throws(JournalError) -> Void = { _ in }
     ) throws(JournalError) -> Journal {
         try Storage.makeFolder(directory)
         let lock = try StorageLock(directory + "/journal.lock")
@@ -70,7 +77,16 @@ public final class Journal: Sendable {
             } else {
                 try Storage.tighten(path)
             }
-            let check = try StartupCheck(path, migrator, configuration)
+            let wayBack = WayBack(path: path, migrator: migrator, configuration: configuration)
+            wayBack.clear()
+            var tookBack: String?
+            let check: StartupCheck
+            do { check = try StartupCheck(path, migrator, configuration) } catch let newer as NewerTables {
+                guard let earlier = try wayBack.take(before: step) else {
+                    throw JournalError.fromNewerVersion(detail: "tables of \(newer.names)")
+                }
+                (check, tookBack) = (earlier, newer.names)
+            }
             let pool = try DatabasePool(path: path, configuration: configuration)
             try requireDurability(pool)
             if check.wantsMigration { try migrate(pool, migrator) }
@@ -81,7 +97,8 @@ public final class Journal: Sendable {
                 isNew: isNew,
                 entries: check.entries,
                 entriesChecked: check.checked,
-                didRebuild: check.wantsRebuild
+                didRebuild: check.wantsRebuild,
+                tookBack: tookBack
             )
             return Journal(pool: pool, key: deviceKey, directory: directory, lock: lock, startup: report)
         } catch { throw JournalError(error, in: directory) }
@@ -195,16 +212,18 @@ extension Journal {
         }
     }
 
-    /// Keeps a copy of the file as the older version knew it, then changes the tables.
+    /// Keeps a copy of the file as the older version knew it, then changes the tables. A copy of an earlier try goes: the older
+    /// version may have written since.
     private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator) throws {
         let applied = try pool.read(migrator.completedMigrations).last ?? "nothing"
         let copy = "\(pool.path).\(applied)"
-        unsafe unlink(copy)
+        removeCopy(copy)
         try Storage.makeFile(copy)
         let file = try DatabaseQueue(path: copy)
         try pool.backup(to: file)
         try file.close()
         try Storage.sync(copy)
+        try Storage.sync((copy as NSString).deletingLastPathComponent)
         try migrator.migrate(pool)
     }
 

@@ -100,4 +100,7 @@ public struct StartupReport: Sendable, Equatable {
     public let entriesChecked: Int64
     /// The tables of current states did not say what the entries say, and were made anew from them.
     public let didRebuild: Bool
+    /// Whose tables were left: a newer version's, such as `v7`. The journal is as it was before them; see
+    /// ``Journal/open(directory:deviceKey:)``. Nil where nothing was left.
+    public internal(set) var tookBack: String?
 }

@@ -6,6 +6,9 @@ enum Schema {
     static let applicationID = 0x5449_4C4C
 
     /// Released migrations are never changed, only followed by others. Each may throw away `charge` and `idempotency`.
+    ///
+    /// The version before may go back to the copy that is kept before a migration, see ``WayBack``. It looks at the tables that
+    /// it knows: whoever keeps something about money in another one appends an entry with it, or removes that copy first.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1") { db in

@@ -17,7 +17,7 @@ struct StartupCheck {
     /// Made by a version without lists and sums, which are made from every entry.
     var wantsLists = false
 
-    /// - Throws: ``JournalError``. The files are as they were.
+    /// - Throws: ``JournalError``, or ``NewerTables``. The files are as they were.
     init(_ path: String, _ migrator: DatabaseMigrator, _ configuration: Configuration) throws {
         try Self.checkHeader(path)
         try WriteAheadLog.check(path + "-wal")
@@ -79,9 +79,7 @@ struct StartupCheck {
         }
         let applied = try migrator.appliedIdentifiers(db)
         let newer = applied.subtracting(migrator.migrations)
-        guard newer.isEmpty else {
-            throw JournalError.fromNewerVersion(detail: "tables of \(newer.sorted().joined(separator: ", "))")
-        }
+        guard newer.isEmpty else { throw NewerTables(names: newer.sorted().joined(separator: ", ")) }
         guard let last = migrator.migrations.last(where: applied.contains) else {
             throw JournalError.corrupt(detail: "the journal has no tables")
         }
@@ -144,4 +142,10 @@ struct StartupCheck {
         )
         return try !Projection.agrees(db, on: charges) || !Projection.countsAgree(db)
     }
+}
+
+/// A newer version has changed the tables.
+struct NewerTables: Error {
+    /// What it calls these changes: `v7`, or `v7, v8`.
+    let names: String
 }

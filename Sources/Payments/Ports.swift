@@ -63,7 +63,8 @@ public enum JournalError: Error, Sendable, Equatable {
     case readOnly(detail: String)
     /// The file is not what was written: broken, cut, or changed by somebody. Keep it, restore a backup, call for help.
     case corrupt(detail: String)
-    /// Written by a newer version of the program. Update, or restore the backup made before the update.
+    /// Written by a newer version of the program, with payments that this one would not know. Update, or restore the backup made
+    /// before the update.
     case fromNewerVersion(detail: String)
     /// Another process has it open.
     case inUse(detail: String)

@@ -84,6 +84,7 @@ struct Run: AsyncParsableCommand {
             try await openRecord(configuration.state, logger)
         }
         try await journal.note(restored, logger)
+        try await journal.noteWayBack(logger)
         do throws(JournalError) { try await journal.reserveLog() } catch {
             // Whether anything can be recorded is found out, and said, where something is to be.
             logger.warning(
@@ -201,6 +202,17 @@ struct Run: AsyncParsableCommand {
 }
 
 extension Journal {
+    /// Says that a newer version's tables were left for those of before.
+    fileprivate func noteWayBack(_ logger: Logger) async throws(JournalError) {
+        guard let left = startup.tookBack else { return }
+        logger.warning(
+            "the record of payments is the one from before a newer version, which recorded no payment",
+            metadata: ["left": "\(left)"]
+        )
+        let detail = "the record from before \(left) is used again"
+        try await audit(AuditEntry(at: .now, who: .terminal, from: "", what: "journal", result: "ok", detail: detail))
+    }
+
     /// Says in the log, and where something was refused in the audit log too, what became of a backup that was wanted. One
     /// that was restored brings its own entry.
     fileprivate func note(_ outcome: Restore.Outcome, _ logger: Logger) async throws(JournalError) {

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Glibc
 @testable import Journal
 import Payments
@@ -152,6 +153,31 @@ extension Journal {
         return charge
     }
 
+    /// Adds so many entries that a start does not check all of them.
+    @discardableResult
+    func lengthen() async throws -> Charge {
+        let charge = try await play(Charge.Event.paid)
+        try await writing { [self] db in
+            let second = try Row.fetchOne(
+                db,
+                sql: "SELECT \(Entry.columns) FROM event WHERE charge = ? ORDER BY seq LIMIT 1 OFFSET 1",
+                arguments: [charge.id.rawValue]
+            )
+            for number in 0..<StartupCheck.wholeUpTo {
+                var entry = try Entry(checked: #require(second))
+                (entry.kind, entry.body) = ("resumed", Data(#"{"resumed":{}}"#.utf8))
+                let sequence = try append(db, entry)
+                if number == StartupCheck.wholeUpTo - 1 {
+                    try db.execute(
+                        sql: "UPDATE charge SET last_seq = ? WHERE id = ?",
+                        arguments: [sequence, charge.id.rawValue]
+                    )
+                }
+            }
+        }
+        return charge
+    }
+
     /// Some charges, documents, secrets and audit entries.
     func fill(charges: Int = 8) async throws {
         for number in 0..<charges {
@@ -208,6 +234,19 @@ struct Everything: Equatable, CustomTestStringConvertible {
 
     var testDescription: String {
         "\(charges.count) charges, \(open.count) open, \(audit.count) audit entries, chain \(chain?.description ?? "-")"
+    }
+}
+
+extension Schema {
+    /// The tables as a next version would have them.
+    /// - Parameter change: What else it changes.
+    static func nextVersion(_ change: @escaping @Sendable (Database) throws -> Void = { _ in }) -> DatabaseMigrator {
+        var migrator = migrator
+        migrator.registerMigration("v7") { db in
+            try db.execute(sql: "CREATE TABLE receipt (id TEXT) STRICT")
+            try change(db)
+        }
+        return migrator
     }
 }
 
