@@ -53,9 +53,16 @@ struct CheckConfiguration: AsyncParsableCommand {
     )
 
     @Argument(help: "The file.") var file: String
+    @Flag(help: "Whether the appliance can use it: its ports and folders are fixed.") var appliance = false
 
     func run() async throws {
-        _ = try ConfigurationFile.loadWhole(file)
+        let configuration = try ConfigurationFile.loadWhole(file)
+        if appliance {
+            do throws(ConfigurationError) { try configuration.checkForAppliance() } catch {
+                complain("\(file): \(error)")
+                throw ExitCode(Exit.configuration)
+            }
+        }
         print("\(file) can be used.")
     }
 }

@@ -184,6 +184,27 @@ extension Configuration {
         }
     }
 
+    /// Looks whether the appliance could work with it: what its firewall and its service let through is fixed, and so is where it keeps
+    /// things.
+    /// - Throws: `ConfigurationError`: with this file the terminal would not come up, or nobody could reach it.
+    func checkForAppliance() throws(ConfigurationError) {
+        let usual = Configuration()
+        func require(_ key: String, _ value: String, _ usual: String, _ fits: Bool) throws(ConfigurationError) {
+            guard fits else { throw ConfigurationError(key: key, value: value, allowed: "on the appliance \(usual)") }
+        }
+        try require("state", state, usual.state, state == usual.state)
+        try require("web.address", webAddress, "0.0.0.0 or ::", ["0.0.0.0", "::"].contains(webAddress))
+        try require("web.port", "\(webPort)", "\(usual.webPort)", webPort == usual.webPort)
+        try require("web.redirectPort", "\(redirectPort)", "0", redirectPort == 0)
+        try require("web.pages", pages, usual.pages, pages == usual.pages)
+        let hasItsScreen = hasOwnScreen || sink == Sink.none
+        try require("screen.sink", sink.rawValue, "framebuffer, drm or none", hasItsScreen)
+        // As whoever asks: the terminal's user cannot read the boot partition.
+        let authorities = relayCertificates ?? ""
+        let isRead = authorities.isEmpty || FileManager.default.isReadableFile(atPath: authorities)
+        try require("relay.certificates", authorities, "empty, or a file that the terminal's user can read", isRead)
+    }
+
     /// Whether the machine's keypads and keyboards are the terminal's alone. On a developer's machine they are not.
     var listensToKeys: Bool { keypad ?? hasOwnScreen }
 

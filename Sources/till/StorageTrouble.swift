@@ -90,7 +90,8 @@ struct StorageTrouble {
     /// It is not told that the terminal is ready: a new version that cannot read the record must not be kept.
     private func tellManager(_ reason: Reason) {
         guard let manager = ServiceManager(environment: ProcessInfo.processInfo.environment) else { return }
-        // A manager that does not listen ends the program in its own time, and starts it again.
-        try? manager.tell(.starting(pause + .seconds(60)), .status(reason.message))
+        // A manager that does not listen ends the program in its own time, and starts it again. The first word is for the appliance's
+        // self-test, which does not wait for a terminal that says it.
+        try? manager.tell(.starting(pause + .seconds(60)), .status("storage: \(reason.message)"))
     }
 }

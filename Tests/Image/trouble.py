@@ -289,10 +289,14 @@ class Trouble:
         try:
             if not self.trials.returns(machine, self.known):
                 return
-            self.known.terminal.update(bundle, self.password)
-            moment = self.chance.uniform(0, 20)
+            terminal = self.known.terminal
+            terminal.update(bundle, self.password)
+            machine.wait(lambda: terminal.ask("GET", "/api/v1/update")["percent"] > 0, self.limit, every=0.2)
+            moment = self.chance.uniform(0, 5)
             machine.wait(lambda: None, moment, every=0.1)
-            print(f"  cut {number}: {moment:.1f} s after the update began", flush=True)
+            now = terminal.ask("GET", "/api/v1/update")
+            print(f"  cut {number}: {moment:.1f} s after it began to install", flush=True)
+            self.promise("The plug is pulled out in the middle of an update", now["phase"] == "installing", str(now))
         finally:
             machine.cut()
 

@@ -56,6 +56,30 @@ struct ConfigurationTests {
         #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
     }
 
+    @Test(arguments: [
+        ("web: { port: 443 }", "web.port: ‘443’"), ("web: { redirectPort: 8080 }", "web.redirectPort: ‘8080’"),
+        ("web: { address: 127.0.0.1 }", "web.address: ‘127.0.0.1’"), ("web: { pages: /srv/page }", "web.pages"),
+        ("screen: { sink: terminal }", "screen.sink: ‘terminal’"), ("state: /srv/till", "state: ‘/srv/till’"),
+        ("relay: { certificates: /nowhere/own.pem }", "relay.certificates: ‘/nowhere/own.pem’"),
+    ])
+    func whatTheApplianceCannotWorkWithIsSaidBeforeItIsUsed(yaml: String, words: String) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "till-\(UUID().uuidString).yaml")
+        try Data(yaml.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }  // Of a test: a rest does no harm.
+        func check(_ arguments: [String]) async throws -> (isGood: Bool, said: String) {
+            let result = try await run(
+                .path(Programs.directory.appending("till")),
+                arguments: .init(["check-config", file.path()] + arguments),
+                output: .string(limit: 4096),
+                error: .string(limit: 4096)
+            )
+            return (result.terminationStatus.isSuccess, result.standardError)
+        }
+        #expect(try await check([]).isGood, "elsewhere it can be used")
+        let onAppliance = try await check(["--appliance"])
+        #expect(!onAppliance.isGood && onAppliance.said.contains(words), "\(onAppliance.said)")
+    }
+
     @Test func checkingAJournalThatIsNotThereSaysSoAndMakesNone() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "till-\(UUID().uuidString)")
         let result = try await run(
