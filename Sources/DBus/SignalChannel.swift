@@ -21,10 +21,15 @@ final class SignalChannel: Sendable {
         mutating func next() -> Answer? {
             guard !isEmpty else { return end.map { .ended($0) } }
             var signal = queue[head]
-            head += 1
-            if head > 64, head * 2 > queue.count { (queue, head) = (Array(queue[head...]), 0) }
+            passOldest()
             (signal.droppedBefore, dropped) = (dropped, 0)
             return .signal(signal)
+        }
+
+        /// Goes on to the one after the oldest. What lies before it leaves memory once it is more than half of the queue.
+        mutating func passOldest() {
+            head += 1
+            if head > 64, head * 2 > queue.count { (queue, head) = (Array(queue[head...]), 0) }
         }
     }
 
@@ -32,6 +37,9 @@ final class SignalChannel: Sendable {
     private let state = Mutex(State())
 
     init(limit: Int) { self.limit = max(1, limit) }
+
+    /// How many signals it keeps in memory, those included that nobody will read any more.
+    var held: Int { state.withLock { $0.queue.count } }
 
     func yield(_ signal: BusSignal) {
         let reader = state.withLock { state -> CheckedContinuation<Answer, Never>? in
@@ -41,7 +49,7 @@ final class SignalChannel: Sendable {
                 return reader
             }
             if state.queue.count - state.head >= limit {
-                state.head += 1
+                state.passOldest()
                 state.dropped += 1
             }
             state.queue.append(signal)
