@@ -43,8 +43,13 @@ public struct TapAcquirerClient: TapAcquirer {
             // Its receipt is of the last attempt that ended; one that runs says nothing yet.
             if record.word == .inProgress { return .inProgress(askAgainAfter: nil) }
             if let receipt = record.receipt { return .receipt(receipt) }
+            switch record.word {
             // Known by name alone, or only by a void: nothing was executed.
-            return record.word == .cancelled ? .voided : .unknownPayment
+            case .initiated, .acceptedOffline: return .unknownPayment
+            case .cancelled: return .voided
+            // Without its receipt an end is none yet: were it taken for unknown, money that was taken would be given back.
+            case .completed, .failed, .inProgress: return .inProgress(askAgainAfter: nil)
+            }
         } catch { return TapWord(error) }
     }
 
