@@ -120,7 +120,8 @@ extension Charge {
                 message: "The acquirer has not said yet whether the phone’s payment was made. Money may have moved.",
                 action:
                     "Do not charge again. Have the acquirer look up payment \(Reason.clean(payment)), and go by its "
-                    + "word. The terminal keeps asking; if the acquirer in the settings was changed, set the earlier one again.",
+                    + "word. The terminal keeps asking; if the acquirer or its login in the settings was changed, set the "
+                    + "earlier one again.",
                 values: ["case": "phone", "payment": Reason.clean(payment)]
             )
         }

@@ -23,6 +23,9 @@ actor Bank {
     var reachesTerminal = true
     /// It is there, and says no to this terminal.
     var shutsOut = false
+    /// What it says to whatever the terminal asks about payments.
+    var refusal: TapWord?
+    private(set) var refusals = 0
     var reachesPhones = true
     /// Announcements are heard and never answered.
     var keepsAnnouncementsWaiting = false
@@ -42,6 +45,8 @@ actor Bank {
     var undecided: Set<PaymentID> = []
     /// Payments for which it refuses the whole upload that they are in.
     var indigestible: Set<PaymentID> = []
+    /// Whose login the terminal has.
+    var merchant = "m1"
     /// Payments at which it falls silent.
     var stunning: Set<PaymentID> = []
     /// How often it was asked for its keys.
@@ -106,6 +111,11 @@ actor Bank {
         return .receipt(receipt)
     }
 
+    private func refuse() -> TapWord? {
+        if refusal != nil { refusals += 1 }
+        return refusal
+    }
+
     private func answer(_ word: TapWord) -> TapWord {
         guard lostAnswers > 0 else { return word }
         lostAnswers -= 1
@@ -118,11 +128,13 @@ extension Bank: TapAcquirer {
 
     func execute(_ bundle: TapBundle) -> TapWord {
         guard reachesTerminal else { return .unreachable(reason: "no network") }
+        if let refusal = refuse() { return refusal }
         return answer((try? run(bundle)) ?? .refused(code: "bundle_refused"))
     }
 
     func status(of payment: TapProtocol.PaymentID) -> TapWord {
         guard reachesTerminal else { return .unreachable(reason: "no network") }
+        if let refusal = refuse() { return refusal }
         if refusedQuestions > 0 {
             refusedQuestions -= 1
             return .refused(code: "question_refused")
@@ -141,6 +153,7 @@ extension Bank: TapAcquirer {
 
     func void(_ payment: TapProtocol.PaymentID) -> TapWord {
         guard reachesTerminal else { return .unreachable(reason: "no network") }
+        if let refusal = refuse() { return refusal }
         voided.insert(payment)
         guard let receipt = receipts[payment], receipt.payload.status != .failed else { return answer(.voided) }
         guard receipt.payload.status == .completed else { return answer(.receipt(receipt)) }
@@ -198,7 +211,7 @@ extension Bank: TapAcquirer {
         guard case .ed25519(let signing) = keys.signer.publicKey else { throw SigningFailure(reason: "no key") }
         let seconds = now() / 1000
         let map: CBORMap = [
-            1: .text(issuer), 2: .text("t1"), 3: .text("m1"), 4: .text("Coffee Shop"), 5: .integer(seconds - 60),
+            1: .text(issuer), 2: .text("t1"), 3: .text(merchant), 4: .text("Coffee Shop"), 5: .integer(seconds - 60),
             6: .integer(seconds + 7 * 86_400), 7: .bytes(keys.agreement.publicKey), 8: .bytes(signing), 9: .unsigned(0),
             10: .array([.text("EUR")]), 11: .integer(100_000), 12: .unsigned(5814), 13: .text("DE"),
         ]

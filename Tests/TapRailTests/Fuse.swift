@@ -16,7 +16,11 @@ final class Fuse: Sendable {
     /// Whether the disk takes what happens to charges.
     let refusesCharges = Mutex(false)
     /// Notes on charges that the disk takes its time for, for as long as this says so.
-    let isSlow = Mutex<@Sendable (Charge.Event) -> Bool>({ _ in false })
+    let slowness = Mutex(Slowness())
+    /// A structure: each look at a closure that stands in a lock by itself wraps it once more, and the wraps stay.
+    struct Slowness: Sendable {
+        var applies: @Sendable (Charge.Event) -> Bool = { _ in false }
+    }
     /// Payments over BLE whose entries cannot be read.
     let unreadable = Mutex<Set<String>>([])
 
@@ -65,7 +69,7 @@ struct FusedArchive: ChargeArchive {
         try fuse.pass()
         if fuse.refusesCharges.withLock({ $0 }) { throw .diskFull }
         try fuse.allows(notes.entries)
-        while events.contains(where: fuse.isSlow.withLock({ $0 })) { await Task.yield() }
+        while events.contains(where: fuse.slowness.withLock({ $0.applies })) { await Task.yield() }
         try await journal.append(events, to: charge, at: time, with: notes)
         fuse.burn()
     }

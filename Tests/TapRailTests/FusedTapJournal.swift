@@ -25,4 +25,16 @@ struct FusedTapJournal: TapJournal {
     }
     func tapVouchers() async throws(JournalError) -> [TapVoucher] { try await journal.tapVouchers() }
     func forget(vouchers passes: [String]) async throws(JournalError) { try await journal.forget(vouchers: passes) }
+    func document(_ name: String) async throws(JournalError) -> StoredDocument? { try await journal.document(name) }
+    func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        with secret: SecretChange?,
+        by actor: Payments.Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange {
+        try fuse.pass()
+        return try await journal.setDocument(name, bytes, expecting: expectation, with: secret, by: actor, at: time)
+    }
 }

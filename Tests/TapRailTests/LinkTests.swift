@@ -29,9 +29,12 @@ extension WalletTests {
     private static let payingUser = PhoneUser(answer: .accept(after: .milliseconds(300)), means: .link)
 
     @discardableResult
-    private func payer(_ shift: Shift, _ line: OwnLine, user: PhoneUser = WalletTests.payingUser) async throws
-        -> TapPhone
-    {
+    private func payer(
+        _ shift: Shift,
+        _ line: OwnLine,
+        name: String = "anna",
+        user: PhoneUser = WalletTests.payingUser
+    ) async throws -> TapPhone {
         let stall = shift.stall
         let clock = stall.clock.terminalClock
         let client = try PayClient(
@@ -42,8 +45,9 @@ extension WalletTests {
             retries: 0
         )
         let wallet = LinkWallet(key: PrivateKey(), client: client, now: clock.wallTime)
-        let phone = try stall.phone("anna", user: user, linkWallet: wallet)
-        try await shift.until("anna has passes") { await stall.bank.passes >= 4 }
+        let passes = await stall.bank.passes + 4
+        let phone = try stall.phone(name, user: user, linkWallet: wallet)
+        try await shift.until("\(name) has passes") { await stall.bank.passes >= passes }
         return phone
     }
 
@@ -103,6 +107,50 @@ extension WalletTests {
             #expect(charge.attempts.first { $0.id == charge.paidAttempt }?.rail == .tap)
             #expect(charge.surplusAttempts.isEmpty)
             #expect(stall.outcome("anna") != .paid)
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
+    /// The second one has its own word from the gateway, although the first one was let go a moment before.
+    @Test func whereASecondPhonesLinkFailsAtTheGatewayAThirdOneMayPay() async throws {
+        let stall = try Stall()
+        let desk = DeskLine()
+        let claims = Mutex<[Duration]>([])
+        let clock = stall.clock
+        stall.whenever.withLock { hook in
+            hook.act = { _, event in
+                if case .heard(.claim) = event { claims.withLock { $0.append(clock.now) } }
+            }
+        }
+        try await play(stall, swallowing: desk, formBase: nil) { shift, _ in
+            let refusing = Gateway(
+                GatewayState(configuration: GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")),
+                clock: stall.wall
+            )
+            let anna = PhoneUser(answer: .accept(after: .seconds(4)), secondAnswer: .never, means: .link)
+            let ben = PhoneUser(
+                answer: .accept(after: .seconds(90)),
+                secondAnswer: .accept(after: .zero),
+                means: .link
+            )
+            try await payer(shift, OwnLine(refusing), user: anna)
+            try await payer(shift, OwnLine(refusing) { _ in true }, name: "ben", user: ben)
+            let id = try await shift.charge()
+            try await shift.until("both are asked") { stall.wasAsked("ben") && stall.wasAsked("anna") }
+            try await shift.until("ben holds the claim") {
+                place(stall, "ben") { if case .heard(.claim) = $0 { true } else { false } } != nil
+            }
+            let (first, last) = claims.withLock { ($0.first, $0.last) }
+            #expect(try #require(last) - #require(first) < .seconds(1))
+            await desk.report(.processing)
+            // Longer than a phone that pays nothing keeps its place.
+            try await shift.passes(.seconds(50))
+            await desk.report(.failed(code: "reverted"))
+            try stall.phone("cem")
+            try await shift.until(id, is: .succeeded, within: .seconds(30))
+            let charge = try await shift.snapshot(id)
+            #expect(charge.attempts.first { $0.id == charge.paidAttempt }?.rail == .tap)
+            #expect(charge.surplusAttempts.isEmpty)
         }
         #expect(await stall.bank.executions == 1)
     }

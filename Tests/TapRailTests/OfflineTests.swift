@@ -1,5 +1,7 @@
+import Journal
 import Payments
 import Sandbox
+import Synchronization
 import TapProtocol
 import Terminal
 import Testing
@@ -158,10 +160,7 @@ struct OfflineTests {
     @Test(arguments: [false, true], [false, true])
     func aVoucherIsTakenOnceAlsoAfterAPowerCut(restarts: Bool, isSettled: Bool) async throws {
         let stall = try stall()
-        let phone = HostilePhone { [bank = stall.bank] phone, request in
-            await Self.spend(request, of: bank, by: phone)
-        }
-        stall.air.add("mallory", phone, service: .standard)
+        let phone = spender(at: stall)
         let second: @Sendable (Shift) async throws -> Void = { shift in
             let id = try await shift.charge()
             try await shift.until("it is refused") { await phone.errors.contains(.counterConflict) }
@@ -182,14 +181,161 @@ struct OfflineTests {
                 if !restarts { try await second(shift) }
             }
             guard restarts else { return }
-            try await stall.open { shift in
-                // It was online since: else it would take no voucher at all.
-                await shift.station.note(online: true)
-                await goOffline(stall, shift)
-                try await second(shift)
-            }
+            try await stall.open { shift in try await second(shift) }
         }
         #expect(await phone.heard.count { if case .claim = $0 { true } else { false } } == 1)
+    }
+
+    /// A device that signs the same place in its voucher's chain twice: the first is paid at once, and for the second nobody
+    /// can be asked.
+    @Test(arguments: [false, true])
+    func aVoucherThatPaidOnlineIsNotTakenAgainWithNobodyOnline(restarts: Bool) async throws {
+        let stall = try stall()
+        let phone = spender(at: stall)
+        let second: @Sendable (Shift) async throws -> Void = { shift in
+            let id = try await shift.charge()
+            try await shift.until("it is refused, or promised") {
+                let isPromised = try await shift.snapshot(id).isPromised
+                return await !phone.errors.isEmpty || isPromised
+            }
+            #expect(await phone.errors == [.counterConflict])
+            #expect(try await shift.snapshot(id).isPromised == false)
+        }
+        try await stall.play {
+            try await stall.open { shift in
+                let id = try await shift.charge()
+                try await shift.until(id, is: .succeeded)
+                #expect(try await shift.journal.tapPayments(with: "promised", without: "none").isEmpty)
+                if restarts { try await isKept(shift) }
+                try await shift.until("the phone has gone") { stall.air.openLinks == 0 }
+                await goOffline(stall, shift)
+                if !restarts { try await second(shift) }
+            }
+            guard restarts else { return }
+            try await stall.open { shift in try await second(shift) }
+        }
+        #expect(await stall.bank.executions == 1)
+    }
+
+    /// A device that signs the first place in its voucher's chain for whatever it is shown.
+    private func spender(at stall: Stall) -> HostilePhone {
+        let phone = HostilePhone { [bank = stall.bank] phone, request in
+            await Self.spend(request, of: bank, by: phone)
+        }
+        stall.air.add("mallory", phone, service: .standard)
+        return phone
+    }
+
+    /// Waits until it is on the disk when the acquirer answered last.
+    private func isKept(_ shift: Shift) async throws {
+        try await shift.until("it is kept when the acquirer answered") {
+            try await shift.journal.document("tap-online") != nil
+        }
+    }
+
+    /// - Parameter isTaken: Whether the voucher has to be taken now; else the phone hears that none is.
+    private func charges(_ phone: HostilePhone, _ shift: Shift, isTaken: Bool) async throws {
+        let before = await phone.errors.count
+        let id = try await shift.charge()
+        try await shift.until("it is refused, or promised") {
+            let isPromised = try await shift.snapshot(id).isPromised
+            return await phone.errors.count > before || isPromised
+        }
+        #expect(try await shift.snapshot(id).isPromised == isTaken)
+        guard !isTaken else { return }
+        #expect(await phone.errors.last == .vouchersNotTaken)
+        _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
+        try await shift.until(id, is: .cancelled)
+    }
+
+    @Test(arguments: [(1, true), (23, true), (25, false)])
+    func afterARestartWithoutNetworkVouchersAreTakenAsLongAsWithoutOne(hours: Int, isTaken: Bool) async throws {
+        let stall = try stall()
+        let phone = spender(at: stall)
+        try await stall.play {
+            try await stall.open { shift in
+                try await isKept(shift)
+                await goOffline(stall, shift)
+            }
+            stall.clock.advance(by: .seconds(3600 * hours))
+            try await stall.open { shift in
+                try await charges(phone, shift, isTaken: isTaken)
+                // What an earlier run heard is not said to be this one's.
+                #expect(await shift.station.lastOnline == nil)
+            }
+        }
+    }
+
+    /// A time that lies ahead was kept by a wrong clock, or is read by one. It does not come true later either.
+    @Test func aClockThatWasSetBackOverARestartMeansThatVouchersWaitForTheAcquirer() async throws {
+        let stall = try stall()
+        let phone = spender(at: stall)
+        try await stall.play {
+            try await stall.open { shift in
+                try await isKept(shift)
+                await goOffline(stall, shift)
+            }
+            stall.clock.setWall(by: .seconds(-3600))
+            try await stall.open { shift in try await charges(phone, shift, isTaken: false) }
+            stall.clock.advance(by: .seconds(7200))
+            try await stall.open { shift in
+                try await charges(phone, shift, isTaken: false)
+                await stall.bank.change { $0.reachesTerminal = true }
+                await shift.station.note(online: true)
+                try await isKept(shift)
+                await goOffline(stall, shift)
+                try await charges(phone, shift, isTaken: true)
+            }
+        }
+    }
+
+    @Test func aClockThatIsSetBackMeanwhileLengthensNoTimeWithoutTheAcquirer() async throws {
+        let stall = try stall()
+        let phone = spender(at: stall)
+        try await stall.run { shift in
+            await goOffline(stall, shift)
+            stall.clock.advance(by: .seconds(25 * 3600))
+            stall.clock.setWall(by: .seconds(-20 * 3600))
+            try await charges(phone, shift, isTaken: false)
+        }
+    }
+
+    /// Nobody can say later how long ago it was.
+    @Test func aTimeByAClockThatIsNotSetIsNotKept() async throws {
+        let stall = try stall()
+        let phone = spender(at: stall)
+        stall.machineClock.withLock { $0 = false }
+        try await stall.play {
+            try await stall.open { shift in
+                try await shift.passes(.seconds(2))
+                #expect(try await shift.journal.document("tap-online") == nil)
+                await goOffline(stall, shift)
+            }
+            stall.machineClock.withLock { $0 = true }
+            try await stall.open { shift in try await charges(phone, shift, isTaken: false) }
+        }
+    }
+
+    /// A disk wears out by what is written.
+    @Test func whenTheAcquirerAnsweredIsWrittenOnceAMinuteAtMost() async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            @Sendable func version() async throws -> Int? {
+                try await shift.journal.document("tap-online")?.version
+            }
+            try await isKept(shift)
+            for _ in 0..<50 {
+                await shift.station.note(online: true)
+                try await shift.passes(.seconds(1))
+            }
+            #expect(try await version() == 1)
+            try await shift.passes(.seconds(11))
+            await shift.station.note(online: false)
+            try await shift.passes(.seconds(1))
+            #expect(try await version() == 1)
+            await shift.station.note(online: true)
+            try await shift.until("it is kept again") { try await version() == 2 }
+        }
     }
 
     private static func spend(

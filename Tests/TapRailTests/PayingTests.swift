@@ -48,7 +48,7 @@ struct PayingTests {
     func aPhoneDoesNotWaitForTheChargesNote(of message: TapMessageType) async throws {
         let (stall, fuse) = (try Stall(), Fuse())
         try stall.phone("anna")
-        fuse.isSlow.withLock { $0 = { $0.isReport(after: message) } }
+        fuse.slowness.withLock { $0.applies = { $0.isReport(after: message) } }
         try await stall.run(fuse: fuse) { shift in
             let id = try await shift.charge()
             try await shift.until("anna hears it", within: .seconds(20)) {
@@ -56,7 +56,7 @@ struct PayingTests {
                     if case .heard(let body) = $0 { message.isSaid(by: body) } else { false }
                 }
             }
-            fuse.isSlow.withLock { $0 = { _ in false } }
+            fuse.slowness.withLock { $0.applies = { _ in false } }
             try await shift.until(id, is: .succeeded)
         }
         #expect(await stall.bank.executions == 1)

@@ -55,6 +55,26 @@ struct ReachTests {
         #expect(await stall.bank.executions == 1)
     }
 
+    /// A terminal that is shut out could take vouchers for ever, were a "no" as good as an answer.
+    @Test(arguments: [TapWord.refused(code: "bundle_refused"), .notNow(code: "unauthorized", retryAfter: nil)])
+    func anAcquirerThatSaysNoHasNotBeenInTouch(no: TapWord) async throws {
+        let stall = try stall()
+        try await stall.run { shift in
+            try await stocked(stall, shift, voucher: nil)
+            await stall.bank.change {
+                $0.shutsOut = true
+                $0.refusal = no
+            }
+            let before = await shift.station.lastOnline
+            _ = try await shift.charge()
+            try await shift.until("it was refused") { await stall.bank.refusals > 0 }
+            try await shift.passes(.seconds(2))
+            #expect(await shift.station.lastOnline == before)
+            #expect(await shift.station.isReachable)
+        }
+        #expect(await stall.bank.executions == 0)
+    }
+
     @Test func theNetworkFallsWhileTheCustomerDecidesAndTheVoucherPays() async throws {
         let stall = try stall()
         try await stall.run { shift in

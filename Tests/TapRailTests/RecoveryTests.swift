@@ -116,7 +116,7 @@ struct RecoveryTests {
     }
 
     /// What an honest phone would answer at once.
-    private static func accept(_ request: Signed<PaymentRequest>, of bank: Bank, by phone: HostilePhone) async {
+    static func accept(_ request: Signed<PaymentRequest>, of bank: Bank, by phone: HostilePhone) async {
         guard let device = try? ES256Signer(scalar: [UInt8](repeating: 1, count: 32)) else { return }
         let pass = PaymentPass(
             passID: [UInt8](repeating: 2, count: 16),

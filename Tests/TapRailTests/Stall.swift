@@ -21,6 +21,12 @@ final class Stall: Sendable {
     let tag: TerminalTag?
     private let events = Mutex<[String: [PhoneEvent]]>([:])
     private let arrivals = AsyncStream.makeStream(of: (String, TapPhone).self)
+    /// What happens at once when something has happened on a phone.
+    let whenever = Mutex(Reaction())
+    /// A structure: each look at a closure that stands in a lock by itself wraps it once more, and the wraps stay.
+    struct Reaction: Sendable {
+        var act: @Sendable (String, PhoneEvent) -> Void = { _, _ in }
+    }
     var settings: TapSettings { stored.withLock { $0 } }
     private let stored: Mutex<TapSettings>
     /// Whether the machine's clock was set by somebody who knows the time.
@@ -157,7 +163,9 @@ final class Stall: Sendable {
         }
         // The phones are in this stall's air: a strong reference would keep it, and its folder, for ever.
         let record: @Sendable (PhoneEvent) -> Void = { [weak self] event in
-            self?.events.withLock { $0[name, default: []].append(event) }
+            guard let self else { return }
+            events.withLock { $0[name, default: []].append(event) }
+            whenever.withLock { $0.act }(name, event)
         }
         let phone = try TapPhone(
             configuration,

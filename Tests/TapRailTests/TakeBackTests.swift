@@ -90,6 +90,58 @@ struct TakeBackTests {
         #expect(await stall.bank.paid == 0)
     }
 
+    /// Its phone hears of it first, and tells the terminal while it is still near.
+    @Test func aPaidPaymentThatTheAcquirerVoidsIsShownAsGivenBack() async throws {
+        let stall = try Stall()
+        let phone = HostilePhone { [bank = stall.bank] phone, request in
+            await RecoveryTests.accept(request, of: bank, by: phone)
+        }
+        stall.air.add("anna", phone, service: .standard)
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            let payment = try await shift.payment(id)
+            _ = await stall.bank.void(payment)
+            let receipt = await stall.bank.receipts[payment]
+            #expect(receipt?.payload.status == .cancelled)
+            await phone.say(.result(payment, .cancelled, receipt: receipt, transactionID: nil))
+            try await shift.until("the charge says so", within: .seconds(5)) {
+                try await shift.snapshot(id).isGivenBack
+            }
+            #expect(try await shift.state(id) == .succeeded)
+            #expect(try await shift.snapshot(id).reason?.code == "given_back")
+            // Staff who give it back now hear that it is done, and not that nothing was paid.
+            try await shift.desk.takeBack(id, by: shift.station)
+        }
+        #expect(await stall.bank.paid == 0)
+        #expect(await phone.errors.isEmpty)
+    }
+
+    /// A "no" after the money came says nothing of its way back: it can still be given back.
+    @Test func aPaidPaymentCanBeGivenBackWhateverWasSaidOfItAfter() async throws {
+        let stall = try Stall()
+        let phone = HostilePhone { [bank = stall.bank] phone, request in
+            await RecoveryTests.accept(request, of: bank, by: phone)
+        }
+        stall.air.add("anna", phone, service: .standard)
+        try await stall.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            let payment = try await shift.payment(id)
+            var failed = try #require(await stall.bank.receipts[payment]).payload
+            (failed.status, failed.transactionID) = (.failed, nil)
+            let receipt = try Signed(signing: failed, with: stall.bank.signer)
+            await phone.say(.result(payment, .failed, receipt: receipt, transactionID: nil))
+            try await shift.until("the phone is answered", within: .seconds(5)) {
+                await phone.heard.contains { if case .acknowledge = $0 { true } else { false } }
+            }
+            #expect(try await shift.snapshot(id).isGivenBack == false)
+            try await shift.desk.takeBack(id, by: shift.station)
+            #expect(try await shift.snapshot(id).isGivenBack)
+        }
+        #expect(await stall.bank.paid == 0)
+    }
+
     @Test func aPhoneThatReadTheTagIsFoundByItAndOthersAreNotAsked() async throws {
         let stall = try Stall { $0.mode = .tagged }
         try stall.phone("stranger")

@@ -280,6 +280,8 @@ struct TapDeskTests {
                     false
                 }
             }
+            // Nobody was in touch who takes this terminal: no voucher may be taken on the strength of it.
+            #expect(await shift.station.lastOnline == nil)
         }
     }
 

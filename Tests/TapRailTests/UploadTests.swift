@@ -73,7 +73,9 @@ struct UploadTests {
         #expect(await stall.bank.executions == 4)
     }
 
-    @Test func afterALongOutageTheFirstWordOfTheAcquirerWakesTheUpload() async throws {
+    /// A "no" before it is none that wakes anybody: the upload would hear it too.
+    @Test(arguments: [false, true])
+    func afterALongOutageTheFirstWordOfTheAcquirerWakesTheUpload(isRefusedBefore: Bool) async throws {
         let stall = try stall()
         try await stall.run { shift in
             let charges = try await promises(1, stall, shift)
@@ -83,6 +85,11 @@ struct UploadTests {
                 stall.clock.now >= start + .seconds(2400)
             }
             await stall.bank.change { $0.reachesTerminal = true }
+            if isRefusedBefore {
+                await shift.station.noteRefusal()
+                try await shift.passes(.seconds(10))
+                #expect(await stall.bank.uploads.isEmpty)
+            }
             await shift.station.note(online: true)
             try await shift.until(charges[0], is: .succeeded, within: .seconds(10))
             #expect(await stall.bank.uploads.count == 1)

@@ -12,9 +12,11 @@ struct WalletTests {
     /// Asks the gateway without a socket.
     struct Line: HTTPTransport {
         let gateway: Gateway
+        var isDown: @Sendable () -> Bool = { false }
         static let baseURL = "http://127.0.0.1:1"
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            guard !isDown() else { throw .noAnswer(after: request.timeout) }
             let question = GatewayRequest(
                 request.method.rawValue,
                 String(request.url.dropFirst(Self.baseURL.count)),
@@ -33,17 +35,27 @@ struct WalletTests {
         }
     }
 
-    /// What the test says in the gateway's place, and whether it swallows the signatures.
+    /// What the test says in the gateway's place, and what becomes of the signatures.
     final class DeskLine: Sendable {
+        enum Fate { case swallowed, kept, passedOn }
+
         let link = Mutex<AttemptLink?>(nil)
         let isSigned = Mutex(false)
+        let fate: Mutex<Fate>
+        /// Nobody answers the terminal.
+        let isDown = Mutex(false)
+        /// For the gateway it is too late to take the payment back.
+        let isTooLate = Mutex(false)
+
+        init(_ fate: Fate = .swallowed) { self.fate = Mutex(fate) }
+
         func report(_ report: Report) async {
             guard let link = link.withLock({ $0 }) else { return }
             await link.record(.reported(attempt: link.id, report: report))
         }
     }
 
-    /// Takes the signatures and never says what became of them.
+    /// Takes the signatures and does not say what became of them, unless they are passed on.
     struct SilentGateway: TapWalletGateway {
         let inner: TapWalletClient
         let desk: DeskLine
@@ -69,7 +81,15 @@ struct WalletTests {
             for phone: TapWalletPhone
         ) async -> TapWalletOutcome {
             desk.isSigned.withLock { $0 = true }
-            return .unclear("silence")
+            // The test says when: by no clock.
+            while desk.fate.withLock({ $0 == .kept }) { try? await Task.sleep(for: .milliseconds(1)) }
+            guard desk.fate.withLock({ $0 == .passedOn }) else { return .unclear("silence") }
+            return await inner.confirm(
+                gatewayPayment: gatewayPayment,
+                optionID: optionID,
+                signatures: signatures,
+                for: phone
+            )
         }
     }
 
@@ -83,7 +103,10 @@ struct WalletTests {
             desk.link.withLock { $0 = attempt }
             await inner.pursue(attempt)
         }
-        func withdraw(_ attempt: AttemptLink) async { await inner.withdraw(attempt) }
+        func withdraw(_ attempt: AttemptLink) async {
+            guard desk.isTooLate.withLock({ $0 }) else { return await inner.withdraw(attempt) }
+            await attempt.record(.reported(attempt: attempt.id, report: .processing))
+        }
         func ask(_ attempt: AttemptLink) async { await inner.ask(attempt) }
     }
 
@@ -122,7 +145,7 @@ struct WalletTests {
         (configuration.collectsData, configuration.formBase) = (formBase != nil, formBase)
         configuration.controlToken = "control"
         let gateway = Gateway(GatewayState(configuration: configuration), clock: stall.wall)
-        let line = Line(gateway: gateway)
+        let line = Line(gateway: gateway) { desk?.isDown.withLock { $0 } ?? false }
         let clock = stall.clock.terminalClock
         let merchant = try MerchantClient(
             baseURL: Line.baseURL,
@@ -144,13 +167,14 @@ struct WalletTests {
             clock: TurnedClock(clock: stall.clock),
             retries: 0
         )
-        let wallet = TapWalletClient(client: client, host: "gateway.example") {
-            Int(clock.wallTime().secondsSince1970)
-        }
         try await withThrowingTaskGroup { group in
             group.addTask { try await gateway.run() }
             defer { group.cancelAll() }
             let open: Opening = { work in
+                // A terminal that starts has forgotten what its last run offered.
+                let wallet = TapWalletClient(client: client, host: "gateway.example") {
+                    Int(clock.wallTime().secondsSince1970)
+                }
                 if let desk {
                     let silent = SilentGateway(inner: wallet, desk: desk)
                     try await stall.open(scan: Overheard(inner: scan, desk: desk), wallet: silent, work)
@@ -218,20 +242,6 @@ struct WalletTests {
             }
         }
         #expect(await stall.bank.executions == 0)
-    }
-
-    @Test func aWalletWhoseLinkFallsAfterItsSignaturesIsPaidForOnce() async throws {
-        for values in [14, 22, 26] {
-            let stall = try Stall()
-            try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
-            stall.air.cut(after: values)
-            try await play(stall) { shift in
-                let id = try await shift.charge()
-                try await shift.until("it has ended") { try await shift.state(id).isFinal }
-                let charge = try await shift.snapshot(id)
-                #expect(charge.surplusAttempts.isEmpty)
-            }
-        }
     }
 
     @Test func twoPhonesAreEachAskedToSignForAnOptionOfTheirOwn() async throws {

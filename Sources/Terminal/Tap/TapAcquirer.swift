@@ -37,14 +37,6 @@ public enum TapWord: Sendable, Equatable {
     case noAnswer(reason: String)
     /// No byte left the terminal.
     case unreachable(reason: String)
-
-    /// True where the acquirer was there and spoke.
-    var isAnAnswer: Bool {
-        switch self {
-        case .receipt, .inProgress, .unknownPayment, .voided, .refused, .notNow: true
-        case .noAnswer, .unreachable: false
-        }
-    }
 }
 
 /// What became of a payment that was taken offline. Source: BPP/1, section 16.3.

@@ -12,6 +12,15 @@ public protocol TapJournal: Sendable {
     func tapVouchers() async throws(JournalError) -> [TapVoucher]
     /// Forgets what is known of vouchers.
     func forget(vouchers passes: [String]) async throws(JournalError)
+    func document(_ name: String) async throws(JournalError) -> StoredDocument?
+    func setDocument(
+        _ name: String,
+        _ bytes: [UInt8],
+        expecting expectation: DocumentExpectation,
+        with secret: SecretChange?,
+        by actor: Actor,
+        at time: WallTime
+    ) async throws(JournalError) -> DocumentChange
 }
 
 extension Journal: TapJournal {}
@@ -37,8 +46,8 @@ enum TapRecord: Sendable, Hashable {
     /// The acquirer gave a paid payment back.
     case givenBack
     /// A wallet's signatures have won, and the WalletConnect Pay gateway gets them next; or an accept to pay the link has,
-    /// and its phone pays it next.
-    case walletClaimed(sid: [UInt8], Signed<PaymentClaim>)
+    /// and its phone pays it next. Then there are none.
+    case walletClaimed(sid: [UInt8], Signed<PaymentClaim>, WalletSignatures?)
     /// The gateway's word that those signatures paid nothing; or the phone has not paid the link in time.
     case walletDropped
 
@@ -69,8 +78,13 @@ enum TapRecord: Sendable, Hashable {
                 [1: .bytes(sid), 2: .bytes(accept.encoded), 3: .bytes(pass.encoded)]
             case .claimed(let sid, let claim, let isOnline):
                 [1: .bytes(sid), 2: .bytes(claim.encoded), 3: .bool(isOnline)]
-            case .promised(let sid, let claim), .walletClaimed(let sid, let claim):
+            case .promised(let sid, let claim), .walletClaimed(let sid, let claim, nil):
                 [1: .bytes(sid), 2: .bytes(claim.encoded)]
+            case .walletClaimed(let sid, let claim, let signed?):
+                [
+                    1: .bytes(sid), 2: .bytes(claim.encoded), 3: .text(signed.optionID),
+                    4: .array(signed.signatures.map(CBOR.text)),
+                ]
             case .reopened(let attempt): [1: .integer(attempt)]
             case .unknown, .givenBack, .walletDropped: [:]
             case .receipt(let receipt): [1: .bytes(receipt.encoded)]
@@ -132,10 +146,25 @@ enum TapRecord: Sendable, Hashable {
             guard let verdict = TapSyncAnswer.Verdict(rawValue: try text(1)) else { return nil }
             return .settled(verdict, isPaid: map[2] == .bool(true))
         case "given-back": return .givenBack
-        case "wallet-claimed": return .walletClaimed(sid: try bytes(1), try Signed(decoding: bytes(2)))
+        case "wallet-claimed":
+            return .walletClaimed(sid: try bytes(1), try Signed(decoding: bytes(2)), WalletSignatures(map))
         case "wallet-dropped": return .walletDropped
         default: return nil
         }
+    }
+}
+
+/// What a wallet has signed for one of the gateway's options, as the gateway gets it.
+struct WalletSignatures: Sendable, Hashable {
+    let optionID: String
+    let signatures: [String]
+
+    init(optionID: String, _ signatures: [String]) { (self.optionID, self.signatures) = (optionID, signatures) }
+
+    /// Nil where an entry has none: of a link, or of an earlier version.
+    fileprivate init?(_ map: CBORMap) {
+        guard case .text(let option)? = map[3], case .array(let items)? = map[4] else { return nil }
+        self.init(optionID: option, items.compactMap { if case .text(let text) = $0 { text } else { nil } })
     }
 }
 
@@ -218,6 +247,28 @@ struct TapArchive: Sendable {
 
     /// A week more than a voucher lives: a clock that was wrong by days does no harm.
     static let voucherMemorySeconds: Int64 = 604_800
+
+    private static let answerDocument = "tap-online"
+
+    /// When the acquirer answered last, as an earlier run kept it; nil where it is not known.
+    func lastAnswer() async throws(JournalError) -> WallTime? {
+        guard let stored = try await journal.document(Self.answerDocument),
+            case .map(let map)? = try? CBOR(decoding: stored.bytes), let time = map[1]?.asInteger
+        else { return nil }
+        return WallTime(millisecondsSince1970: Int64(time))
+    }
+
+    func keep(lastAnswer time: WallTime?) async throws(JournalError) {
+        let body: CBORMap = time.map { [1: .integer(Int($0.millisecondsSince1970))] } ?? [:]
+        _ = try await journal.setDocument(
+            Self.answerDocument,
+            CBOR.map(body).encoded,
+            expecting: .any,
+            with: nil,
+            by: .terminal,
+            at: clock.wallTime()
+        )
+    }
 
     /// The last payment of an attempt; nil where none was ever made.
     func story(of charge: ChargeID, attempt: Attempt.ID) async throws(JournalError) -> TapStory? {
@@ -302,6 +353,8 @@ struct TapStory: Sendable {
     private(set) var walletSession: [UInt8]?
     /// The claim that this phone holds.
     private(set) var walletClaim: Signed<PaymentClaim>?
+    /// What the claim is for, where a wallet has signed.
+    private(set) var walletSignatures: WalletSignatures?
     /// Sessions by the link that the machine knows them by.
     private(set) var sessions: [[UInt8]: LinkID] = [:]
 
@@ -359,10 +412,10 @@ struct TapStory: Sendable {
         case .declined(let sid): declined.append(sid)
         case .settled(let verdict, _): settled = verdict
         case .givenBack: isGivenBack = true
-        case .walletClaimed(let sid, let claim):
-            (walletSession, walletClaim) = (sid, claim)
+        case .walletClaimed(let sid, let claim, let signed):
+            (walletSession, walletClaim, walletSignatures) = (sid, claim, signed)
             _ = link(of: sid)
-        case .walletDropped: (walletSession, walletClaim) = (nil, nil)
+        case .walletDropped: (walletSession, walletClaim, walletSignatures) = (nil, nil, nil)
         }
     }
 

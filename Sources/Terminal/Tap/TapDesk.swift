@@ -50,6 +50,8 @@ public actor TapDesk {
         var certificate: Signed<TerminalCertificate>
         var trusted: GatewayKeys
         var acquirerURL: String
+        /// Whose it is at the acquirer; nil where an earlier version kept it, which did not write that down.
+        var login: String?
         var madeAt: WallTime
     }
 
@@ -107,11 +109,12 @@ public actor TapDesk {
         }
         let password = try await password()
         current = StoredTapSettings(settings: settings, version: stored?.version ?? 0, hasPassword: password != nil)
+        // With the settings: what the earlier account answers is never kept as the new one's.
+        acquirer = nil
         keys = try await terminalKeys()
         kept = try await keptCertificate()
         tagID = try await keptTag()
 
-        acquirer = nil
         // Also while Tap is switched off: what is open is followed.
         if let password, !settings.acquirerURL.isEmpty {
             do {
@@ -249,10 +252,13 @@ public actor TapDesk {
             else { return nil }
             trusted.add(issuer: issuer, keyID: id, ed25519: key)
         }
+        var login: String?
+        if case .text(let text)? = map[4] { login = text }
         return KeptCertificate(
             certificate: certificate,
             trusted: trusted,
             acquirerURL: url,
+            login: login,
             madeAt: stored.changedAt
         )
     }
@@ -292,16 +298,19 @@ public actor TapDesk {
 
     /// True where there is nothing to try again soon.
     private func renew() async -> Bool {
-        guard let settings = current?.settings, settings.isEnabled, let acquirer, let keys else { return true }
+        guard let settings = current?.settings, let acquirer, let keys else { return true }
+        if !settings.isEnabled {
+            // What is open is followed also while Tap is switched off, and never with another login's certificate.
+            if let kept, isOurs(kept, settings) { return true }
+            guard await station.hasOpenPayments else { return true }
+        }
         let now = clock.wallTime()
-        if let kept, kept.acquirerURL == settings.acquirerURL, isOurs(kept, settings),
-            kept.madeAt.duration(to: now) < Self.renewAfter
-        {
+        if let kept, isOurs(kept, settings), kept.madeAt.duration(to: now) < Self.renewAfter {
             // Also says whether the acquirer is there.
             let word = await acquirer.keys(issuer: kept.certificate.payload.issuer)
             await station.note(word)
             guard case .keys(let trusted) = word else { return false }
-            if trusted != kept.trusted { await keep(kept.certificate, trusted, at: kept.acquirerURL) }
+            if trusted != kept.trusted { await keep(kept.certificate, trusted, of: settings) }
             await putIntoForce()
             return true
         }
@@ -316,14 +325,14 @@ public actor TapDesk {
                 hinder("certificate_invalid", "The acquirer’s certificate does not fit this terminal or this time.")
                 return await refresh(false)
             }
-            await station.note(online: true)
             // The proof that the keys are ours names the time, and the acquirer refuses one that is off.
             await station.noteClockChecked()
-            await keep(certificate, trusted, at: settings.acquirerURL)
+            await station.note(online: true)
+            await keep(certificate, trusted, of: settings)
             hindrance = nil
             return await refresh(true)
         case .refused(let code):
-            await station.note(online: true)
+            await station.noteRefusal()
             hinder("acquirer_refuses", "The acquirer does not take this terminal (\(Reason.clean(code))).")
             return await refresh(false)
         case .noAnswer(let reason):
@@ -346,12 +355,26 @@ public actor TapDesk {
         return isDone
     }
 
-    private func keep(_ certificate: Signed<TerminalCertificate>, _ trusted: GatewayKeys, at url: String) async {
+    /// - Parameter settings: Those whose account got the certificate.
+    private func keep(
+        _ certificate: Signed<TerminalCertificate>,
+        _ trusted: GatewayKeys,
+        of settings: TapSettings
+    ) async {
         let items = trusted.all.sorted { ($0.issuer, $0.keyID.hexadecimal) < ($1.issuer, $1.keyID.hexadecimal) }
             .map { CBOR.array([.text($0.issuer), .bytes($0.keyID), .bytes($0.ed25519)]) }
-        let body: CBORMap = [1: .bytes(certificate.encoded), 2: .text(url), 3: .array(items)]
+        let body: CBORMap = [
+            1: .bytes(certificate.encoded), 2: .text(settings.acquirerURL), 3: .array(items),
+            4: .text(settings.acquirerLogin),
+        ]
         let now = clock.wallTime()
-        kept = KeptCertificate(certificate: certificate, trusted: trusted, acquirerURL: url, madeAt: now)
+        kept = KeptCertificate(
+            certificate: certificate,
+            trusted: trusted,
+            acquirerURL: settings.acquirerURL,
+            login: settings.acquirerLogin,
+            madeAt: now
+        )
         do throws(JournalError) {
             _ = try await journal.setDocument(
                 Self.certificateDocument,
@@ -365,13 +388,17 @@ public actor TapDesk {
         }
     }
 
+    /// Whether it was issued for what is set now: with another login's, money would go to that merchant. Of one whose login
+    /// is not known nobody can say so, and it is renewed at once.
     private func isOurs(_ kept: KeptCertificate, _ settings: TapSettings) -> Bool {
-        kept.certificate.payload.staticKey == keys?.agreement.publicKey
+        kept.acquirerURL == settings.acquirerURL && kept.login == settings.acquirerLogin
+            && kept.certificate.payload.staticKey == keys?.agreement.publicKey
             && kept.certificate.payload.terminalID == settings.terminalID
     }
 
     private func putIntoForce() async {
-        guard let settings = current?.settings, let keys else { return await station.use(nil) }
+        guard let stored = current, let keys else { return await station.use(nil) }
+        let settings = stored.settings
         let none = Reason(
             code: "no_certificate",
             message: "The terminal has no certificate of the acquirer that holds now. Charges go on by QR code.",
@@ -379,17 +406,19 @@ public actor TapDesk {
         )
         let fault = Self.fault(in: settings)
         let why = fault ?? (settings.isEnabled ? hindrance ?? none : nil)
-        guard let acquirer, let kept, kept.acquirerURL == settings.acquirerURL, isOurs(kept, settings) else {
-            return await station.use(nil, because: why)
-        }
+        guard let acquirer, let kept, isOurs(kept, settings) else { return await station.use(nil, because: why) }
         let isInTime = Int64(kept.certificate.payload.notAfterSeconds) > clock.wallTime().secondsSince1970
+        let tag = await tag(keys, kept.certificate.payload.merchantName)
+        let wallet = settings.walletProjectID.isEmpty ? nil : await makeWallet?(settings.walletProjectID)
+        // Settings that came meanwhile put themselves into force.
+        guard current == stored else { return }
         await station.use(
             TapStation.Setup(
                 settings: settings,
                 credentials: TapCredentials(keys: keys, certificate: kept.certificate, trusted: kept.trusted),
                 acquirer: acquirer,
-                tag: await tag(keys, kept.certificate.payload.merchantName),
-                wallet: settings.walletProjectID.isEmpty ? nil : await makeWallet?(settings.walletProjectID)
+                tag: tag,
+                wallet: wallet
             ),
             because: isInTime ? fault : why
         )

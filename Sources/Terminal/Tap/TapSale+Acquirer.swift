@@ -39,7 +39,7 @@ extension TapSale {
             await attempt.record(
                 .silent(
                     attempt: attempt.id,
-                    reason: "the payment was made at another acquirer than the one that is set now"
+                    reason: "the payment was made at another acquirer, or as another merchant, than what is set now"
                 )
             )
             return .seconds(60)

@@ -22,13 +22,12 @@ extension TapSale {
         }
         let sid = story.sessions.first { $0.value == link }?.key ?? []
         guard let claim = walletClaim(for: accept.hash),
-            await keep([.accepted(sid: sid, accept, pass), .walletClaimed(sid: sid, claim)])
+            await keep([.accepted(sid: sid, accept, pass), .walletClaimed(sid: sid, claim, nil)])
         else {
             await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
             return
         }
         await giveClaim(claim, to: link)
-        jobs.continuation.yield(.wallet(link, .follow))
         jobs.continuation.yield(.linkOverdue(accept.hash))
     }
 
@@ -45,15 +44,18 @@ extension TapSale {
 
     /// A phone that holds the claim and pays nothing keeps the others waiting no longer than this. What the gateway has
     /// begun is its to end.
-    func linkOverdue(_ accept: ObjectHash) async {
+    /// - Returns: False where the phone keeps its place for now.
+    func linkOverdue(_ accept: ObjectHash) async -> Bool {
         await turn.enter()
         defer { turn.leave() }
         guard walletWinner != nil, isOpen, story.isLinkClaim, story.walletClaim?.payload.acceptHash == accept else {
-            return
+            return true
         }
         let scans = await attempt.charge()?.attempts.filter { $0.rail == .scan && $0.isOpen } ?? []
-        guard !scans.contains(where: \.isProcessing) else { return }
+        guard !scans.contains(where: \.isProcessing) else { return false }
         await letGo(andAskAgain: nil)
+        // The journal may not have taken it.
+        return walletWinner == nil
     }
 
     /// Other phones may pay again. Should this one pay the link all the same, the gateway takes one payment, and another

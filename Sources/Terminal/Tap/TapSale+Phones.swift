@@ -42,7 +42,7 @@ extension TapSale {
         guard let link = name(of: way) else { return }
         links[link] = nil
         prompting.remove(link)
-        visits[link] = nil
+        visits[link] = visits[link]?.afterItsLink
         if walletWinner == link, !isWalletTold { await recover(link) }
         tools.logger.debug("link ended", metadata: ["payment": "\(name.payment)", "reason": "\(Reason.clean(reason))"])
         await handle(.linkLost(link))
@@ -239,11 +239,15 @@ extension TapSale {
         _ status: PaymentStatus,
         _ source: TerminalPayment.ReceiptSource
     ) async {
-        let isNews = story.receipt != receipt
-        await handle(
-            .receipt(source, status, nowMilliseconds: nowMilliseconds),
-            with: isNews ? [.receipt(receipt)] : []
-        )
+        var records: [TapRecord] = story.receipt == receipt ? [] : [.receipt(receipt)]
+        var isGivenBack = false
+        if machine.state == .done(.completed), status != .completed {
+            // What is paid ends only by its money's way back; no other word takes the place of its receipt.
+            isGivenBack = receipt.payload.isMoneyThatCameBack
+            if !isGivenBack { records = [] } else if !story.isGivenBack { records.append(.givenBack) }
+        }
+        let isKept = await handle(.receipt(source, status, nowMilliseconds: nowMilliseconds), with: records)
+        if isGivenBack, isKept { await announce() }
     }
 }
 

@@ -14,6 +14,16 @@ extension TapSale {
         var accounts: [String] = []
         /// What the customer fills in before the chosen option can be paid.
         var form: CollectingForm?
+        /// The link has fallen on which its orders left.
+        var isCut = false
+
+        /// What holds on the phone's next link: orders that have left may be signed by now.
+        var afterItsLink: WalletVisit? {
+            guard case .signing = exchange.state else { return nil }
+            var left = self
+            (left.isCut, left.form) = (true, nil)
+            return left
+        }
     }
 
     /// The gateway payment that this request offers; nil where it offers none.
@@ -27,8 +37,19 @@ extension TapSale {
         guard let gatewayPayment, tools.wallet != nil, machine.state == .open else {
             return _ = await handle(.unexpected(link))
         }
+        if case .signatures(_, let option, let signatures) = body, walletWinner != nil, let claim = story.walletClaim,
+            claim.payload.acceptHash
+                == WalletClaim.hash(paymentID: name.payment, optionID: option, signatures: signatures)
+        {
+            // The same again, also over another link: the same claim.
+            return await giveClaim(claim, to: link)
+        }
         guard pending == nil, walletWinner == nil || walletWinner == link else { return await sayHold(link) }
         var visit = visits[link] ?? WalletVisit()
+        if visit.isCut {
+            // All but the signatures begins anew on a new link.
+            if case .signatures = body { visit.isCut = false } else { visit = WalletVisit() }
+        }
         guard visit.exchange.takes(body) else { return _ = await handle(.unexpected(link)) }
         visit.number = answering ?? 1
         visits[link] = visit
@@ -40,7 +61,7 @@ extension TapSale {
         case (.choose, .chosen(let option)):
             jobs.continuation.yield(.wallet(link, .actions(gatewayPayment, option.id)))
         case (.signatures(_, let option, let signatures), .signed):
-            await claimForWallet(link, gatewayPayment, option, signatures)
+            await claimForWallet(link, gatewayPayment, WalletSignatures(optionID: option, signatures))
         default: break
         }
     }
@@ -52,7 +73,7 @@ extension TapSale {
 
     /// A question to the gateway, outside the turn: others do not wait for it.
     func perform(_ step: WalletStep, for link: LinkID) async {
-        if case .follow = step { return await followWallet(link) }
+        if case .follow = step { return await followWallet() }
         if case .form(let form) = step { return await awaitForm(form, for: link) }
         guard let gateway = tools.wallet else { return }
         switch step {
@@ -87,16 +108,8 @@ extension TapSale {
             case .refused(let code): await refuse(link, .declined, code)
             case .unreachable(let why): await refuse(link, .backendUnreachable, why)
             }
-        case .confirm(let payment, let option, let signatures):
-            await end(
-                await gateway.confirm(
-                    gatewayPayment: payment,
-                    optionID: option,
-                    signatures: signatures,
-                    for: phone(link)
-                ),
-                for: link
-            )
+        case .confirm(let payment, let signed, let isFirst):
+            await handIn(signed, payment, to: gateway, for: phone(link), isFirst: isFirst)
         case .follow, .form: break  // Above.
         }
     }
@@ -107,10 +120,11 @@ extension TapSale {
     enum WalletStep: Sendable {
         case options([String])
         case actions(String, String)
-        case confirm(String, String, [String])
+        /// After a start it is not the first time, as far as anybody knows.
+        case confirm(String, WalletSignatures, isFirst: Bool)
         /// Until the gateway has what the customer is asked for.
         case form(CollectingForm)
-        /// After a start: only the gateway's word on its payment is left.
+        /// Until the gateway's last word on its payment.
         case follow
     }
 
@@ -151,29 +165,30 @@ extension TapSale {
     // MARK: - The claim
 
     /// The signatures win: on disk before the phone hears of it and before the gateway gets them.
-    private func claimForWallet(
-        _ link: LinkID,
-        _ payment: String,
-        _ option: String,
-        _ signatures: [String]
-    ) async {
+    private func claimForWallet(_ link: LinkID, _ payment: String, _ signed: WalletSignatures) async {
         guard walletWinner == nil else { return await sayHold(link) }
-        let hash = WalletClaim.hash(paymentID: name.payment, optionID: option, signatures: signatures)
+        let hash = WalletClaim.hash(
+            paymentID: name.payment,
+            optionID: signed.optionID,
+            signatures: signed.signatures
+        )
         let sid = story.sessions.first { $0.value == link }?.key ?? []
-        guard let claim = walletClaim(for: hash), await keep([.walletClaimed(sid: sid, claim)]) else {
+        guard let claim = walletClaim(for: hash), await keep([.walletClaimed(sid: sid, claim, signed)]) else {
             await links[link]?.send(.error(name.payment, .backendUnreachable, text: nil), answering: answering)
             return
         }
         await giveClaim(claim, to: link)
-        jobs.continuation.yield(.wallet(link, .confirm(payment, option, signatures)))
+        jobs.continuation.yield(.wallet(link, .confirm(payment, signed, isFirst: true)))
     }
 
-    /// The phone hears that it is the one, the others that they have to wait. The claim is on disk.
+    /// The phone hears that it is the one, the others that they have to wait. The claim is on disk, and from now on the
+    /// gateway's word is waited for.
     func giveClaim(_ claim: Signed<PaymentClaim>, to link: LinkID) async {
         walletWinner = link
         await links[link]?.allowSilence(true)
         await links[link]?.send(.claim(claim), answering: answering ?? 1)
         for other in links.keys where other != link { await sayHold(other) }
+        jobs.continuation.yield(.wallet(link, .follow))
         await tools.host.changed()
     }
 
@@ -192,53 +207,111 @@ extension TapSale {
         }
     }
 
-    /// The gateway's answer to the signatures; where it is none, its word on the payment, which the code's rail follows.
-    private func end(_ outcome: TapWalletOutcome, for link: LinkID) async {
-        switch outcome {
-        case .succeeded(let transaction):
-            await turn.enter()
-            defer { turn.leave() }
-            walletTransaction = transaction
-            await tellWalletPaid()
-        case .failed(let code): await walletLost(code)
-        case .unclear: await followWallet(link)
+    /// The gateway gets the signatures. Where it does not answer, its word on the payment counts, which is followed.
+    ///
+    /// After a start nobody knows whether it has them already: it takes the same ones once. Then it gets them as soon as it
+    /// is reached, while the charge waits for them.
+    private func handIn(
+        _ signed: WalletSignatures,
+        _ payment: String,
+        to gateway: any TapWalletGateway,
+        for phone: TapWalletPhone,
+        isFirst: Bool
+    ) async {
+        while true {
+            if !isFirst { guard await isWanted(signed, by: gateway) else { return } }
+            let outcome = await gateway.confirm(
+                gatewayPayment: payment,
+                optionID: signed.optionID,
+                signatures: signed.signatures,
+                for: phone
+            )
+            switch outcome {
+            case .succeeded(let transaction):
+                await turn.enter()
+                defer { turn.leave() }
+                guard story.walletSignatures == signed else { return }
+                walletTransaction = transaction
+                return await tellWalletPaid()
+            case .failed(let code): return await walletLost(code, signed)
+            case .notSent(let reason) where isFirst: return await walletLost(reason, signed)
+            case .unclear where isFirst: return
+            case .notSent, .unclear:
+                do { try await clock.sleep(.seconds(2)) } catch { return }  // The terminal stops; the next run goes on.
+            }
         }
     }
 
-    /// Waits for the gateway's last word on the code's payment, which is this wallet's too: paid, or without money.
-    private func followWallet(_ link: LinkID) async {
+    /// Whether signatures of an earlier run are still to be handed in: nobody has taken the charge back or gone on without
+    /// it, the gateway does not say that it has them, and it is the one they were made for.
+    private func isWanted(_ signed: WalletSignatures, by gateway: any TapWalletGateway) async -> Bool {
+        guard isOpen, story.walletSignatures == signed, let charge = await attempt.charge(), charge.holdsTerminal,
+            !charge.isCancelRequested, charge.state != .processing
+        else { return false }
+        for case .walletOverTap(let host, _) in story.request.payload.offeredRails { return host == gateway.host }
+        return false
+    }
+
+    /// Waits for the gateway's last word on the code's payment, which is the wallet's too: paid, or without money. Goes on
+    /// where another phone has got the place meanwhile.
+    private func followWallet() async {
         guard !isWalletFollowed else { return }
         isWalletFollowed = true
         defer { isWalletFollowed = false }
-        while walletWinner == link, machine.state == .open {
+        while walletWinner != nil, isOpen {
             if let scans = await attempt.charge()?.attempts.filter({ $0.rail == .scan }) {
                 if scans.contains(where: { $0.ending.map(\.isPaid) == true }) {
                     await turn.enter()
-                    if walletWinner == link { await handle(.closedByRail) }
+                    if walletWinner != nil { await handle(.closedByRail) }
                     turn.leave()
                 } else if !scans.contains(where: \.isOpen) {
                     await walletLost("failed")
+                } else {
+                    await turn.enter()
+                    await reportGateway(again: false)
+                    turn.leave()
                 }
             }
             do { try await clock.sleep(.seconds(1)) } catch { return }  // The terminal stops; the next run follows.
         }
     }
 
+    /// The charge hears of this payment what it hears of the code's, for they are one at the gateway: where nobody says how
+    /// that one stands, nobody says that this one waits. Only within the turn.
+    /// - Parameter again: Also where the charge knows.
+    func reportGateway(again: Bool) async {
+        guard walletWinner != nil, isOpen, let charge = await attempt.charge(),
+            let own = charge.attempt(attempt.id), own.isOpen
+        else { return }
+        let isSilent = charge.attempts.allSatisfy { $0.rail != .scan || !$0.isOpen || $0.isSilent }
+        guard again || own.isSilent != isSilent else { return }
+        let silence = "the gateway does not say what became of the phone's payment"
+        await attempt.record(
+            isSilent
+                ? .silent(attempt: attempt.id, reason: silence)
+                : .reported(attempt: attempt.id, report: .requiresAction)
+        )
+    }
+
     /// RESULT to the phone whose wallet paid; no receipt exists for it.
     func tellWalletPaid() async {
-        guard let walletWinner, !isWalletTold else { return }
+        // One whose link has fallen hears it when it is back.
+        guard let walletWinner, let way = links[walletWinner], !isWalletTold else { return }
         isWalletTold = true
         if walletTransaction == nil { walletTransaction = await attempt.charge()?.evidence?.transactionID }
-        await links[walletWinner]?.send(
+        await way.send(
             .result(name.payment, .completed, receipt: nil, transactionID: walletTransaction),
             isFinal: true
         )
     }
 
-    private func walletLost(_ code: String) async {
+    /// - Parameter signed: What the word is about; nil for whatever the gateway was to be paid with.
+    private func walletLost(_ code: String, _ signed: WalletSignatures? = nil) async {
         await turn.enter()
         defer { turn.leave() }
-        guard let link = walletWinner, machine.state == .open, await keep([.walletDropped]) else { return }
+        guard let link = walletWinner, isOpen, signed == nil || signed == story.walletSignatures,
+            await keep([.walletDropped])
+        else { return }
         walletWinner = nil
         visits[link] = nil
         tools.logger.info("a wallet's payment failed", metadata: ["code": "\(Reason.clean(code))"])

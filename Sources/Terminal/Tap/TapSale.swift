@@ -10,6 +10,8 @@ protocol TapSaleHost: Sendable {
     func confirmOnline() async -> Bool
     /// What the terminal risks on vouchers, and has taken of them.
     func voucherBook() async -> VoucherBook
+    /// A voucher's spend was taken: a book that was made before does not know it.
+    func voucherTaken() async
     /// The acquirer answered, or did not.
     func note(_ word: TapWord) async
     /// Something changed that the radio or the screen goes by.
@@ -27,7 +29,7 @@ actor TapSale: TapLink.Owner {
     struct Tools: Sendable {
         var credentials: TapCredentials
         let archive: TapArchive
-        /// Nil where the payment was made at another acquirer than the one that is set now.
+        /// Nil where the payment was made at another acquirer, or as another merchant, than what is set now.
         var acquirer: (any TapAcquirer)?
         let clock: TerminalClock
         let timers: TapTimers
@@ -146,6 +148,8 @@ actor TapSale: TapLink.Owner {
             jobs.continuation.yield(.wallet(walletWinner, .follow))
             if story.isLinkClaim, let claim = story.walletClaim {
                 jobs.continuation.yield(.linkOverdue(claim.payload.acceptHash))
+            } else if let signed = story.walletSignatures, let payment = gatewayPayment {
+                jobs.continuation.yield(.wallet(walletWinner, .confirm(payment, signed, isFirst: false)))
             }
             await recover(walletWinner)
         } else {
@@ -155,8 +159,10 @@ actor TapSale: TapLink.Owner {
         await tools.host.changed()
     }
 
-    /// A request goes on after a restart only under the certificate it was made under.
-    private var canResume: Bool { story.certificate.payload.staticKey == tools.credentials.keys.agreement.publicKey }
+    /// A request goes on after a restart only under the keys it was made under, and where its merchant can be paid.
+    private var canResume: Bool {
+        tools.acquirer != nil && story.certificate.payload.staticKey == tools.credentials.keys.agreement.publicKey
+    }
 
     /// Ends when the payment is over for the desk.
     func ending() -> AsyncStream<Never> {
@@ -182,8 +188,9 @@ actor TapSale: TapLink.Owner {
         case .report: await report()
         case .wallet(let link, let step): await perform(step, for: link)
         case .linkOverdue(let accept):
-            do { try await clock.sleep(tools.timers.executeByPhone) } catch { return }
-            await linkOverdue(accept)
+            repeat {
+                do { try await clock.sleep(tools.timers.executeByPhone) } catch { return }  // The next run asks again.
+            } while await !linkOverdue(accept)
         case .linger:
             do { try await clock.sleep(tools.timers.recover) } catch { return }
             for link in links.values { await link.close() }
@@ -221,12 +228,10 @@ actor TapSale: TapLink.Owner {
         // So does the gateway's word on a wallet's signatures.
         if pending != nil || walletWinner != nil && !isBeaten {
             isCancelWanted = true
-        } else if let walletWinner {
-            // The money that moves may be this wallet's: what its phone hears waits for the gateway's last word.
-            jobs.continuation.yield(.wallet(walletWinner, .follow))
-        } else {
+        } else if walletWinner == nil {
             await handle(isBeaten ? .closedByRail : .cancelRequested)
         }
+        // Else the money that moves may be this wallet's: whoever follows it waits for the gateway's last word.
     }
 
     /// Says how the payment stands, and asks the acquirer where only that knows.
@@ -235,7 +240,8 @@ actor TapSale: TapLink.Owner {
         case .open:
             await turn.enter()
             defer { turn.leave() }
-            if walletWinner == nil { await handle(.clock(nowMilliseconds: nowMilliseconds)) }
+            guard walletWinner == nil else { return await reportGateway(again: true) }
+            await handle(.clock(nowMilliseconds: nowMilliseconds))
             if isOpen, pending == nil { await attempt.record(.reported(attempt: attempt.id, report: .requiresAction)) }
         case .claimed, .executing, .unknown:
             guard let number = machine.winner?.attempt else { return }
@@ -250,9 +256,9 @@ actor TapSale: TapLink.Owner {
 
     func follow(_ attempt: AttemptLink) { self.attempt = attempt }
 
-    /// Takes a new login and new keys of the acquirer that the payment was made at.
+    /// Takes a new login and new keys of the acquirer that the payment was made at. Another merchant's login is none of its.
     func use(_ setup: TapStation.Setup) {
-        guard setup.acquirer.url == story.acquirerURL else { return }
+        guard setup.serves(story) else { return }
         (tools.credentials, tools.acquirer) = (setup.credentials, setup.acquirer)
     }
 
@@ -275,7 +281,7 @@ actor TapSale: TapLink.Owner {
         let actions = next.handle(event)
         var records = extra
         if case .journal(let record)? = actions.first { records += record.kept(in: story, extra) }
-        if isKept { add(records) } else { guard await keep(records) else { return false } }
+        if isKept { await add(records) } else { guard await keep(records) else { return false } }
         let before = machine.state
         machine = next
         for case .cancelAll(.expired) in actions { endsByExpiry = true }
@@ -318,11 +324,15 @@ actor TapSale: TapLink.Owner {
             )
             return false
         }
-        add(records)
+        await add(records)
         return true
     }
 
-    private func add(_ records: [TapRecord]) { for record in records { story.add(record) } }
+    /// Takes over what is on disk. Nothing of it has left the terminal: the next spend is checked against this one.
+    private func add(_ records: [TapRecord]) async {
+        if spend(of: records) != nil { await tools.host.voucherTaken() }
+        for record in records { story.add(record) }
+    }
 
     /// What they take of a voucher.
     func spend(of records: [TapRecord]) -> TapArchive.Spend? {
@@ -450,7 +460,9 @@ actor TapSale: TapLink.Owner {
         case .claimed, .executing: return [.reported(attempt: id, report: .processing)]
         case .unknown:
             return [.silent(attempt: id, reason: "nobody could say yet whether the phone's payment was made")]
-        case .done(.completed): return [.reported(attempt: id, report: .succeeded(evidence))]
+        case .done(.completed):
+            let paid = Charge.Event.reported(attempt: id, report: .succeeded(evidence))
+            return story.isGivenBack ? [paid, .givenBack(attempt: id)] : [paid]
         case .done(.failed): return [.reported(attempt: id, report: .failed(code: failureCode))]
         case .done(.cancelled) where story.receipt?.payload.isMoneyThatCameBack == true:
             return [.reported(attempt: id, report: .succeeded(evidence)), .givenBack(attempt: id)]

@@ -206,11 +206,12 @@ extension TapStation {
         tried[address] = phone
     }
 
-    /// Which payment a phone is asked for: the one that it left in the middle, else the one that waits.
+    /// Which payment a phone is asked for: the one that it left in the middle, else the one that waits. Somebody new is not
+    /// asked for one that another customer is paying.
     private func welcome(_ hello: Hello, _ link: TapLink) async -> (owner: any TapLink.Owner, offer: TerminalOffer)? {
         let left = lost[hello.sessionID].flatMap { sales[$0.payment] }
         var open: [TapSale] = []
-        for sale in sales.values where await sale.isOpen { open.append(sale) }
+        for sale in sales.values where await sale.isOpen(to: hello.sessionID) { open.append(sale) }
         for sale in [left].compactMap(\.self) + open {
             guard let offer = await sale.admit(hello, link) else { continue }
             lost[hello.sessionID] = nil
@@ -258,4 +259,9 @@ extension TapLink.Failure {
 extension TapSale {
     /// An accept that won stops the search.
     var wantsPhones: Bool { machine.state == .open && pending == nil && walletWinner == nil }
+
+    /// Whether a phone is asked that is not looked for: a new one, or one that was here before.
+    fileprivate func isOpen(to sessionID: [UInt8]) -> Bool {
+        wantsPhones || isOpen && story.sessions[sessionID] != nil
+    }
 }

@@ -1,4 +1,6 @@
-import Payments
+import Journal
+import Logging
+public import Payments
 import TapProtocol
 
 /// Whether the acquirer can be asked: by its last word, and by a short question where that word is old.
@@ -63,29 +65,86 @@ extension TapStation {
         }
     }
 
-    /// Takes what came of asking for the acquirer's keys. A "no" is no reason to take a voucher: it may be a "no" to this
-    /// terminal. Nor does it count as having been online, or a terminal that is shut out could take vouchers for ever.
+    /// Takes what came of asking for the acquirer's keys.
     func note(_ word: TapKeysWord) async {
         switch word {
         case .keys: await note(online: true)
-        case .refused: (isReachable, heardAt) = (true, clock.elapsed())  // Wakes no upload: it would be refused too.
+        case .refused: noteRefusal()
         case .silent: await note(online: false)
         }
     }
 
     /// Takes what an exchange with the acquirer said of it.
-    func note(_ word: TapWord) async { await note(online: word.isAnAnswer) }
+    func note(_ word: TapWord) async {
+        switch word {
+        case .receipt, .inProgress, .unknownPayment, .voided: await note(online: true)
+        case .refused, .notNow: noteRefusal()
+        case .noAnswer, .unreachable: await note(online: false)
+        }
+    }
+
+    /// The acquirer is there and says no. That is no reason to take a voucher: it may be a "no" to this terminal. Nor does it
+    /// count as having been online, or a terminal that is shut out could take vouchers for ever. It wakes no upload, which
+    /// would be refused too.
+    public func noteRefusal() { (isReachable, isWelcome, heardAt) = (true, false, clock.elapsed()) }
 
     /// Takes whether the acquirer answered. Every exchange says so: a terminal that believes an old word claims what
     /// nobody can execute.
     public func note(online isOnline: Bool) async {
-        let isBack = isOnline && !isReachable
-        (isReachable, heardAt) = (isOnline, clock.elapsed())
+        let isBack = isOnline && !isWelcome
+        (isReachable, isWelcome, heardAt) = (isOnline, isOnline, clock.elapsed())
         guard isOnline else { return }
         // What was taken offline need not sit out a pause that grew while nobody answered.
         if isBack { uploadWake?.yield() }
-        lastOnline = clock.wallTime()
-        book?.lastOnlineMilliseconds = Int(clock.wallTime().millisecondsSince1970)
+        let now = AcquirerAnswer(wall: clock.wallTime(), elapsed: clock.elapsed())
+        answered = now
+        // A disk wears out by what is written, and nobody waits for it. By a clock that is not set it would say nothing.
+        guard isClockSet, answerKeptAt.map({ now.elapsed - $0 >= .seconds(60) }) ?? true else { return }
+        answerKeptAt = now.elapsed
+        jobs.continuation.yield(.keepAnswer(now.wall))
+    }
+
+    /// When the acquirer answered last since the start. A "no" is no answer.
+    public var lastOnline: WallTime? { answered.flatMap { $0.elapsed >= startedAt ? $0.wall : nil } }
+
+    /// When the acquirer answered last, by the clock as it stands: setting that back does not make it later.
+    /// Source: BPP/1, section 16.2, rule V1.
+    var answeredMilliseconds: Int? {
+        guard let answered else { return nil }
+        let byElapsed = clock.wallTime().advanced(by: answered.elapsed - clock.elapsed())
+        return Int(min(answered.wall, byElapsed).millisecondsSince1970)
+    }
+
+    /// Reads when an earlier run was answered last. By a clock that is not set nobody can say how long ago that was.
+    func recallAnswer() async {
+        guard answered == nil, !isAnswerRecalled, isClockSet else { return }
+        do throws(JournalError) {
+            let kept = try await archive.lastAnswer()
+            guard answered == nil, !isAnswerRecalled else { return }
+            isAnswerRecalled = true
+            guard let kept else { return }
+            let now = clock.elapsed()
+            let age = kept.duration(to: clock.wallTime())
+            // An earlier run was over when this one began. What says otherwise was kept by a wrong clock, or is read by one,
+            // and must not come true with time.
+            guard age >= now - startedAt else { return await keepAnswer(nil) }
+            answered = AcquirerAnswer(wall: kept, elapsed: now - age)
+        } catch {
+            logger.warning(
+                "the journal does not say when the acquirer answered last; no voucher is taken until it answers again",
+                metadata: ["error": "\(error)"]
+            )
+        }
+    }
+
+    /// - Parameter time: Nil where nothing is known any more.
+    func keepAnswer(_ time: WallTime?) async {
+        do throws(JournalError) { try await archive.keep(lastAnswer: time) } catch {
+            logger.warning(
+                "it is not kept when the acquirer answered; a start without network takes no voucher then",
+                metadata: ["error": "\(error)"]
+            )
+        }
     }
 
     /// Whether this terminal knows the time: the machine says so, or the acquirer has checked it and nobody set it since.
@@ -106,6 +165,13 @@ extension TapStation {
 
     /// Source: BPP/1, rule P2 and check A1: what both sides' clocks may differ by.
     private static let clockTolerance = Duration.seconds(600)
+}
+
+/// A moment in which the acquirer answered.
+struct AcquirerAnswer: Sendable {
+    let wall: WallTime
+    /// On the clock's `elapsed`; less than at the start for a moment of an earlier run.
+    let elapsed: Duration
 }
 
 extension Duration {

@@ -7,20 +7,23 @@ import TapProtocol
 extension TapStation {
     /// What the terminal risks on vouchers, and has taken of them.
     func voucherBook() async -> VoucherBook {
+        await recallAnswer()
         var current = await storedBook()
         // The time can be set, and lost, while a book is held.
         current.isClockSet = current.isClockSet && isClockSet
+        current.lastOnlineMilliseconds = answeredMilliseconds
         return current
     }
 
     private func storedBook() async -> VoucherBook {
         if let book { return book }
+        let edition = bookEdition
         let offline = setup?.settings.offline
         var made = VoucherBook(
             floor: Int(clamping: offline?.floorMinorUnits ?? 0),
             merchantLimit: Int(clamping: offline?.totalMinorUnits ?? 0),
             maximumOfflineAge: .seconds(3600 * (offline?.maximumHours ?? 0)),
-            lastOnlineMilliseconds: lastOnline.map { Int($0.millisecondsSince1970) },
+            lastOnlineMilliseconds: answeredMilliseconds,
             isClockSet: offline?.isAllowed == true
         )
         do throws(JournalError) {
@@ -37,9 +40,13 @@ extension TapStation {
             made.isClockSet = false
             return made
         }
+        // What was taken while it was read may be missing in it.
+        guard edition == bookEdition else { return await storedBook() }
         book = made
         return made
     }
+
+    func voucherTaken() { book = nil }
 
     func queueChanged() async {
         book = nil
@@ -58,7 +65,7 @@ extension TapStation {
                 )
             }
             plight.unreadable = found.unreadable
-            plight.elsewhere = setup.map { own in found.stories.count { $0.acquirerURL != own.acquirer.url } } ?? 0
+            plight.elsewhere = setup.map { own in found.stories.count { !own.serves($0) } } ?? 0
             return found
         } catch {
             logger.error(
@@ -117,10 +124,11 @@ extension TapStation {
         } catch { return nil }
     }
 
-    /// Tells of every payment once, in uploads of a few. What another acquirer is owed stays until that one is set again.
+    /// Tells of every payment once, in uploads of a few. What another acquirer or merchant is owed stays until that one is
+    /// set again.
     func synchroniseOnce() async {
         guard let setup, let found = await readUnsettled() else { return }
-        let own = found.stories.filter { $0.acquirerURL == setup.acquirer.url }
+        let own = found.stories.filter { setup.serves($0) }
         told = told.filter { entry in own.contains { $0.name.payment == entry.key } }
         plight.refused = plight.refused.filter { told[$0.key] != nil }
         // Whoever was told of least often comes first, so that one without an end holds back no other.
@@ -197,7 +205,7 @@ struct OfflinePlight: Sendable, Equatable {
     var unreadable: [String] = []
     /// Payments that the acquirer does not take, with its word for it.
     var refused: [PaymentID: String] = [:]
-    /// Payments of another acquirer than the one that is set.
+    /// Payments of another acquirer or merchant than the one that is set.
     var elsewhere = 0
 
     var reasons: [Reason] {
@@ -229,9 +237,9 @@ struct OfflinePlight: Sendable, Equatable {
                 Reason(
                     code: "offline_elsewhere",
                     message:
-                        "\(Self.payments(elsewhere)) taken offline at another acquirer than the one in the settings. "
-                        + "That money is not booked.",
-                    action: "Set that acquirer again until nothing waits any more."
+                        "\(Self.payments(elsewhere)) taken offline at another acquirer, or with another login, than the one "
+                        + "in the settings. That money is not booked.",
+                    action: "Set that acquirer and its login again until nothing waits any more."
                 )
             )
         }

@@ -6,7 +6,7 @@ import TapProtocol
 public enum TakeBackRefusal: Error, Sendable, Equatable {
     /// Nothing of this charge was paid over BLE, or it went back already.
     case nothingPaid
-    /// Another acquirer than the one that is set now has the payment.
+    /// Another acquirer or merchant than the one that is set now has the payment.
     case elsewhere
     /// The acquirer says no, for good or for now.
     case refused(code: String)
@@ -27,8 +27,9 @@ public enum TakeBackRefusal: Error, Sendable, Equatable {
         case .elsewhere:
             Reason(
                 code: "other_acquirer",
-                message: "This was paid at another acquirer than the one in the settings. Nothing was given back.",
-                action: "Give it back at that acquirer."
+                message: "This was paid at another acquirer, or with another login, than the one in the settings. "
+                    + "Nothing was given back.",
+                action: "Give it back at that acquirer, or set its login again and try again."
             )
         case .refused(let code):
             Reason(
@@ -72,7 +73,7 @@ extension TapStation {
     }
 
     private func giveBack(_ story: TapStory) async throws(TakeBackRefusal) {
-        guard let setup, setup.acquirer.url == story.acquirerURL else { throw .elsewhere }
+        guard let setup, setup.serves(story) else { throw .elsewhere }
         let word = await setup.acquirer.void(story.name.payment)
         await note(word)
         switch word {

@@ -27,6 +27,13 @@ public actor TapStation {
             (self.settings, self.credentials, self.acquirer, self.tag) = (settings, credentials, acquirer, tag)
             self.wallet = wallet
         }
+
+        /// Whether its acquirer, asked as its merchant, knows of this payment. Names are the merchants': to another one the
+        /// same acquirer says that there is no such payment, and money that was taken would pass for none.
+        func serves(_ story: TapStory) -> Bool {
+            let (own, its) = (credentials.certificate.payload, story.certificate.payload)
+            return acquirer.url == story.acquirerURL && own.merchantID.utf8.elementsEqual(its.merchantID.utf8)
+        }
     }
 
     enum Job: Sendable {
@@ -34,6 +41,8 @@ public actor TapStation {
         case announce(TapStory, any TapAcquirer)
         case serve(TapLink)
         case measure(TapCalibrator, Int)
+        /// For the next start: the acquirer answered then.
+        case keepAnswer(WallTime)
     }
 
     /// What is remembered of a phone that was tried.
@@ -72,11 +81,16 @@ public actor TapStation {
     var restsUntil = Duration.zero
     /// Sessions whose phone left in the middle, with their payment and how long they are looked for.
     var lost: [[UInt8]: (payment: PaymentID, until: Duration)] = [:]
-    /// When the acquirer answered last.
-    public internal(set) var lastOnline: WallTime?
-    /// Whether it did when it was asked last, and when that was.
+    /// When the acquirer answered last, also before the start, once that was asked for. A "no" is no answer.
+    var answered: AcquirerAnswer?
+    /// By elapsed time: when the last answer was kept.
+    var answerKeptAt: Duration?
+    var isAnswerRecalled = false
+    /// Whether the acquirer was there when it was asked last, and when that was.
     public internal(set) var isReachable = false
     var heardAt: Duration?
+    /// Whether its last word was an answer: neither silence nor a "no".
+    var isWelcome = false
     let probing = Turnstile()
     /// Ends the pause between two uploads; nil while there is none.
     var uploadWake: AsyncStream<Void>.Continuation?
@@ -84,7 +98,10 @@ public actor TapStation {
     let isMachineClockSet: @Sendable () -> Bool
     /// Where the wall clock stood when the acquirer checked it last.
     var checkedClock: Duration?
-    var book: VoucherBook?
+    /// Nil where what was taken changed since it was read.
+    var book: VoucherBook? { didSet { if book == nil { bookEdition += 1 } } }
+    /// Counts how often it did.
+    var bookEdition = 0
     /// Payments that were taken offline and are not over.
     var waiting = 0
     var plight = OfflinePlight()
@@ -99,6 +116,8 @@ public actor TapStation {
     private let changes = Listeners<Void>(.newestOnly)
     private let viewers = Listeners<TapStatus>(.newestOnly)
     private let making = Turnstile()
+    /// On the clock's `elapsed`.
+    let startedAt: Duration
 
     public static let maximumLinks = 4
 
@@ -118,6 +137,7 @@ public actor TapStation {
         self.uploadLimit = min(max(uploadLimit, 1), 32)
         uploadSize = self.uploadLimit
         archive = TapArchive(journal: journal, clock: clock)
+        startedAt = clock.elapsed()
     }
 
     /// Works until cancelled, which stops the asking and never a payment.
@@ -133,13 +153,14 @@ public actor TapStation {
                 case .announce(let story, let acquirer): group.addTask { await self.announce(story, to: acquirer) }
                 case .serve(let link): group.addTask { await self.serve(link) }
                 case .measure(let calibrator, let number): group.addTask { await calibrator.measure(number) }
+                case .keepAnswer(let time): group.addTask { await self.keepAnswer(time) }
                 }
             }
             group.cancelAll()
         }
     }
 
-    /// Takes what holds from now on. Payments under way stay at the acquirer that they were made at.
+    /// Takes what holds from now on. Payments under way stay with the acquirer and the merchant that they were made for.
     ///
     /// A setup that is switched off or hindered makes no payment; what is open is followed with it all the same.
     /// - Parameter hindrance: Why no payment can be made, in words for the owner.
@@ -228,7 +249,7 @@ public actor TapStation {
         TapSale.Tools(
             credentials: setup.credentials,
             archive: archive,
-            acquirer: story.acquirerURL == setup.acquirer.url ? setup.acquirer : nil,
+            acquirer: setup.serves(story) ? setup.acquirer : nil,
             clock: clock,
             timers: timers,
             logger: logger,

@@ -18,7 +18,7 @@ public protocol TapWalletGateway: Sendable {
         optionID: String,
         for phone: TapWalletPhone
     ) async -> TapWalletAnswer<[TapWalletAction]>
-    /// Hands the phone's signatures over and waits for the end.
+    /// Hands the phone's signatures over and waits for the end. The same ones may be handed over again, also after a start.
     func confirm(
         gatewayPayment: String,
         optionID: String,
@@ -67,6 +67,8 @@ public enum TapWalletAnswer<Value: Sendable & Equatable>: Sendable, Equatable {
 public enum TapWalletOutcome: Sendable, Equatable {
     case succeeded(transactionID: String?)
     case failed(String)
+    /// This time they have not left.
+    case notSent(String)
     /// Only the gateway's own word on the payment says how it stands.
     case unclear(String)
 }
@@ -153,11 +155,13 @@ public actor TapWalletClient: TapWalletGateway {
         signatures: [String],
         for phone: TapWalletPhone
     ) async -> TapWalletOutcome {
-        guard let known = offered(gatewayPayment, to: phone) else { return .failed("payment_not_found") }
-        guard known.options.contains(where: { $0.id == optionID }) else { return .failed("option_not_found") }
+        let known = offered(gatewayPayment, to: phone)
+        // What the last run offered is forgotten. The gateway checks the signatures by the option itself.
+        guard let payment = known?.paymentID ?? .init(gatewayPayment) else { return .failed("payment_not_found") }
+        guard known?.options.contains(where: { $0.id == optionID }) != false else { return .failed("option_not_found") }
         do throws(PayError) {
             let report = try await client.confirm(
-                paymentID: known.paymentID,
+                paymentID: payment,
                 optionID: optionID,
                 signatures: signatures,
                 waitingUpTo: .seconds(60)
@@ -171,11 +175,11 @@ public actor TapWalletClient: TapWalletGateway {
             switch error {
             case .refused(let refusal):
                 // An earlier try may have arrived: it failed for certain only where the payment still waits.
-                guard let now = try? await client.status(of: known.paymentID), now.status == .requiresAction else {
+                guard let now = try? await client.status(of: payment), now.status == .requiresAction else {
                     return .unclear(refusal.code)
                 }
                 return .failed(refusal.code)
-            case .notSent(let reason): return .failed(reason)
+            case .notSent(let reason): return .notSent(reason)
             default: return .unclear("\(error)")
             }
         }
