@@ -49,18 +49,10 @@ enum Storage {
         let target = unsafe open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard target >= 0 else { throw failure(of: new) }
         defer { close(target) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = unsafe read(source, &bytes, bytes.count)
-            guard count >= 0 else { throw failure(of: path) }
+            let count = sendfile(target, source, nil, 1 << 30)
+            guard count >= 0 else { throw failure(of: new) }
             guard count > 0 else { break }
-            var written = 0
-            while written < count {
-                let left = bytes[written..<count]
-                let step = unsafe left.withUnsafeBytes { unsafe write(target, $0.baseAddress, $0.count) }
-                guard step > 0 else { throw failure(of: new) }
-                written += step
-            }
         }
         guard fsync(target) == 0 else { throw failure(of: new) }
     }

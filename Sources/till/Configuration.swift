@@ -189,8 +189,8 @@ extension Configuration {
     /// - Throws: `ConfigurationError`: with this file the terminal would not come up, or nobody could reach it.
     func checkForAppliance() throws(ConfigurationError) {
         let usual = Configuration()
-        func require(_ key: String, _ value: String, _ usual: String, _ fits: Bool) throws(ConfigurationError) {
-            guard fits else { throw ConfigurationError(key: key, value: value, allowed: "on the appliance \(usual)") }
+        func require(_ key: String, _ value: String, _ allowed: String, _ fits: Bool) throws(ConfigurationError) {
+            guard fits else { throw ConfigurationError(key: key, value: value, allowed: "on the appliance \(allowed)") }
         }
         try require("state", state, usual.state, state == usual.state)
         try require("web.address", webAddress, "0.0.0.0 or ::", ["0.0.0.0", "::"].contains(webAddress))

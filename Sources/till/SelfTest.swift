@@ -181,14 +181,14 @@ struct Trial {
         let address = "https://\(name):\(configuration.webPort)/"
         do {
             let transport = HTTPClientTransport(itself: name, at: here)
-            let answers: Result<[HTTPResponse], TransportError>
+            let answers: Result<(page: HTTPResponse, health: HTTPResponse), TransportError>
             do throws(TransportError) {
                 let page = try await transport.send(HTTPRequest(method: .get, url: address))
                 let health = try await transport.send(HTTPRequest(method: .get, url: address + "healthz"))
-                answers = .success([page, health])
+                answers = .success((page, health))
             } catch { answers = .failure(error) }
             try await transport.shutdown()
-            let (page, health) = (try answers.get()[0], try answers.get()[1])
+            let (page, health) = try answers.get()
             guard page.status == 200 else {
                 return Finding(weight: .bad, text: "The page \(address) answers with \(page.status) instead of itself.")
             }

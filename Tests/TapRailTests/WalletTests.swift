@@ -82,7 +82,7 @@ struct WalletTests {
         ) async -> TapWalletOutcome {
             desk.isSigned.withLock { $0 = true }
             // The test says when: by no clock.
-            while desk.fate.withLock({ $0 == .kept }) { try? await Task.sleep(for: .milliseconds(1)) }
+            while desk.fate.withLock({ $0 == .kept }), !Task.isCancelled { await Task.yield() }
             guard desk.fate.withLock({ $0 == .passedOn }) else { return .unclear("silence") }
             return await inner.confirm(
                 gatewayPayment: gatewayPayment,
