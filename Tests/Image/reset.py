@@ -37,6 +37,9 @@ class Reset:
                 terminal.claim(code_of(url), self.password)
                 self.knows_nothing(when, old, terminal, charge)
             self.promise("The power button turns it off after that", machine.button(), "it was still on")
+            said = self.trials.said("reset.qcow2")
+            opened = [line for line in said if "charge opened" in line]
+            self.promise("The system's journal keeps no amount of before", said and not opened, str(opened[:2]))
         finally:
             machine.cut()
 

@@ -28,6 +28,7 @@ STAND_INS = {
     "setpriv": """echo self-test >>"$ROOT/did"; exit "$(cat "$ROOT/said/self-test")" """,
     "sleep": """echo "$1" >>"$ROOT/slept" """,
     "sync": "",
+    "journalctl": """echo "journalctl $*" >>"$ROOT/did" """,
     "mount": """echo "mount $*" >>"$ROOT/did" """,
     "blkid": "echo TILL-UPDATE",
     "udevadm": """echo USEC_INITIALIZED="$(cat "$ROOT/said/seen")" """,
@@ -55,7 +56,7 @@ class Box:
         self.write("usr/lib/till/version", "2.0")
         self.write("etc/passwd", "till:x:988:988::/:/usr/sbin/nologin")
         self.terminal("active")
-        self.says(**{"self-test": 0, "install": 0, "seen": 900_000_000})
+        self.says(**{"self-test": 0, "install": 0, "seen": 90_000_000, "ActiveEnterTimestampMonotonic": 20_000_000})
         self.settings(A_OK=1, A_TRY=0, A_GOOD=1, B_OK=1, B_TRY=1, B_GOOD=0)
 
     def write(self, name, text):
@@ -120,6 +121,8 @@ def test_without_one_that_was_good_the_machine_does_not_start_anew_for_ever(box,
     box.says(**{"self-test": 74})
     assert box.run("good").returncode == 1
     assert "reboot" not in box.did
+    # Nor does the boot loader leave it after so many mornings.
+    assert box.setting("B_TRY") == "0"
 
 
 def test_a_good_version_stays_however_often_it_is_switched_on_beside_something_broken(box):
@@ -151,6 +154,11 @@ def test_a_good_version_that_does_not_come_to_serve_counts_its_starts(box):
 
 
 def offered(box, version, newest=None):
+    box.settings(A_OK=1, A_TRY=0, A_GOOD=1, B_OK=1, B_TRY=0, B_GOOD=1)
+    return offered_to(box, version, newest)
+
+
+def offered_to(box, version, newest=None):
     bundle = box.root / "bundle"
     bundle.mkdir()
     (bundle / "version").write_text(version + "\n")
@@ -180,6 +188,17 @@ def test_nothing_older_than_what_was_good_is_installed(box, version, newest, ans
     assert box.setting("A_GOOD") == ("0" if answer == 0 else "1")
 
 
+def test_the_only_way_back_is_not_written_over_before_the_new_version_has_shown_that_it_works(box):
+    assert offered_to(box, "2.1") == 2
+    assert box.setting("A_GOOD") == "1"
+
+
+@pytest.mark.parametrize("other", [{"A_GOOD": 0, "A_OK": 1}, {"A_GOOD": 1, "A_OK": 0}])
+def test_a_version_without_a_way_back_can_be_followed_by_a_better_one(box, other):
+    box.settings(**({"B_OK": 1, "B_TRY": 1, "B_GOOD": 0} | other))
+    assert offered_to(box, "2.1") == 0
+
+
 def plugged_in(box, version):
     stick = box.root / "run/till/sticks/sda1"
     stick.mkdir(parents=True, exist_ok=True)
@@ -199,7 +218,7 @@ def test_a_stick_that_stays_in_does_not_bring_what_did_not_stay_at_every_start(b
     assert "did not stay" in plugged_in(box, "2.1")
     assert not any("install" in line for line in box.did)
     # Plugged in again: somebody wants it.
-    box.says(seen=900_000_000)
+    box.says(seen=90_000_000)
     plugged_in(box, "2.1")
     assert "install 2.1" in box.did
 
@@ -218,16 +237,33 @@ def test_what_could_not_be_installed_is_tried_again(box):
     assert box.did.count("install 2.1") == 2 and "reboot" not in box.did
 
 
-def test_a_terminal_without_a_key_knows_no_network_of_another_owner(box):
+def networks_of_an_owner(box):
     networks = box.root / "var/lib/iwd"
     for name in ("Shop.psk", ".known_network.freq"):
         (networks / name).write_text("[Security]\nPassphrase=secret\n")
-    box.write("var/lib/till/device.key", "a key")
+    return networks
+
+
+FORGOTTEN = "journalctl --quiet --rotate --vacuum-time=1s"
+
+
+@pytest.mark.parametrize(("files", "is_erased"), [("device.key", False), ("", True), ("device.key wipe.begun", True)])
+def test_an_erased_terminal_knows_nothing_of_another_owner(box, files, is_erased):
     box.run("before-till")
+    assert box.did == [], "what the system said of the first start of all stays"
+    networks = networks_of_an_owner(box)
+    for name in files.split():
+        box.write(f"var/lib/till/{name}", "")
+    assert box.run("before-till").returncode == 0
+    assert len(list(networks.iterdir())) == (0 if is_erased else 2)
+    assert box.did == ([FORGOTTEN] if is_erased else [])
+
+
+def test_a_disk_that_cannot_be_read_neither_forgets_anything_nor_keeps_the_terminal_from_saying_so(box):
+    networks = networks_of_an_owner(box)
+    (box.root / "var/lib/till").rmdir()
+    assert box.run("before-till").returncode == 0
     assert len(list(networks.iterdir())) == 2
-    (box.root / "var/lib/till/device.key").unlink()
-    box.run("before-till")
-    assert not list(networks.iterdir())
 
 
 @pytest.mark.parametrize(("status", "is_left"), [("78", True), ("75", False), ("", False)])
