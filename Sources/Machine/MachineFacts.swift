@@ -81,9 +81,11 @@ public struct MachineFacts: Sendable, Equatable {
         public var driver: String?
         /// Whether a switch of the machine, or flight mode, holds it off.
         public var isBlocked: Bool?
+        /// Where it is plugged in, as the kernel says it: unlike the name it does not depend on which was met first.
+        public var place: String?
 
-        public init(name: String, driver: String?, isBlocked: Bool?) {
-            (self.name, self.driver, self.isBlocked) = (name, driver, isBlocked)
+        public init(name: String, driver: String?, isBlocked: Bool?, place: String? = nil) {
+            (self.name, self.driver, self.isBlocked, self.place) = (name, driver, isBlocked, place)
         }
     }
 
@@ -192,7 +194,12 @@ extension MachineFacts {
             let blocked = switches.map { each in
                 files.number("\(path)/\(each)/soft") == 1 || files.number("\(path)/\(each)/hard") == 1
             }
-            return Radio(name: name, driver: driver, isBlocked: blocked.isEmpty ? nil : blocked.contains(true))
+            return Radio(
+                name: name,
+                driver: driver,
+                isBlocked: blocked.isEmpty ? nil : blocked.contains(true),
+                place: files.target(path).map { $0.split(separator: "/").dropLast().joined(separator: "/") }
+            )
         }
     }
 }

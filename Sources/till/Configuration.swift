@@ -197,8 +197,10 @@ extension Configuration {
         try require("web.port", "\(webPort)", "\(usual.webPort)", webPort == usual.webPort)
         try require("web.redirectPort", "\(redirectPort)", "0", redirectPort == 0)
         try require("web.pages", pages, usual.pages, pages == usual.pages)
-        let hasItsScreen = hasOwnScreen || sink == Sink.none
-        try require("screen.sink", sink.rawValue, "framebuffer, drm or none", hasItsScreen)
+        // Where there is no framebuffer it takes a graphics card by itself; its kernel may have drivers of none.
+        let hasItsScreen = sink == Sink.framebuffer || sink == Sink.none
+        try require("screen.sink", sink.rawValue, "framebuffer or none", hasItsScreen)
+        try require("screen.path", screenPath, usual.screenPath, screenPath == usual.screenPath)
         // As whoever asks: the terminal's user cannot read the boot partition.
         let authorities = relayCertificates ?? ""
         let isRead = authorities.isEmpty || FileManager.default.isReadableFile(atPath: authorities)
@@ -253,7 +255,7 @@ private struct Reader {
         guard let mapping = node.mapping else {
             throw ConfigurationError(
                 key: path.isEmpty ? "the file" : path,
-                value: Self.describe(node),
+                value: Self.shown(node, at: path),
                 allowed: "keys with values"
             )
         }
@@ -323,10 +325,11 @@ private struct Reader {
     }
 
     func finish() throws(ConfigurationError) {
-        guard let (key, node) = entries.min(by: { $0.key < $1.key }) else { return }
+        guard let key = entries.keys.min() else { return }
         throw ConfigurationError(
             key: path + key,
-            value: Self.describe(node),
+            // Under a misspelt name it may be a secret, and this goes into logs.
+            value: "…",
             allowed: "no such key; known are \(known.joined(separator: ", "))"
         )
     }
@@ -337,8 +340,11 @@ private struct Reader {
     }
 
     private func error(_ key: String, _ node: Node, _ allowed: String) -> ConfigurationError {
-        ConfigurationError(key: path + key, value: Self.describe(node), allowed: allowed)
+        ConfigurationError(key: path + key, value: Self.shown(node, at: path), allowed: allowed)
     }
+
+    /// A shop's settings have a key in them, which may have got into another line.
+    private static func shown(_ node: Node, at path: String) -> String { path == "shop." ? "…" : describe(node) }
 
     private static func describe(_ node: Node) -> String {
         switch node {

@@ -26,17 +26,19 @@ struct PreparedShop: Sendable, Equatable {
         guard let (field, reason) = errors.min(by: { $0.key < $1.key }) else { return nil }
         return ConfigurationError(
             key: "shop.\(field)",
-            value: field == "gatewayKey" ? "…" : text(of: field),
+            value: text(of: field),
             allowed: "\(reason.message) \(reason.action.trimmingCharacters(in: ["."]))"
         )
     }
 
+    /// What may be said of it in a log: not a key, nor what stands where another field was meant.
     private func text(of field: String) -> String {
         switch field {
         case "operatorID": form.operatorID
         case "merchantID": form.merchantID
         case "merchantName": form.merchantName
-        case "gatewayURL": form.gatewayURL
+        case "gatewayURL" where form.gatewayURL.contains("://"): form.gatewayURL
+        case "gatewayURL" where !form.gatewayURL.isEmpty, "gatewayKey": "…"
         case "currency": form.currency
         case "locale": form.locale ?? ""
         case "language": form.language ?? ""

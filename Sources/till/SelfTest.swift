@@ -176,8 +176,8 @@ struct Trial {
     /// Asks the terminal for its page, as a browser would.
     func page() async -> Finding {
         let here = ["0.0.0.0": "127.0.0.1", "::": "127.0.0.1"][configuration.webAddress] ?? configuration.webAddress
-        // Without a name browsers reach it by its number.
-        let name = configuration.webNames.first ?? (here.contains(":") ? "[\(here)]" : here)
+        // Without a name browsers reach it by its number. The names may have numbers among them, too.
+        let name = configuration.webNames.first { !$0.contains(":") } ?? (here.contains(":") ? "[\(here)]" : here)
         let address = "https://\(name):\(configuration.webPort)/"
         do {
             let transport = HTTPClientTransport(itself: name, at: here)
@@ -243,22 +243,27 @@ struct Trial {
             defer { group.cancelAll() }
             return await group.next() ?? nil
         }
-        return finding(state, hasRadio: !radios.isEmpty)
+        return finding(state, radios)
     }
 
     /// - Parameters:
     ///   - state: What bluetoothd says; nil where it says nothing.
-    ///   - hasRadio: Whether the kernel shows an adapter, one that does not work, too.
-    func finding(_ state: RadioState?, hasRadio: Bool) -> Finding {
+    ///   - radios: The adapters that the kernel shows, those that do not work, too.
+    func finding(_ state: RadioState?, _ radios: [MachineFacts.Radio]) -> Finding {
+        // The one that worked last, by its place.
         let mark = configuration.state + "/radio.worked"
+        let worked = Self.line(mark)
         switch state {
         case .ready(let radio):
+            let place = radios.first { $0.name == radio.name }?.place
             // Where it cannot be kept an adapter that fails later is a note instead of a fault.
-            _ = FileManager.default.createFile(atPath: mark, contents: nil)
+            if let place, place != worked {
+                _ = FileManager.default.createFile(atPath: mark, contents: Data(place.utf8))
+            }
             return Finding(weight: .good, text: "Bluetooth answers: \(radio.name).")
-        case .unavailable(.noDaemon) where !hasRadio, .unavailable(.noAdapter) where !hasRadio:
+        case .unavailable(.noDaemon) where radios.isEmpty, .unavailable(.noAdapter) where radios.isEmpty:
             return Finding(weight: .note, text: "There is no Bluetooth adapter: phones cannot pay, codes can.")
-        case .unavailable(.noAdapter) where !FileManager.default.fileExists(atPath: mark):
+        case .unavailable(.noAdapter) where !radios.contains { $0.place != nil && $0.place == worked }:
             return Finding(
                 weight: .note,
                 text: "The Bluetooth adapter does not work, and never did here: phones cannot pay, codes can.",

@@ -7,7 +7,7 @@ import Testing
 struct ConfigurationTests {
     @Test(arguments: [
         ("web: { port: 70000 }", ["web.port", "70000", "0 to 65535"]),
-        ("web: { prot: 8443 }", ["web.prot", "8443", "no such key"]),
+        ("web: { prot: 8443 }", ["web.prot", "no such key"]),
         ("web: { address: everywhere }", ["web.address", "everywhere", "IPv4"]),
         ("web: { securityContact: security@till.test }", ["web.securityContact", "security@till.test", "mailto:"]),
         (#"web: { securityContact: "mailto:a\nExpires: b" }"#, ["web.securityContact", "mailto:"]),
@@ -33,12 +33,24 @@ struct ConfigurationTests {
         ("log: { level: loud }", ["log.level", "loud", "debug"]),
         ("state: relative", ["state", "relative", "absolute"]),
         ("web: 8443", ["web", "8443", "keys with values"]), ("{ unclosed", ["the file"]), ("- a list", ["a list"]),
-        ("colour: red", ["colour", "red", "no such key"]),
+        ("colour: red", ["colour", "no such key"]),
     ])
     func aWrongFileNamesTheKeyTheValueAndWhatIsAllowed(yaml: String, words: [String]) async throws {
         let (status, said) = try await start(Data(yaml.utf8))
         #expect(status == .exited(78))
         for word in words { #expect(said.contains(word), "\(said)") }
+    }
+
+    /// What is said of it goes into logs and onto the card.
+    @Test(arguments: [
+        "shop: { gatewaykey: wcp_live }", "gateway: { gatewayKey: wcp_live }", "shop: wcp_live",
+        "shop: { gatewayKey: [wcp_live] }",
+        "shop: { operatorID: o, merchantID: m, merchantName: K, gatewayURL: wcp_live, currency: USD }",
+        "shop: { merchantName: { wcp_live: 1 } }",
+    ])
+    func aKeyInTheWrongPlaceIsNotSaid(yaml: String) async throws {
+        let (status, said) = try await start(Data(yaml.utf8))
+        #expect(status == .exited(78) && !said.contains("wcp_live"), "\(said)")
     }
 
     @Test func whatIsNoTextIsRefused() async throws {
@@ -59,7 +71,8 @@ struct ConfigurationTests {
     @Test(arguments: [
         ("web: { port: 443 }", "web.port: ‘443’"), ("web: { redirectPort: 8080 }", "web.redirectPort: ‘8080’"),
         ("web: { address: 127.0.0.1 }", "web.address: ‘127.0.0.1’"), ("web: { pages: /srv/page }", "web.pages"),
-        ("screen: { sink: terminal }", "screen.sink: ‘terminal’"), ("state: /srv/till", "state: ‘/srv/till’"),
+        ("screen: { sink: terminal }", "screen.sink: ‘terminal’"), ("screen: { sink: drm }", "screen.sink: ‘drm’"),
+        ("screen: { path: /dev/fb1 }", "screen.path: ‘/dev/fb1’"), ("state: /srv/till", "state: ‘/srv/till’"),
         ("relay: { certificates: /nowhere/own.pem }", "relay.certificates: ‘/nowhere/own.pem’"),
     ])
     func whatTheApplianceCannotWorkWithIsSaidBeforeItIsUsed(yaml: String, words: String) async throws {

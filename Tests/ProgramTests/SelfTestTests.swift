@@ -1,4 +1,5 @@
 import Foundation
+import Machine
 import Testing
 import WalletConnectPay
 
@@ -41,13 +42,20 @@ struct SelfTestTests {
         var configuration = Configuration()
         configuration.state = folder
         let trial = Trial(configuration)
-        #expect(trial.finding(.unavailable(.noAdapter(nil)), hasRadio: false).weight == .note)
-        #expect(trial.finding(.unavailable(.noAdapter(nil)), hasRadio: true).weight == .note, "its firmware is missing")
-        #expect(trial.finding(nil, hasRadio: true).weight == .bad, "bluetoothd says nothing")
-        let radio = RadioState.Radio(name: "hci0", address: nil)
-        #expect(trial.finding(.ready(radio), hasRadio: true).weight == .good)
-        #expect(trial.finding(.unavailable(.noAdapter(nil)), hasRadio: true).weight == .bad)
-        #expect(trial.finding(.unavailable(.noAdapter(nil)), hasRadio: false).weight == .note, "it was pulled out")
+        func radio(_ name: String, at place: String) -> MachineFacts.Radio {
+            MachineFacts.Radio(name: name, driver: nil, isBlocked: nil, place: place)
+        }
+        let (own, plugged) = (radio("hci0", at: "usb1/1-1"), radio("hci1", at: "usb1/1-2"))
+        let none = RadioState.unavailable(.noAdapter(nil))
+        #expect(trial.finding(none, []).weight == .note)
+        #expect(trial.finding(none, [own]).weight == .note, "its firmware is missing")
+        #expect(trial.finding(nil, [own]).weight == .bad, "bluetoothd says nothing")
+        let ready = RadioState.ready(RadioState.Radio(name: "hci1", address: nil))
+        #expect(trial.finding(ready, [own, plugged]).weight == .good)
+        #expect(trial.finding(none, [own, plugged]).weight == .bad)
+        #expect(trial.finding(none, [radio("hci0", at: "usb1/1-2")]).weight == .bad, "under another name")
+        #expect(trial.finding(none, [own]).weight == .note, "it was pulled out, and the other never worked")
+        #expect(trial.finding(none, []).weight == .note)
     }
 
     /// A screen that is there and shows nothing is a fault; one that is not there is none.
