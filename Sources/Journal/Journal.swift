@@ -51,19 +51,25 @@ public final class Journal: Sendable {
     /// A short journal is checked entry by entry, of a long one the end; tables of current states that do not say what the
     /// entries say are made anew. ``startup`` tells what was done.
     ///
-    /// Where a newer version has changed the tables and nothing about money has come since, the copy that it kept first is the
-    /// journal again: an appliance whose new version does not stand goes back to the one before, and that one must take
-    /// payments. What goes then: what the newer version wrote into the audit log, and every change of settings, staff, sessions,
-    /// secrets and wallets' sessions. Its file is kept as `journal.sqlite.newer`, one at most.
+    /// - Parameter goingBack: Where a newer version has changed the tables and nothing about money has come since, the copy that
+    ///   it kept first is the journal again: an appliance whose new version does not stand goes back to the one before, and that
+    ///   one must take payments. What goes then: what the newer version wrote into the audit log, and every change of staff,
+    ///   sessions, secrets and wallets' sessions. Its file is kept as `journal.sqlite.newer`, one at most. Whoever asks for it
+    ///   says so in the audit log, see ``StartupReport/tookBack``.
     /// - Throws: ``JournalError``. A file that is damaged, or from a newer version with no such way back, stays as it is.
-    public static func open(directory: String, deviceKey: DeviceKey) throws(JournalError) -> Journal {
-        try open(directory: directory, deviceKey: deviceKey, migrator: Schema.migrator)
+    public static func open(
+        directory: String,
+        deviceKey: DeviceKey,
+        goingBack: Bool = false
+    ) throws(JournalError) -> Journal {
+        try open(directory: directory, deviceKey: deviceKey, goingBack: goingBack, migrator: Schema.migrator)
     }
 
     /// - Parameter step: Called before each change of the storage on the way back from a newer version.
     static func open(
         directory: String,
         deviceKey: DeviceKey,
+        goingBack: Bool = true,
         migrator: DatabaseMigrator,
         before step: (String) throws(JournalError) -> Void = { _ in }
     ) throws(JournalError) -> Journal {
@@ -82,7 +88,7 @@ public final class Journal: Sendable {
             var tookBack: String?
             let check: StartupCheck
             do { check = try StartupCheck(path, migrator, configuration) } catch let newer as NewerTables {
-                guard let earlier = try wayBack.take(before: step) else {
+                guard goingBack, let earlier = try wayBack.take(before: step) else {
                     throw JournalError.fromNewerVersion(detail: "tables of \(newer.names)")
                 }
                 (check, tookBack) = (earlier, newer.names)

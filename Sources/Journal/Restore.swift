@@ -57,7 +57,8 @@ public enum Restore {
         try remove(folder(directory))
     }
 
-    /// Checks a copy whole and makes it this terminal's: its secrets are sealed with `key`, and nobody is signed in.
+    /// Checks a copy whole and makes it this terminal's: its secrets are sealed with `key`, nobody is signed in, and nothing is said
+    /// of the other machine's updates.
     /// - Parameters:
     ///   - ends: Where the copy has to end.
     ///   - entry: For the copy's audit log: that it was restored, by whom, from what.
@@ -77,7 +78,9 @@ public enum Restore {
         do throws(JournalError) {
             try await check(journal, ends)
             for (name, bytes) in secrets { try await journal.setSecret(name, bytes, by: entry.who, at: entry.at) }
-            try await journal.writing { db in try db.execute(sql: "DELETE FROM document WHERE name = 'sessions'") }
+            try await journal.writing { db in
+                try db.execute(sql: "DELETE FROM document WHERE name IN ('sessions', 'update')")
+            }
             try await journal.audit(entry)
             open = try await journal.openCharges().count
         } catch {
@@ -169,7 +172,8 @@ public enum Restore {
         _ step: (String) throws(JournalError) -> Void
     ) async throws(JournalError) -> Int {
         do throws(JournalError) {
-            let journal = try Journal.open(directory: directory, deviceKey: key)
+            // It makes place for the backup: what a newer version has left does not stand in the way.
+            let journal = try Journal.open(directory: directory, deviceKey: key, goingBack: true)
             let open = try await journal.openCharges().count
             try journal.close()
             return open

@@ -6,10 +6,10 @@ import Payments
 /// The way back from a newer version that has changed the tables and does not stand.
 ///
 /// That version kept a copy first. It is the journal again where nothing about money has come since: the last entry, what was
-/// noted over BLE, vouchers and shifts are the same in both. Tables made from entries are the same then. An entry that only
+/// noted over BLE, vouchers and shifts are the same in both, and so are the settings that say whom money goes to. Tables made from entries are the same then. An entry that only
 /// says that the terminal started counts too: others were told its number, and would take the next one for it.
 ///
-/// Left are the newer version's audit entries, documents and secrets, and what it kept for WalletConnect, whose signatures
+/// Left are the newer version's audit entries, other documents and secrets, and what it kept for WalletConnect, whose signatures
 /// move no money before an entry claims them. So an access that was taken away is back, and a password is as it was. What
 /// was told to others is told again under the same numbers.
 ///
@@ -125,6 +125,8 @@ private struct Standing {
     let lastNote: Data
     let shifts: [Int64: Data]
     let vouchers: [String: Data]
+    /// The shop's settings and Tap's.
+    let payees: [String: Data]
 
     init(_ db: Database) throws {
         name = try Journal.name(db)
@@ -133,6 +135,7 @@ private struct Standing {
         lastNote = try Data.fetchOne(db, sql: "SELECT digest FROM tap ORDER BY seq DESC LIMIT 1") ?? Data()
         shifts = try Self.digests(db, "SELECT number, digest FROM shift")
         vouchers = try Self.digests(db, "SELECT pass, digest FROM tap_voucher")
+        payees = try Self.digests(db, "SELECT name, digest FROM document WHERE name IN ('settings', 'tap')")
     }
 
     private static func digests<Key: DatabaseValueConvertible & Hashable>(
@@ -149,7 +152,7 @@ private struct Standing {
     /// because nobody can pay with it any more.
     func isAllIn(_ other: Standing) -> Bool {
         !name.isEmpty && name == other.name && entries == other.entries && notes == other.notes
-            && lastNote == other.lastNote && shifts == other.shifts
+            && lastNote == other.lastNote && shifts == other.shifts && payees == other.payees
             && vouchers.allSatisfy { other.vouchers[$0.key] == $0.value }
     }
 }

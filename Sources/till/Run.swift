@@ -141,7 +141,7 @@ struct Run: AsyncParsableCommand {
         }
         let key = try DeviceKey.loadOrCreate(at: state + "/device.key")
         let restored = try await Restore.finish(state, key: key)
-        return (try Journal.open(directory: state, deviceKey: key), restored)
+        return (try Journal.open(directory: state, deviceKey: key, goingBack: true), restored)
     }
 
     /// Puts the parts together and runs them until the terminal is told to stop.

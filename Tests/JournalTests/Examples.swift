@@ -22,7 +22,11 @@ final class TemporaryFolder: Sendable {
     var log: String { path + "/journal.sqlite-wal" }
 
     func open() throws(JournalError) -> Journal {
-        try Journal.open(directory: path, deviceKey: try DeviceKey.loadOrCreate(at: path + "/device.key"))
+        try Journal.open(
+            directory: path,
+            deviceKey: try DeviceKey.loadOrCreate(at: path + "/device.key"),
+            goingBack: true
+        )
     }
 
     /// What lies in the folder, but the lock and SQLite's shared memory, which hold nothing that is kept, and empty logs.

@@ -105,7 +105,7 @@ struct WayBackTests {
 
     /// What a version does with a payment, or with what belongs to one.
     enum Doing: CaseIterable {
-        case payment, oneEntry, noteOfATap, spend, voucher, openedShift, closedShift
+        case payment, oneEntry, noteOfATap, spend, voucher, openedShift, closedShift, settings, tap
 
         func take(_ journal: Journal) async throws {
             let (ada, bea) = (Actor.staff(name: "Ada"), Actor.staff(name: "Bea"))
@@ -121,6 +121,9 @@ struct WayBackTests {
             case .closedShift:
                 let shift = try #require(try await journal.currentShift(of: ada))
                 _ = try await journal.closeShift(shift.shift.id, by: ada, at: .example)
+            // Whom the next payment goes to.
+            case .settings, .tap:
+                _ = try await journal.setDocument("\(self)", [1], expecting: .any, by: ada, at: .example)
             }
         }
     }
@@ -154,6 +157,20 @@ struct WayBackTests {
         let newer = try? folder.openNewer(migrator)
         try newer?.close()
         expectNewer(folder)
+    }
+
+    /// Whoever only looks at it does not change it.
+    @Test func onlyTheTerminalItselfGoesBack() async throws {
+        _ = try await fill()
+        try folder.openNewer().close()
+        let files = folder.journalFiles
+        #expect(throws: JournalError.self) {
+            try Journal.open(
+                directory: folder.path,
+                deviceKey: try DeviceKey.loadOrCreate(at: folder.path + "/device.key")
+            )
+        }
+        #expect(folder.journalFiles == files)
     }
 
     @Test func withoutTheCopyThereIsNoWayBack() async throws {
