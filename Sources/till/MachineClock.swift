@@ -7,7 +7,8 @@ enum MachineClock {
     /// True where the kernel hears the time from outside, or took it from a clock with a battery when it started and that
     /// clock is later than everything that has certainly happened, and not later than anybody still runs this program.
     ///
-    /// A clock whose battery is empty begins again years ago, and vouchers that ended long since would be in time by it. One
+    /// A clock whose battery is empty begins again years ago, and vouchers that ended long since would be in time by it. Some
+    /// systems set their own clock on then, to where it stood when the power went: the battery's is looked at itself. One
     /// that runs on but is late by minutes passes: the profile forgives ten. What has happened is taken as it was when the
     /// program started: what is written later bears this clock's own time. Changes while the program runs: a terminal that
     /// has just started may not know the time yet.
@@ -17,7 +18,7 @@ enum MachineClock {
     ///   - now: By the machine's clock.
     ///   - earliest: The newest of what has certainly happened: the program was built, the journal was written.
     ///   - latest: What is later is a clock that runs wild, such as one that says 2100.
-    /// Source: adjtimex(2), `TIME_ERROR`; Linux, Documentation/ABI/testing/sysfs-class-rtc, `hctosys`; BPP/1, sections 7.4
+    /// Source: adjtimex(2), `TIME_ERROR`; Linux, Documentation/ABI/testing/sysfs-class-rtc, `hctosys`, `since_epoch`; BPP/1, sections 7.4
     /// and 16.
     static func isSet(
         kernel: () -> Int32 = kernelState,
@@ -29,8 +30,13 @@ enum MachineClock {
         if isSynchronised(kernel: kernel) { return true }
         guard now >= earliest, now <= latest else { return false }
         return (0..<4).contains { number in
-            let word = FileManager.default.contents(atPath: "\(clocks)/rtc\(number)/hctosys")
-            return word?.first == UInt8(ascii: "1")
+            let folder = "\(clocks)/rtc\(number)"
+            guard FileManager.default.contents(atPath: folder + "/hctosys")?.first == UInt8(ascii: "1"),
+                let word = FileManager.default.contents(atPath: folder + "/since_epoch"),
+                let seconds = Int64(String(decoding: word, as: UTF8.self).prefix { $0.isNumber })
+            else { return false }
+            // Some keep the local time.
+            return seconds > earliest.secondsSince1970 - 86_400
         }
     }
 

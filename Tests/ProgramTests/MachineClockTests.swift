@@ -9,11 +9,21 @@ import Testing
 struct MachineClockTests {
     private static let built = WallTime(millisecondsSince1970: 1_764_000_000_000)
 
-    private func isSet(kernel: Int32, battery: String?, late: Duration = .seconds(1)) throws -> Bool {
+    /// - Parameters:
+    ///   - late: How much later it is by the machine's clock than when the program was built.
+    ///   - batteryLate: The same by the clock with a battery, where that is another time.
+    private func isSet(
+        kernel: Int32,
+        battery: String?,
+        late: Duration = .seconds(1),
+        batteryLate: Duration? = nil
+    ) throws -> Bool {
         let folder = NSTemporaryDirectory() + "/clocks-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/rtc0", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try battery.map { try Data($0.utf8).write(to: URL(filePath: folder + "/rtc0/hctosys")) }
+        let seconds = Self.built.advanced(by: batteryLate ?? late).secondsSince1970
+        try Data("\(seconds)\n".utf8).write(to: URL(filePath: folder + "/rtc0/since_epoch"))
         return MachineClock.isSet(
             kernel: { kernel },
             clocks: folder,
@@ -39,6 +49,9 @@ struct MachineClockTests {
         #expect(try !isSet(kernel: 5, battery: "1\n", late: .seconds(-800_000_000)))
         #expect(try isSet(kernel: 5, battery: "1\n", late: .zero))
         #expect(try isSet(kernel: 0, battery: "1\n", late: .seconds(-1)))
+        // The system has set its own clock on, to where it stood when the power went.
+        #expect(try !isSet(kernel: 5, battery: "1\n", batteryLate: .seconds(-800_000_000)))
+        #expect(try isSet(kernel: 5, battery: "1\n", batteryLate: .seconds(-12 * 3600)), "it keeps the local time")
     }
 
     /// One that says 2100 would have every certificate end, and the terminal's own made anew.
