@@ -267,7 +267,11 @@ struct Assembly: Sendable {
             gateways: gateways,
             clock: clock,
             logger: logger,
-            otherRails: { await taps.rail.map { [$0] } ?? [] },
+            otherRails: {
+                // Wallets are served at the gateway that is set now, and one that has signed waits for it.
+                await taps.renewWallets()
+                return await taps.rail.map { [$0] } ?? []
+            },
             wallets: wallets.station,
             pace: pace,
             clockIsSet: { MachineClock.isSynchronised() }
@@ -288,7 +292,7 @@ struct Assembly: Sendable {
             guard let url = await settings.current?.settings.gatewayURL,
                 let host = URL(string: url)?.host(),
                 let client = try? wallets(at: url, project, retries: 1)
-            else { return nil }  // The next saving of the settings tries again.
+            else { return nil }  // Where a gateway is set, this is asked again.
             return TapWalletClient(client: client, host: host, mayShow: mayShow) {
                 Int(clock.wallTime().secondsSince1970)
             }

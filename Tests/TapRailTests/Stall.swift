@@ -95,17 +95,8 @@ final class Stall: Sendable {
             isClockSet: { self.machineClock.withLock { $0 } },
             uploadLimit: uploadLimit
         )
-        let certificate = try await bank.certify(keys)
         await station.serve(desk)
-        await station.use(
-            TapStation.Setup(
-                settings: settings,
-                credentials: TapCredentials(keys: keys, certificate: certificate, trusted: bank.trusted),
-                acquirer: bank,
-                tag: tag,
-                wallet: wallet
-            )
-        )
+        await station.use(try await setup(wallet: wallet))
         if await bank.reachesTerminal { await station.note(online: true) }
         let merchant = MerchantSettings(
             operatorID: "op1",
@@ -131,6 +122,17 @@ final class Stall: Sendable {
             group.cancelAll()
         }
         try journal.close()
+    }
+
+    /// What settings and certificate make of the terminal.
+    func setup(wallet: (any TapWalletGateway)?) async throws -> TapStation.Setup {
+        TapStation.Setup(
+            settings: settings,
+            credentials: TapCredentials(keys: keys, certificate: try await bank.certify(keys), trusted: bank.trusted),
+            acquirer: bank,
+            tag: tag,
+            wallet: wallet
+        )
     }
 
     @discardableResult

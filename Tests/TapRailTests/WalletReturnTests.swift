@@ -88,6 +88,65 @@ extension WalletTests {
         }
     }
 
+    /// The settings, and the gateway in them, are read after Tap has begun.
+    @Test func signaturesWaitForTheWayToTheGateway() async throws {
+        let stall = try Stall()
+        let desk = DeskLine()
+        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        let charge = Mutex<ChargeID?>(nil)
+        try await playing(stall, swallowing: desk) { open, _ in
+            try await stall.play {
+                try await open { shift in
+                    let id = try await shift.charge()
+                    charge.withLock { $0 = id }
+                    try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
+                }
+                desk.fate.withLock { $0 = .passedOn }
+                desk.isLate.withLock { $0 = true }
+                try await open { shift in
+                    let id = try #require(charge.withLock { $0 })
+                    try await shift.passes(.seconds(5))
+                    await shift.station.use(try await stall.setup(wallet: desk.wallet.withLock { $0 }))
+                    try await shift.until(id, is: .succeeded, within: .seconds(60))
+                    try await shift.until("anna knows", within: .seconds(20)) { hasHeard(.completed, stall) }
+                }
+            }
+        }
+    }
+
+    @Test func signaturesThatNobodyHasTakenAreHandedInAgain() async throws {
+        let stall = try Stall()
+        let desk = DeskLine(.unheard)
+        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        try await play(stall, swallowing: desk) { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
+            try await shift.passes(.seconds(5))
+            #expect(try await shift.snapshot(id).holdsTerminal && !hasHeard(.failed, stall))
+            desk.fate.withLock { $0 = .passedOn }
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            try await shift.until("anna knows", within: .seconds(20)) { hasHeard(.completed, stall) }
+        }
+    }
+
+    /// Somebody who read the code was faster by a moment.
+    @Test func aWalletThatWasBeatenToTheCodeHearsThatAnotherHasPaid() async throws {
+        let stall = try Stall()
+        let desk = DeskLine(.beaten)
+        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        try await play(stall, swallowing: desk) { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna hears that another pays") {
+                stall.heard("anna").contains { if case .heard(.otherPaid) = $0 { true } else { false } }
+            }
+            await desk.report(.succeeded(Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)))
+            try await shift.until(id, is: .succeeded, within: .seconds(30))
+            try await shift.passes(.seconds(5))
+            #expect(!hasHeard(.completed, stall) && !hasHeard(.failed, stall))
+            #expect(try await shift.snapshot(id).attempts.allSatisfy { !$0.isOpen })
+        }
+    }
+
     /// Staff have said that nobody is to pay: what the gateway does not have yet it does not get any more.
     @Test func signaturesOfACancelledChargeAreNotHandedInAfterAStart() async throws {
         let stall = try Stall()

@@ -37,7 +37,7 @@ struct WalletTests {
 
     /// What the test says in the gateway's place, and what becomes of the signatures.
     final class DeskLine: Sendable {
-        enum Fate { case swallowed, kept, passedOn }
+        enum Fate { case swallowed, unheard, beaten, kept, passedOn }
 
         let link = Mutex<AttemptLink?>(nil)
         let isSigned = Mutex(false)
@@ -46,6 +46,9 @@ struct WalletTests {
         let isDown = Mutex(false)
         /// For the gateway it is too late to take the payment back.
         let isTooLate = Mutex(false)
+        /// The terminal finds no way to the gateway when it starts; it is here instead.
+        let isLate = Mutex(false)
+        let wallet = Mutex<(any TapWalletGateway)?>(nil)
 
         init(_ fate: Fate = .swallowed) { self.fate = Mutex(fate) }
 
@@ -83,13 +86,18 @@ struct WalletTests {
             desk.isSigned.withLock { $0 = true }
             // The test says when: by no clock.
             while desk.fate.withLock({ $0 == .kept }), !Task.isCancelled { await Task.yield() }
-            guard desk.fate.withLock({ $0 == .passedOn }) else { return .unclear("silence") }
-            return await inner.confirm(
-                gatewayPayment: gatewayPayment,
-                optionID: optionID,
-                signatures: signatures,
-                for: phone
-            )
+            switch desk.fate.withLock({ $0 }) {
+            case .swallowed, .kept: return .unclear("silence")
+            case .unheard: return .again("nobody is there")
+            case .beaten: return .beaten("payment_not_payable")
+            case .passedOn:
+                return await inner.confirm(
+                    gatewayPayment: gatewayPayment,
+                    optionID: optionID,
+                    signatures: signatures,
+                    for: phone
+                )
+            }
         }
     }
 
@@ -177,7 +185,9 @@ struct WalletTests {
                 }
                 if let desk {
                     let silent = SilentGateway(inner: wallet, desk: desk)
-                    try await stall.open(scan: Overheard(inner: scan, desk: desk), wallet: silent, work)
+                    desk.wallet.withLock { $0 = silent }
+                    let found = desk.isLate.withLock { $0 } ? nil : silent
+                    try await stall.open(scan: Overheard(inner: scan, desk: desk), wallet: found, work)
                 } else {
                     try await stall.open(scan: scan, wallet: wallet, work)
                 }

@@ -72,8 +72,19 @@ public actor TapDesk {
     /// The rail for the charge desk; nil while Tap is switched off and nothing of it is open.
     public var rail: (any RailDriver)? {
         get async {
-            if current?.settings.isEnabled != true, await !station.hasOpenPayments { return nil }
+            if current?.settings.isEnabled != true, await !isNeeded { return nil }
             return TapRail(station: station)
+        }
+    }
+
+    /// Whether something is open that somebody has to follow, also while Tap is switched off.
+    private var isNeeded: Bool {
+        get async {
+            if await station.hasOpenPayments { return true }
+            // Also a phone that was asked, or a wallet that has signed, when an earlier run ended. Where the journal cannot say,
+            // better once too often.
+            guard let charges = try? await journal.openCharges() else { return true }
+            return charges.contains { $0.attempts.contains { $0.rail == .tap && $0.isOpen && $0.phase != .idle } }
         }
     }
 
@@ -81,6 +92,9 @@ public actor TapDesk {
     public func serveWallets(_ make: @escaping @Sendable (_ projectID: String) async -> (any TapWalletGateway)?) {
         makeWallet = make
     }
+
+    /// What the way to the gateway is made of has changed.
+    public func renewWallets() async { await putIntoForce() }
 
     // MARK: - Settings
 
@@ -107,13 +121,11 @@ public actor TapDesk {
                 metadata: ["times": "\(settings.timers.corrected.joined(separator: ", "))"]
             )
         }
-        let password = try await password()
+        let (password, terminalKeys) = (try await password(), try await terminalKeys())
+        let (certificate, tag) = (try await keptCertificate(), try await keptTag())
+        // All at once: what the earlier account answers is never kept as the new one's.
+        (keys, kept, tagID, acquirer) = (terminalKeys, certificate, tag, nil)
         current = StoredTapSettings(settings: settings, version: stored?.version ?? 0, hasPassword: password != nil)
-        // With the settings: what the earlier account answers is never kept as the new one's.
-        acquirer = nil
-        keys = try await terminalKeys()
-        kept = try await keptCertificate()
-        tagID = try await keptTag()
 
         // Also while Tap is switched off: what is open is followed.
         if let password, !settings.acquirerURL.isEmpty {
@@ -199,7 +211,12 @@ public actor TapDesk {
                 at: clock.wallTime()
             )
             if case .stored = change {
-                try await load()
+                do throws(JournalError) { try await load() } catch {
+                    // The earlier account's merchant would be paid for as long as nobody reads the new one.
+                    acquirer = nil
+                    await putIntoForce()
+                    throw error
+                }
                 wake?.yield()
                 if let current { return current }
             }
@@ -302,7 +319,7 @@ public actor TapDesk {
         if !settings.isEnabled {
             // What is open is followed also while Tap is switched off, and never with another login's certificate.
             if let kept, isOurs(kept, settings) { return true }
-            guard await station.hasOpenPayments else { return true }
+            guard await isNeeded else { return true }
         }
         let now = clock.wallTime()
         if let kept, isOurs(kept, settings), kept.madeAt.duration(to: now) < Self.renewAfter {

@@ -39,20 +39,7 @@ public struct TapRail: RailDriver {
     public func withdraw(_ attempt: AttemptLink) async {
         // Asked again by the desk.
         guard let sale = try? await station.sale(for: attempt, makes: false) else { return }
-        await sale.withdraw(isBeaten: await isBeaten(attempt))
-    }
-
-    /// Whether the customer pays another way: phones hear that somebody has paid, and not that nobody wants to be.
-    private func isBeaten(_ attempt: AttemptLink) async -> Bool {
-        guard let charge = await attempt.charge(), !charge.isCancelRequested else { return false }
-        return charge.attempts.contains { other in
-            guard other.id != attempt.id else { return false }
-            switch other.phase {
-            case .offered(_, let progress): return progress.isProcessing || other.claim != nil
-            case .ended(.succeeded, _): return true
-            case .idle, .sending, .unanswered, .ended: return false
-            }
-        }
+        await sale.withdraw(isBeaten: await attempt.isBeaten())
     }
 
     public func ask(_ attempt: AttemptLink) async {
@@ -71,6 +58,22 @@ public struct TapRail: RailDriver {
     }
 
     private static let hindered = "Tap is switched off or not set up: nobody can say how the phone's payment stands"
+}
+
+extension AttemptLink {
+    /// Whether the customer pays another way: phones hear that somebody has paid, and not that nobody wants to be.
+    /// - Parameter own: Where a phone pays the code's payment itself, that is none.
+    func isBeaten(besides own: Rail? = nil) async -> Bool {
+        guard let charge = await charge(), !charge.isCancelRequested else { return false }
+        return charge.attempts.contains { other in
+            guard other.id != id, other.rail != own else { return false }
+            switch other.phase {
+            case .offered(_, let progress): return progress.isProcessing || other.claim != nil
+            case .ended(.succeeded, _): return true
+            case .idle, .sending, .unanswered, .ended: return false
+            }
+        }
+    }
 }
 
 extension TapStation {

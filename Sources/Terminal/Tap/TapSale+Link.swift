@@ -67,6 +67,10 @@ extension TapSale {
             await handle(.cancelRequested)
             return
         }
+        if await attempt.isBeaten(besides: .scan) {
+            await handle(.closedByRail)
+            return
+        }
         for (other, way) in links where other != winner || other == link {
             await way.allowSilence(false)
             await way.send(.reopen(name.payment, attempt: machine.attempt))

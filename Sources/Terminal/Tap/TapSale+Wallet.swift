@@ -75,6 +75,9 @@ extension TapSale {
     func perform(_ step: WalletStep, for link: LinkID) async {
         if case .follow = step { return await followWallet() }
         if case .form(let form) = step { return await awaitForm(form, for: link) }
+        if case .confirm(let payment, let signed, let isFirst) = step {
+            return await handIn(signed, payment, for: phone(link), isFirst: isFirst)
+        }
         guard let gateway = tools.wallet else { return }
         switch step {
         case .options(let accounts):
@@ -108,9 +111,7 @@ extension TapSale {
             case .refused(let code): await refuse(link, .declined, code)
             case .unreachable(let why): await refuse(link, .backendUnreachable, why)
             }
-        case .confirm(let payment, let signed, let isFirst):
-            await handIn(signed, payment, to: gateway, for: phone(link), isFirst: isFirst)
-        case .follow, .form: break  // Above.
+        case .confirm, .follow, .form: break  // Above.
         }
     }
 
@@ -209,23 +210,20 @@ extension TapSale {
 
     /// The gateway gets the signatures. Where it does not answer, its word on the payment counts, which is followed.
     ///
-    /// After a start nobody knows whether it has them already: it takes the same ones once. Then it gets them as soon as it
-    /// is reached, while the charge waits for them.
-    private func handIn(
-        _ signed: WalletSignatures,
-        _ payment: String,
-        to gateway: any TapWalletGateway,
-        for phone: TapWalletPhone,
-        isFirst: Bool
-    ) async {
+    /// After a start, or a try that got no answer, nobody knows whether it has them already: it takes the same ones once. Then it
+    /// gets them as soon as it is reached, while the charge waits for them.
+    private func handIn(_ signed: WalletSignatures, _ payment: String, for phone: TapWalletPhone, isFirst: Bool) async {
+        var isFirst = isFirst
         while true {
-            if !isFirst { guard await isWanted(signed, by: gateway) else { return } }
-            let outcome = await gateway.confirm(
-                gatewayPayment: payment,
-                optionID: signed.optionID,
-                signatures: signed.signatures,
-                for: phone
-            )
+            if !isFirst { guard await isWanted(signed) else { return } }
+            // After a start the way to the gateway comes a moment later, with the settings.
+            let outcome = await tools.wallet?
+                .confirm(
+                    gatewayPayment: payment,
+                    optionID: signed.optionID,
+                    signatures: signed.signatures,
+                    for: phone
+                )
             switch outcome {
             case .succeeded(let transaction):
                 await turn.enter()
@@ -235,21 +233,19 @@ extension TapSale {
                 return await tellWalletPaid()
             case .failed(let code): return await walletLost(code, signed)
             case .notSent(let reason) where isFirst: return await walletLost(reason, signed)
+            case .beaten(let code) where isFirst: return await walletLost(code, signed, isBeaten: true)
             case .unclear where isFirst: return
-            case .notSent, .unclear:
-                do { try await clock.sleep(.seconds(2)) } catch { return }  // The terminal stops; the next run goes on.
+            case .notSent, .beaten, .unclear, .again, nil: isFirst = false
             }
+            do { try await clock.sleep(.seconds(2)) } catch { return }  // The terminal stops; the next run goes on.
         }
     }
 
-    /// Whether signatures of an earlier run are still to be handed in: nobody has taken the charge back or gone on without
-    /// it, the gateway does not say that it has them, and it is the one they were made for.
-    private func isWanted(_ signed: WalletSignatures, by gateway: any TapWalletGateway) async -> Bool {
-        guard isOpen, story.walletSignatures == signed, let charge = await attempt.charge(), charge.holdsTerminal,
-            !charge.isCancelRequested, charge.state != .processing
-        else { return false }
-        for case .walletOverTap(let host, _) in story.request.payload.offeredRails { return host == gateway.host }
-        return false
+    /// Whether signatures that may have been handed in are to be once more: nobody has taken the charge back or gone on without
+    /// it, and the gateway does not say that it has them.
+    private func isWanted(_ signed: WalletSignatures) async -> Bool {
+        guard isOpen, story.walletSignatures == signed, let charge = await attempt.charge() else { return false }
+        return charge.holdsTerminal && !charge.isCancelRequested && charge.state != .processing
     }
 
     /// Waits for the gateway's last word on the code's payment, which is the wallet's too: paid, or without money. Goes on
@@ -305,8 +301,10 @@ extension TapSale {
         )
     }
 
-    /// - Parameter signed: What the word is about; nil for whatever the gateway was to be paid with.
-    private func walletLost(_ code: String, _ signed: WalletSignatures? = nil) async {
+    /// - Parameters:
+    ///   - signed: What the word is about; nil for whatever the gateway was to be paid with.
+    ///   - isBeaten: The gateway says that somebody else pays.
+    private func walletLost(_ code: String, _ signed: WalletSignatures? = nil, isBeaten: Bool = false) async {
         await turn.enter()
         defer { turn.leave() }
         guard let link = walletWinner, isOpen, signed == nil || signed == story.walletSignatures,
@@ -315,8 +313,14 @@ extension TapSale {
         walletWinner = nil
         visits[link] = nil
         tools.logger.info("a wallet's payment failed", metadata: ["code": "\(Reason.clean(code))"])
+        let isCancelled = await attempt.charge()?.isCancelRequested == true || isCancelWanted
+        let isPaidElsewhere = await attempt.isBeaten(besides: .scan)
+        if !isCancelled, isBeaten || isPaidElsewhere {
+            await handle(.closedByRail)
+            return
+        }
         await links[link]?.send(.result(name.payment, .failed, receipt: nil, transactionID: nil))
-        if await attempt.charge()?.isCancelRequested == true || isCancelWanted {
+        if isCancelled {
             await handle(.cancelRequested)
             return
         }

@@ -258,6 +258,8 @@ actor TapSale: TapLink.Owner {
 
     /// Takes a new login and new keys of the acquirer that the payment was made at. Another merchant's login is none of its.
     func use(_ setup: TapStation.Setup) {
+        // One that is there stays: it knows what each phone was offered.
+        if tools.wallet == nil { tools.wallet = setup.wallet(for: story) }
         guard setup.serves(story) else { return }
         (tools.credentials, tools.acquirer) = (setup.credentials, setup.acquirer)
     }

@@ -34,6 +34,14 @@ public actor TapStation {
             let (own, its) = (credentials.certificate.payload, story.certificate.payload)
             return acquirer.url == story.acquirerURL && own.merchantID.utf8.elementsEqual(its.merchantID.utf8)
         }
+
+        /// The way to the gateway that this payment's wallets were offered; nil where that is none or another one.
+        func wallet(for story: TapStory) -> (any TapWalletGateway)? {
+            for case .walletOverTap(let host, _) in story.request.payload.offeredRails where host == wallet?.host {
+                return wallet
+            }
+            return nil
+        }
     }
 
     enum Job: Sendable {
@@ -254,7 +262,7 @@ public actor TapStation {
             timers: timers,
             logger: logger,
             host: self,
-            wallet: setup.wallet
+            wallet: setup.wallet(for: story)
         )
     }
 

@@ -69,8 +69,12 @@ public enum TapWalletOutcome: Sendable, Equatable {
     case failed(String)
     /// This time they have not left.
     case notSent(String)
-    /// Only the gateway's own word on the payment says how it stands.
+    /// They have not been taken, for somebody else pays or has paid; so says the gateway where they had not been handed in before.
+    case beaten(String)
+    /// They are there. Only the gateway's own word on the payment says how it stands.
     case unclear(String)
+    /// Nobody says that they are there: they can be handed in again.
+    case again(String)
 }
 
 /// The gateway through the wallet's side of WalletConnect Pay.
@@ -174,12 +178,14 @@ public actor TapWalletClient: TapWalletGateway {
         } catch {
             switch error {
             case .refused(let refusal):
-                // An earlier try may have arrived: it failed for certain only where the payment still waits.
-                guard let now = try? await client.status(of: payment), now.status == .requiresAction else {
-                    return .unclear(refusal.code)
+                switch try? await client.status(of: payment).status {
+                case .requiresAction: return .failed(refusal.code)
+                case .processing, .succeeded: return .beaten(refusal.code)
+                case .failed, .expired, .cancelled, .unrecognised: return .unclear(refusal.code)
+                case nil: return .again(refusal.code)
                 }
-                return .failed(refusal.code)
             case .notSent(let reason): return .notSent(reason)
+            case .rateLimited, .noAnswer: return .again("\(error)")
             default: return .unclear("\(error)")
             }
         }
