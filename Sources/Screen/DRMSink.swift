@@ -39,7 +39,11 @@ public final class DRMSink: PixelSink {
         if output?.isStillSo(asking: news?.take() ?? false) != true {
             output = nil  // First: only one may set modes.
             output = try? DRMOutput(path: name, rotation: rotation)
-            if let output { current = output.surface }
+            if let output {
+                let edition = current.edition + 1
+                current = output.surface
+                current.edition = edition
+            }
         }
         return current
     }

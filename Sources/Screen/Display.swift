@@ -121,7 +121,7 @@ public actor Display {
     ) throws(ScreenError) -> Composer.QRShown {
         let sink = outputs[index].sink
         let surface = sink.surface
-        if outputs[index].surface != surface { outputs[index].shown = nil }
+        if outputs[index].surface != surface { (outputs[index].shown, outputs[index].isVerified) = (nil, false) }
         outputs[index].surface = surface
         var unlit: ScreenError?
         if outputs[index].isOff, !scene.isDark {

@@ -82,7 +82,9 @@ public final class FramebufferSink: PixelSink {
         }
         memory = nil
         guard let mapped = try? Self.map(name, rotation, ask) else { return }
+        let edition = current.edition + 1
         current = Self.surface(mapped.layout, rotation)
+        current.edition = edition
         memory = consume mapped
     }
 

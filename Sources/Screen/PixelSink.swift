@@ -42,6 +42,8 @@ public struct Surface: Sendable, Hashable {
     public var size: PixelSize
     /// The size of one character cell if text is placed as characters; nil when text is drawn as pixels.
     public var cell: PixelSize?
+    /// Another one where the device was replaced: what was drawn is not there any more.
+    public var edition = 0
 
     public init(size: PixelSize, cell: PixelSize? = nil) { (self.size, self.cell) = (size, cell) }
 }

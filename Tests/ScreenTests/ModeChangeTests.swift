@@ -48,6 +48,41 @@ struct ModeChangeTests {
         await display.close()
     }
 
+    /// Between two looks: nothing that was drawn failed.
+    @Test func aScreenOfTheSameSizeThatTookItsPlaceIsDrawnWholeAndItsCodeIsReadAnew() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write([UInt8](repeating: 0, count: 4 * 800 * 480), to: "fb")
+        let kernel = Kernel(Self.small)
+        let display = Display(sinks: [try kernel.sink(folder.file("fb"))])
+        let page = Scene.charge(
+            .init(
+                merchantName: "Kiosk",
+                amountText: "€12.50",
+                link: "https://pay.test/1",
+                secondsLeft: 67,
+                chargeCode: "K7QM"
+            )
+        )
+        #expect(try await display.show(page).qrVerified)
+        try folder.write([UInt8](repeating: 0, count: 4 * 800 * 480), to: "fb")
+        let wider = FramebufferLayout.xrgb8888(Self.small.size, strideBytes: 4 * 512)
+        kernel.layout.withLock { $0 = wider }
+        let shown = try await display.show(page)
+        #expect(
+            shown.qrVerified && shown.timings.verify > .zero,
+            "it is looked whether the new screen's code can be read"
+        )
+        // Each row begins elsewhere, and is the same otherwise.
+        let bytes = try folder.bytes("fb")
+        let drawn = (0..<320).flatMap { bytes[$0 * 2048..<$0 * 2048 + 1920] }
+        let other = try TemporaryFolder()
+        let alone = Display(sinks: [try FramebufferSink(path: other.file("fb"), layout: Self.small)])
+        try await alone.show(page)
+        #expect(drawn == Array(try other.bytes("fb").prefix(Self.small.lengthBytes)))
+        await alone.close()
+        await display.close()
+    }
+
     @Test func aScreenThatWasUnpluggedIsSaidAndDrawnAgainWhenItIsBack() async throws {
         let folder = try TemporaryFolder()
         try folder.write([UInt8](repeating: 0x5A, count: 4 * 800 * 480), to: "fb")
