@@ -57,8 +57,8 @@ public enum Restore {
         try remove(folder(directory))
     }
 
-    /// Checks a copy whole and makes it this terminal's: its secrets are sealed with `key`, nobody is signed in, and nothing is said
-    /// of the other machine's updates.
+    /// Checks a copy whole and makes it this terminal's: its secrets are sealed with `key`, nobody is signed in, nothing is said of
+    /// the other machine's updates, and what it sends bears another name from here on.
     /// - Parameters:
     ///   - ends: Where the copy has to end.
     ///   - entry: For the copy's audit log: that it was restored, by whom, from what.
@@ -81,6 +81,7 @@ public enum Restore {
             try await journal.writing { db in
                 try db.execute(sql: "DELETE FROM document WHERE name IN ('sessions', 'update')")
             }
+            try await journal.renameSender(after: ends.entries, by: entry.who, at: entry.at)
             try await journal.audit(entry)
             open = try await journal.openCharges().count
         } catch {

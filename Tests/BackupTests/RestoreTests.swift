@@ -162,6 +162,30 @@ struct RestoreTests {
     }
 
     /// As somebody would who has the passphrase. What a start does not look at, the beginning of a long record, is looked at.
+    /// The terminal that the backup was taken from may have sent other entries under the same numbers.
+    @Test func whatIsSentFromTheRestoreOnBearsAnotherName() async throws {
+        var folder = try Folder()
+        try await folder.withJournal { journal in try await Shop.fill(journal, charges: 5) }
+        let first = try await folder.withJournal { journal in try await journal.senderNames().current }
+        var names = [first]
+        for last in [Int64(25), 30] {
+            _ = try await folder.withJournal { journal in try await Shop.backUp(journal, folder) }
+            let next = try Folder()
+            _ = try await Shop.prepare(folder.file, for: next)
+            try Restore.want(next.state)
+            #expect(try await Restore.finish(next.state, key: next.key()) == .restored(keptDamaged: false))
+            let sender = try await next.withJournal { journal in
+                _ = try await Shop.charge(journal, 9, open: false)
+                return try await journal.senderNames()
+            }
+            #expect(sender.name(of: 1) == first && sender.name(of: last) == names.last)
+            #expect(sender.name(of: last + 1) == sender.current && !names.contains(sender.current))
+            #expect(sender.current.count == first.count)
+            names.append(sender.current)
+            folder = next
+        }
+    }
+
     @Test func aBackupWhoseEntriesWereChangedIsRefusedThoughItIsSealedWell() async throws {
         let (old, new) = (try Folder(), try Folder())
         let file = old.path + "/copy.sqlite"

@@ -22,8 +22,10 @@ actor OutboxDesk {
     /// False where another version of the program wrote what is kept: then nothing is sent and nothing changed.
     private(set) var isReadable = true
     private(set) var progress = OutboxProgress(place: "")
-    /// Tells this terminal's rows from another's.
-    private(set) var terminal = ""
+    /// Tell this terminal's rows from another's.
+    private(set) var names: SenderNames?
+    /// The journal's last word where it could not be read.
+    private var unread: JournalError?
     private var due: Duration?
     nonisolated let bell = Bell()
 
@@ -47,7 +49,7 @@ actor OutboxDesk {
 
     /// Reads what was set earlier. Payments do not wait for it: what cannot be read only keeps events from being sent.
     func load() async throws(JournalError) {
-        terminal = try await books.senderName()
+        names = try await books.senderNames()
         if let stored = try await journal.document(Self.document) {
             version = stored.version
             do { outbox = try JSONDecoder().decode(Outbox.self, from: Data(stored.bytes)) } catch {
@@ -155,12 +157,18 @@ actor OutboxDesk {
         if let due, due > now { return Pause(limit: due - now) }
         let place = progress.place
         let entries: [ToldEntry]
-        do throws(JournalError) { entries = try await books.told(after: progress.sequence, limit: Self.step) } catch {
+        do throws(JournalError) {
+            entries = try await books.told(after: progress.sequence, limit: Self.step)
+            unread = nil
+        } catch {
+            unread = error
             logger.warning("the outbox waits: the journal cannot be read", metadata: ["error": "\(error)"])
             return Pause(limit: Self.pauseAfterFault)
         }
-        guard let last = entries.last else { return Pause() }
-        let fault = await put(Self.rows(entries))
+        guard let first = entries.first, let names else { return Pause() }
+        let name = names.name(of: first.sequence)
+        let sent = entries.prefix { names.name(of: $0.sequence) == name }
+        let fault = await put(Self.rows(sent), of: name)
         // Told to stop in the middle of it, or set to another database meanwhile.
         guard !(fault != nil && Task.isCancelled), progress.place == place else { return nil }
         if let fault {
@@ -170,14 +178,14 @@ actor OutboxDesk {
                 metadata: ["why": "\(fault.kind.rawValue)", "code": "\(fault.code)", "tries": "\(progress.failures)"]
             )
         } else {
-            progress.arrived(upTo: last.sequence, at: clock.wallTime())
+            progress.arrived(upTo: sent.last?.sequence ?? first.sequence, at: clock.wallTime())
             due = nil
         }
         await keep()
         return nil
     }
 
-    private func put(_ rows: String) async -> EventFault? {
+    private func put(_ rows: String, of terminal: String) async -> EventFault? {
         guard let sink else { return EventFault(.unreachable) }
         guard let password = await password() else { return EventFault(.noSecret) }
         do throws(EventFault) {
@@ -187,7 +195,7 @@ actor OutboxDesk {
     }
 
     /// What webhooks say of the same entries, as rows.
-    static func rows(_ entries: [ToldEntry]) -> String {
+    static func rows(_ entries: ArraySlice<ToldEntry>) -> String {
         JSON.array(
             entries.map { entry in
                 let change = ChargeChange(number: Int(entry.sequence), charge: entry.charge, at: entry.time)
@@ -221,7 +229,7 @@ actor OutboxDesk {
     /// Asks the database with what is set now, and sends nothing. Where it works, what waits is sent at once.
     func test() async throws(Problem) -> EventFault? {
         try checkReadable()
-        let fault = await put("[]")
+        let fault = await put("[]", of: names?.current ?? "")
         if fault == nil {
             progress.noteAnswer()
             due = nil
@@ -264,6 +272,7 @@ actor OutboxDesk {
         }
         guard outbox.isEnabled else { return nil }
         if let fault = progress.fault { return HealthCheck("outbox", .note, fault.reason) }
+        if let unread { return HealthCheck("outbox", .note, unread.reason) }
         return HealthCheck("outbox", .good, "health_outbox_good", "Events reach the operator’s database.")
     }
 }

@@ -78,7 +78,7 @@ extension WebhookDesk {
 
     /// - Returns: Whether it has arrived.
     private func send(_ entry: ToldEntry, to hook: Webhook) async -> Bool {
-        let result = await post(WebhookMessage(entry, journal: name), to: hook)
+        let result = await post(WebhookMessage(entry, journal: names?.name(of: entry.sequence) ?? ""), to: hook)
         // Told to stop in the middle of it: the next start asks again.
         if result.failure != nil, Task.isCancelled { return false }
         guard var own = progress[hook.id] else { return false }  // Deleted meanwhile.

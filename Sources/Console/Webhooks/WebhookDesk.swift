@@ -24,8 +24,8 @@ actor WebhookDesk {
     var progress: [String: WebhookProgress] = [:]
     /// What of it is on the storage.
     var saved: [String: Int64] = [:]
-    /// Tells this terminal's messages from another's.
-    private(set) var name = ""
+    /// Tell this terminal's messages from another's.
+    private(set) var names: SenderNames?
     /// Not before then is a webhook tried again.
     var due: [String: Duration] = [:]
     /// Of those that have their task.
@@ -56,7 +56,7 @@ actor WebhookDesk {
 
     /// Reads what was set earlier. Payments do not wait for webhooks: what cannot be read only keeps them from being sent.
     func load() async throws(JournalError) {
-        name = try await books.senderName()
+        names = try await books.senderNames()
         if let stored = try await journal.document(Self.document) {
             version = stored.version
             do { hooks = try JSONDecoder().decode([Webhook].self, from: Data(stored.bytes)) } catch {
