@@ -91,6 +91,7 @@ struct RestoreCommand: AsyncParsableCommand {
             complain("There is no file \(file). Nothing was changed.")
             throw ExitCode(Exit.noInput)
         }
+        try requireOwner(of: directory)
         let passphrase = try Passphrase.read(passphraseFile, isNew: false)
         let (prepared, outcome) = try await Passphrase.saying {
             try requireStopped(directory)
@@ -130,6 +131,17 @@ struct RestoreCommand: AsyncParsableCommand {
             complain("Nothing was restored.")
             throw ExitCode(Exit.inputOutput)
         }
+    }
+
+    /// What is restored belongs to whoever restores it: as another user the terminal could not write it.
+    private func requireOwner(of directory: String) throws {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: directory)
+        guard let owner = (attributes?[.ownerAccountID] as? NSNumber)?.uint32Value, owner != geteuid() else { return }
+        let name = attributes?[.ownerAccountName] as? String ?? "\(owner)"
+        complain(
+            "\(directory) belongs to \(name). Restore as that user: sudo -u \(name) till restore … Nothing was changed."
+        )
+        throw ExitCode(Exit.inputOutput)
     }
 
     /// A running terminal has its record open and would go on with it.
