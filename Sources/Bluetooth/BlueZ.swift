@@ -106,7 +106,11 @@ actor BlueZ {
         var iterator = signals.makeAsyncIterator()
         while let signal = try await iterator.next(isolation: self) {
             let adapter = adapterPath
-            if signal.droppedBefore > 0 { try await snapshot() }
+            if signal.droppedBefore > 0 {
+                // Among what was dropped may be that it is another one.
+                let now = try await bus.owner(of: Self.name)
+                if now == owner { try await snapshot() } else { try await adopt(now) }
+            }
             if signal.sender == "org.freedesktop.DBus" {
                 guard signal.arguments.count == 3, signal.arguments[0].text == Self.name else { continue }
                 let new = signal.arguments[2].text ?? ""
@@ -146,8 +150,9 @@ actor BlueZ {
             self.objects = objects
             snapshotEpoch = epoch
         } catch {
-            // It went while it was asked: the bus tells so next.
+            // It went while it was asked, and the bus tells so next; or nobody may ask it, and it is asked again.
             guard case .refused = error else { throw error }
+            refusal = Self.reason(BluetoothError(error, at: .register))
         }
         publish()
     }
@@ -176,7 +181,7 @@ actor BlueZ {
     var state: RadioState {
         guard bus != nil else { return .unavailable(busFailure) }
         guard owner != nil else { return .unavailable(.noDaemon) }
-        guard snapshotEpoch == epoch else { return .unavailable(.starting) }
+        guard snapshotEpoch == epoch else { return .unavailable(refusal ?? .starting) }
         guard let path = adapterPath else { return .unavailable(.noAdapter(setup.adapter)) }
         if adapterProperty("PowerState")?.text == "off-blocked" { return .unavailable(.blocked) }
         guard adapterProperty("Powered")?.boolean == true else { return .unavailable(refusal ?? .poweredOff) }
@@ -289,8 +294,15 @@ extension BlueZ {
 
     /// - Returns: Whether everything is as it should be.
     private func mend() async -> Bool {
-        guard bus != nil, owner != nil, let adapter = adapterPath else { return true }  // A signal will tell.
+        guard bus != nil, owner != nil else { return true }  // A signal will tell.
         let now = epoch
+        if snapshotEpoch != now, refusal != nil {
+            do throws(BusError) { try await snapshot() } catch { return false }
+            guard now == epoch, snapshotEpoch == now else { return false }
+            refusal = nil
+            publish()
+        }
+        guard let adapter = adapterPath else { return true }
         do throws(BluetoothError) {
             if agentEpoch != now { try await registerAgent(now) }
             if setup.sweeps, sweptEpoch != now { sweep(adapter, now) }
@@ -350,12 +362,16 @@ extension BlueZ {
     /// Marks what an earlier run left: phones that are neither paired nor trusted, so nobody's keyboard or printer.
     private func sweep(_ adapter: ObjectPath, _ now: Int) {
         for path in objects.devicePaths(of: adapter) {
-            let device = objects[path, BlueZObjects.device] ?? [:]
-            guard device["Paired"]?.boolean != true, device["Trusted"]?.boolean != true else { continue }
+            guard !isSomebodys(path) else { continue }
             leftovers.insert(path)
         }
         sweptEpoch = now
         publish()
+    }
+
+    private func isSomebodys(_ path: ObjectPath) -> Bool {
+        let device = objects[path, BlueZObjects.device] ?? [:]
+        return device["Paired"]?.boolean == true || device["Trusted"]?.boolean == true
     }
 
     private func powerOn(_ adapter: ObjectPath, _ now: Int) async throws(BluetoothError) {
@@ -422,6 +438,11 @@ extension BlueZ {
 
     private func remove(_ path: ObjectPath) async {
         guard let adapter = adapterPath, path.isWithin(adapter) else { return }
+        // Somebody's own: a bond goes with the object.
+        guard !isSomebodys(path) else {
+            leftovers.remove(path)
+            return
+        }
         do throws(BluetoothError) {
             _ = try await call(
                 adapter,

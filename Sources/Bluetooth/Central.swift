@@ -18,6 +18,10 @@ public actor BluetoothCentral {
     private var scanSession = -1
     private var scannedServices: Set<BluetoothUUID> = []
     private var scanFloor: Int?
+    /// Starts of a scan in a row that came to nothing.
+    private var failedScans = 0
+    /// Whoever waits for phones hears of it then. Some are usual where a bluetoothd has crashed.
+    static let toleratedScanFailures = 8
 
     nonisolated var timings: BluetoothTimings { bluez.setup.timings }
     nonisolated var clock: any Clock<Duration> { bluez.setup.clock }
@@ -135,12 +139,15 @@ extension BluetoothCentral {
         do throws(BluetoothError) {
             try await startScan(adapter, services, floor)
             (isScanning, scannedServices, scanFloor) = (true, services, floor)
+            failedScans = 0
             scans.startQuietTime(on: clock)
             return timings.scanRestart
         } catch {
             // InProgress among others: for some seconds the kernel may still scan for a bluetoothd that crashed.
             // Never taken for success.
             await stopScan()
+            failedScans += 1
+            if failedScans >= Self.toleratedScanFailures { scans.end(error) }
             // Whatever else changes, a refused scan is asked for again by the clock alone.
             try? await clock.sleep(for: timings.scanRetry, tolerance: nil)  // Throws only when cancelled.
             return .zero

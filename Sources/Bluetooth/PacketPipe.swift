@@ -11,9 +11,18 @@ final class PacketPipe: Sendable {
     /// Packets as they came. Ends when the other end is closed, with an error if too many were kept.
     let packets: AsyncThrowingStream<[UInt8], any Error>
 
-    private struct State {
-        var number: Int32?
-        var source: (any DispatchSourceRead)?
+    /// The descriptor, until it is closed: from then on its number may be somebody else's.
+    private final class Socket: Sendable {
+        let number: Mutex<Int32?>
+
+        init(_ number: Int32) { self.number = Mutex(number) }
+
+        func close() {
+            number.withLock { number in
+                if let number { Glibc.close(number) }
+                number = nil
+            }
+        }
     }
 
     /// Packets that nobody has read yet. A payment takes some tens.
@@ -21,7 +30,8 @@ final class PacketPipe: Sendable {
     /// Longer than any ATT value. Source: Bluetooth Core 5.4, Vol 3, Part F, 3.2.9.
     private static let packetBytes = 1_024
 
-    private let state: Mutex<State>
+    private let socket: Socket
+    private let source: Mutex<any DispatchSourceRead>
     private let continuation: AsyncThrowingStream<[UInt8], any Error>.Continuation
     private let order = Turnstile()
 
@@ -41,27 +51,25 @@ final class PacketPipe: Sendable {
             // A pipe for writing is read too: its end is the phone's leaving.
             if Self.drain(number, into: continuation) { source.cancel() }
         }
+        let socket = Socket(number)
         source.setCancelHandler {
-            Glibc.close(number)
+            socket.close()
             continuation.finish()
         }
         source.activate()
-        state = Mutex(State(number: number, source: source))
+        self.socket = socket
+        self.source = Mutex(source)
     }
 
     deinit { close() }
 
     /// Ends both directions. May be called twice.
     func close() {
-        let source = state.withLock { state in
-            defer { state = State() }
-            return state.source
-        }
-        source?.cancel()
+        source.withLock { $0.cancel() }
         continuation.finish()
     }
 
-    var isOpen: Bool { state.withLock { $0.source.map { !$0.isCancelled } ?? false } }
+    var isOpen: Bool { source.withLock { !$0.isCancelled } }
 
     /// Sends one packet, after those before it. Waits while the other end is full; cancel it to stop waiting.
     func send(_ packet: [UInt8]) async throws(BluetoothError) {
@@ -99,9 +107,10 @@ final class PacketPipe: Sendable {
     }
 
     private func attempt(_ packet: [UInt8]) -> Attempt {
+        guard isOpen else { return .gone }
         // Under the lock, so that the number is still this socket's.
-        state.withLock { state in
-            guard let number = state.number, state.source?.isCancelled == false else { return .gone }
+        return socket.number.withLock { number in
+            guard let number else { return .gone }
             while true {
                 let sent = unsafe Glibc.send(number, packet, packet.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
                 if sent >= 0 { return .sent }

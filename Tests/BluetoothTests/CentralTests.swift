@@ -107,6 +107,18 @@ struct CentralTests {
         }
     }
 
+    /// A controller that has died looks like a room without phones, unless somebody says so.
+    @Test func aScanThatIsRefusedAgainAndAgainIsSaidAndAskedForAllTheSame() async throws {
+        try await Radio.with(timings: .quick) { radio in
+            radio.bluez.state.withLock { $0.inProgress = 1_000_000 }
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            await radio.untilReady()
+            for _ in 0..<2 { await #expect(throws: BluetoothError.self) { try await radio.find() } }
+            radio.bluez.state.withLock { $0.inProgress = 0 }
+            _ = try await radio.find()
+        }
+    }
+
     @Test func aScanThatHearsNothingIsStartedAnew() async throws {
         try await Radio.with(timings: .quick) { radio in
             await radio.untilReady()

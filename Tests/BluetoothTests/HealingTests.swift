@@ -86,6 +86,30 @@ struct HealingTests {
         }
     }
 
+    /// The owner's own phone may be paired with the machine: to pay with it does not end that.
+    @Test func aPairedPhoneThatPaysStaysPaired() async throws {
+        try await Radio.with { bluez in
+            bluez.state.withLock { $0.paired = [phoneAddress] }
+        } _: { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            let link = try await radio.connect()
+            await link.close()
+            #expect(radio.calls.contains("Disconnect") && !radio.calls.contains("RemoveDevice"))
+            #expect(radio.known == [phoneAddress])
+        }
+    }
+
+    @Test func aBluetoothdThatNobodyMayAskIsSaidAndAskedAgain() async throws {
+        try await Radio.with(starts: false) { radio in
+            let bus = try await BusConnection.open(address: radio.busAddress)
+            try await bus.own("org.bluez")
+            await radio.until { if case .unavailable(.refused) = $0 { true } else { false } }
+            try bus.exportObjectManager(at: .root)
+            await radio.until { $0 == .unavailable(.noAdapter("hci0")) }
+            bus.close()
+        }
+    }
+
     @Test func anAdapterThatIsPulledOutEndsTheScanAndComesBack() async throws {
         try await Radio.with { radio in
             try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
