@@ -6,10 +6,13 @@ extension BluetoothCentral {
     /// One connect at a time: others wait for their turn. Scanning rests meanwhile. Each stage has its own time limit,
     /// so a slow or hostile phone holds the radio for the sum of them at most. Whatever fails, and when the task is
     /// cancelled, the phone is disconnected and removed before this throws.
+    /// - Parameter limits: The stages' limits, in place of the central's own.
     public func connect(
         to address: BluetoothAddress,
-        _ profile: LinkProfile
+        _ profile: LinkProfile,
+        limits: (connect: Duration, resolve: Duration, open: Duration)? = nil
     ) async throws(BluetoothError) -> Link {
+        let limits = limits ?? (timings.connect, timings.resolve, timings.open)
         try await turn.enter()
         connects += 1
         bluez.changes.bump()
@@ -27,13 +30,13 @@ extension BluetoothCentral {
         guard let phone = await bluez.hold(address) else { throw .unknownPhone(address) }
         do throws(BluetoothError) {
             watch = stopwatch(clock)
-            try await connect(phone)
+            try await connect(phone, within: limits.connect)
             times.connect = watch()
             watch = stopwatch(clock)
-            let paths = try await resolve(phone, profile)
+            let paths = try await resolve(phone, profile, within: limits.resolve)
             times.resolve = watch()
             watch = stopwatch(clock)
-            let pipes = try await open(paths)
+            let pipes = try await open(paths, within: limits.open)
             times.open = watch()
             return Link(pipes, phone, read: paths.read, times: times, central: self)
         } catch {
@@ -66,9 +69,9 @@ extension BluetoothCentral {
         }
     }
 
-    private func connect(_ phone: HeldPhone) async throws(BluetoothError) {
+    private func connect(_ phone: HeldPhone, within limit: Duration) async throws(BluetoothError) {
         let (bluez, timings, clock) = (bluez, timings, clock)
-        try await within(timings.connect, clock: clock, stage: .connect) { () throws(BluetoothError) in
+        try await Bluetooth.within(limit, clock: clock, stage: .connect) { () throws(BluetoothError) in
             var tries = 0
             while true {
                 do throws(BusError) {
@@ -98,9 +101,13 @@ extension BluetoothCentral {
     /// Waits for the services and for the objects of the characteristics, which can come later.
     ///
     /// Source: BPP/1 section 5, step 2.
-    private func resolve(_ phone: HeldPhone, _ profile: LinkProfile) async throws(BluetoothError) -> LinkPaths {
+    private func resolve(
+        _ phone: HeldPhone,
+        _ profile: LinkProfile,
+        within limit: Duration
+    ) async throws(BluetoothError) -> LinkPaths {
         let bluez = bluez
-        return try await within(timings.resolve, clock: clock, stage: .resolve) { () throws(BluetoothError) in
+        return try await Bluetooth.within(limit, clock: clock, stage: .resolve) { () throws(BluetoothError) in
             var wasConnected = false
             while true {
                 let version = bluez.changes.version
@@ -120,9 +127,9 @@ extension BluetoothCentral {
 
     /// Opens both pipes and reads, without waiting for the phone's answer in between. The phone hears of the subscription before
     /// the reading: bluetoothd asks it one thing after the other.
-    private func open(_ paths: LinkPaths) async throws(BluetoothError) -> OpenedPipes {
+    private func open(_ paths: LinkPaths, within time: Duration) async throws(BluetoothError) -> OpenedPipes {
         let (bluez, limit) = (bluez, valueLimit)
-        return try await within(timings.open, clock: clock, stage: .open) { () throws(BluetoothError) in
+        return try await Bluetooth.within(time, clock: clock, stage: .open) { () throws(BluetoothError) in
             let calls = [("AcquireNotify", paths.notify), ("AcquireWrite", paths.write), ("ReadValue", paths.read)]
             let answers = await bluez.calls(
                 calls.map { BusCall(to: BlueZ.name, at: $1, BlueZObjects.characteristic, $0, [.properties([:])]) }

@@ -194,6 +194,27 @@ struct CentralTests {
         }
     }
 
+    /// The owner's own times, for a controller that is slow, or for none.
+    @Test(arguments: [true, false])
+    func whoeverConnectsMaySetItsTimes(connects: Bool) async throws {
+        try await Radio.with { radio in
+            var phone = FakeBlueZ.Phone()
+            (phone.connect, phone.resolves) = (connects ? .yes : .silence, false)
+            try radio.bluez.add(phone, at: phoneAddress)
+            await radio.untilReady()
+            let address = try await radio.find()
+            let limits = (
+                connect: Duration.milliseconds(300), resolve: Duration.milliseconds(400), open: Duration.seconds(30)
+            )
+            let late: BluetoothError =
+                connects
+                ? .tooSlow(.resolve, after: .milliseconds(400)) : .tooSlow(.connect, after: .milliseconds(300))
+            await #expect(throws: late) {
+                try await radio.central.connect(to: address, testProfile, limits: limits)
+            }
+        }
+    }
+
     @Test func aPhoneThatNeverTellsItsServicesIsLetGo() async throws {
         var timings = BluetoothTimings.patient
         timings.resolve = .milliseconds(300)

@@ -18,7 +18,8 @@ struct NoRadio: TapRadio {
     }
     func connect(
         _ phone: TapSighting.PhoneAddress,
-        characteristics: TapCharacteristics
+        characteristics: TapCharacteristics,
+        timers: TapTimers
     ) async throws(TapRadioError) -> any TapConnection { throw .failed("no radio") }
 
     var health: AsyncStream<TapRadioHealth> { AsyncStream { $0.yield(.gone(reason: "there is no adapter")) } }
@@ -38,7 +39,8 @@ struct OnePhone: TapRadio {
     }
     func connect(
         _ phone: TapSighting.PhoneAddress,
-        characteristics: TapCharacteristics
+        characteristics: TapCharacteristics,
+        timers: TapTimers
     ) async throws(TapRadioError) -> any TapConnection { throw .failed("not asked for") }
 
     var health: AsyncStream<TapRadioHealth> { AsyncStream { $0.yield(.ready) } }

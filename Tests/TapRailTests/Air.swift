@@ -153,7 +153,8 @@ final class Air: TapRadio {
 
     func connect(
         _ phone: TapSighting.PhoneAddress,
-        characteristics: TapCharacteristics
+        characteristics: TapCharacteristics,
+        timers: TapTimers
     ) async throws(TapRadioError) -> any TapConnection {
         let name = phone.rawValue
         let (found, refusal, number) = state.withLock { state in

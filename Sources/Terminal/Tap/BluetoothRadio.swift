@@ -43,7 +43,8 @@ public struct BluetoothRadio: TapRadio {
 
     public func connect(
         _ phone: TapSighting.PhoneAddress,
-        characteristics: TapCharacteristics
+        characteristics: TapCharacteristics,
+        timers: TapTimers
     ) async throws(TapRadioError) -> any TapConnection {
         guard let address = BluetoothAddress(phone.rawValue),
             let service = BluetoothUUID(characteristics.service.description),
@@ -53,7 +54,8 @@ public struct BluetoothRadio: TapRadio {
         else { throw .failed("not a Bluetooth address or service") }
         let profile = LinkProfile(service: service, read: read, write: write, notify: status)
         do throws(BluetoothError) {
-            return Connection(link: try await central.connect(to: address, profile))
+            let limits = (timers.connect, timers.discover, timers.hello)
+            return Connection(link: try await central.connect(to: address, profile, limits: limits))
         } catch { throw TapRadioError(error) }
     }
 

@@ -10,9 +10,11 @@ public protocol TapRadio: Sendable {
     func sightings(of services: [ServiceUUID]) -> AsyncThrowingStream<TapSighting, any Error>
 
     /// Connects, resolves, and opens both pipes. Stops scanning itself meanwhile, and leaves nothing behind where it throws.
+    /// - Parameter timers: What `connect`, `discover` and `hello` may take.
     func connect(
         _ phone: TapSighting.PhoneAddress,
-        characteristics: TapCharacteristics
+        characteristics: TapCharacteristics,
+        timers: TapTimers
     ) async throws(TapRadioError) -> any TapConnection
 
     /// How the radio itself is, now and whenever that changes.

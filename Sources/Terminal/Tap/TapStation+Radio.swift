@@ -161,8 +161,9 @@ extension TapStation {
         tried[address] = phone
         let characteristics = setup.settings.characteristics
         do {
+            let timers = timers
             let connection = try await clock.within(timers.connect + timers.discover) {
-                try await self.radio.connect(address, characteristics: characteristics)
+                try await self.radio.connect(address, characteristics: characteristics, timers: timers)
             }
             let link = TapLink(connection, address: address, timers: timers, clock: clock, logger: logger)
             linked[address] = link
