@@ -15,6 +15,7 @@ public final class DRMSink: PixelSink {
     private var console: ConsoleGraphics?
     private var news: ScreenNews?
     private var isClosed = false
+    private var isLit = true
 
     /// - Parameter consolePath: As of ``FramebufferSink``.
     /// - Throws: `cannotOpen` with what to check.
@@ -36,7 +37,11 @@ public final class DRMSink: PixelSink {
     public var surface: Surface {
         guard !isClosed else { return current }
         // A panel is asked what it wants only where something happened: that can take half a second.
-        if output?.isStillSo(asking: news?.take() ?? false) != true {
+        let hasNews = news?.take() ?? false
+        if output?.isStillSo(asking: hasNews) == true {
+            // It may have been away for a moment, and some panels stay dark then.
+            if hasNews, isLit { output?.setMode() }
+        } else {
             output = nil  // First: only one may set modes.
             output = try? DRMOutput(path: name, rotation: rotation)
             if let output {
@@ -65,6 +70,7 @@ public final class DRMSink: PixelSink {
     public func finish() throws(ScreenError) { try there().flush() }
 
     public func light(_ isOn: Bool) throws(ScreenError) {
+        isLit = isOn
         guard let output else { return }
         if !output.light(isOn), isOn {
             throw .cannotDraw(sink: name, reason: "its light does not come on: \(systemReason())")
@@ -92,6 +98,7 @@ private final class DRMOutput {
     private let card: DRMCard
     private let connector: UInt32
     private let mode: ModeKey
+    private let wholeMode: drmModeModeInfo
     private let controller: UInt32
     private let buffer: DRMBuffer
 
@@ -116,11 +123,17 @@ private final class DRMOutput {
         surface = Surface(
             size: rotation.swapsSides ? PixelSize(width: size.height, height: size.width) : size
         )
-        var connectors = [connector]
-        var mode = found.mode
-        guard unsafe drmModeSetCrtc(card.descriptor, controller, buffer.id, 0, 0, &connectors, 1, &mode) == 0 else {
+        wholeMode = found.mode
+        guard setMode() else {
             throw .cannotOpen(path: path, reason: "the mode cannot be set: \(systemReason())")
         }
+    }
+
+    /// Shows the buffer on the panel. False where the kernel refuses it.
+    @discardableResult
+    func setMode() -> Bool {
+        var (connectors, mode) = ([connector], wholeMode)
+        return unsafe drmModeSetCrtc(card.descriptor, controller, buffer.id, 0, 0, &connectors, 1, &mode) == 0
     }
 
     /// Whether the same panel is there and wants the same mode.
