@@ -5,13 +5,14 @@ import Payments
 
 /// The way back from a newer version that has changed the tables and does not stand.
 ///
-/// That version kept a copy first. It is the journal again where nothing about money has come since: the last entry, what was
-/// noted over BLE, vouchers and shifts are the same in both, and so are the settings that say whom money goes to. Tables made from entries are the same then. An entry that only
-/// says that the terminal started counts too: others were told its number, and would take the next one for it.
+/// That version kept a copy first. It is the journal again where nothing about money has come since: the last entry, what
+/// was noted over BLE, vouchers and shifts are the same in both, and so are the settings that say whom money goes to.
+/// Tables made from entries are the same then. An entry that only says that the terminal started counts too: others were
+/// told its number, and would take the next one for it.
 ///
-/// Left are the newer version's audit entries, other documents and secrets, and what it kept for WalletConnect, whose signatures
-/// move no money before an entry claims them. So an access that was taken away is back, and a password is as it was. What
-/// was told to others is told again under the same numbers.
+/// Left are the newer version's audit entries, other documents and secrets, and what it kept for WalletConnect, whose
+/// signatures move no money before an entry claims them. So an access that was taken away is back, and a password is as it
+/// was. What was told to others is told again under the same numbers.
 ///
 /// The newer file is put aside as `journal.sqlite.newer`; one that was put aside earlier goes. The copy stays.
 struct WayBack {
