@@ -76,14 +76,18 @@ class Box:
         return dict(line.split("=") for line in self.settings_file.read_text().split())[name]
 
     def run(self, script, *words, **environment):
-        places = "run/till|var/lib|boot/start|usr/lib/till|usr/bin/setpriv|etc"
-        text = re.sub(rf"(?<!\w)/({places})\b", rf"{self.root}/\1", (SCRIPTS / script).read_text())
+        self.write("usr/lib/till/slots", self.moved("slots"))
+        text = self.moved(script)
         # Its own system first, and this one's for what is no stand-in.
         text = re.sub(r"^export PATH=.*", f"export PATH={self.root}/usr/lib/till/box:/usr/bin:/bin", text, flags=re.M)
         place = self.root / "script"
         place.write_text(text)
         known = {"ROOT": str(self.root), "ENV": str(self.settings_file), "PATH": "/usr/bin:/bin"}
         return subprocess.run(["sh", str(place), *words], env=known | environment, capture_output=True, text=True, timeout=60)
+
+    def moved(self, script):
+        places = "run/till|var/lib|boot/start|usr/lib/till|usr/bin/setpriv|etc"
+        return re.sub(rf"(?<!\w)/({places})\b", rf"{self.root}/\1", (SCRIPTS / script).read_text())
 
     @property
     def did(self):
