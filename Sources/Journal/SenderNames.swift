@@ -6,7 +6,7 @@ public import Payments
 ///
 /// A restored journal counts on where its backup ended, and the terminal that it was taken from may have sent entries under
 /// the same numbers. From there on it has another name, or receivers would take new entries for those that they know.
-public struct SenderNames: Sendable, Codable, Equatable {
+public struct SenderNames: Sendable, Equatable {
     struct Part: Sendable, Codable, Equatable {
         /// The last entry that another name belongs to.
         let after: Int64

@@ -57,8 +57,11 @@ extension WalletTests {
     }
 
     /// The power goes between the claim and the gateway, whether or not the phone still hears of the claim.
-    @Test(arguments: [true, false])
-    func aTerminalWithoutPowerBeforeTheGatewayHasTheSignaturesHandsThemInLater(hearsOfIt: Bool) async throws {
+    @Test(arguments: [true, false], [true, false])
+    func aTerminalWithoutPowerBeforeTheGatewayHasTheSignaturesHandsThemInLater(
+        hearsOfIt: Bool,
+        knowsTheGateway: Bool
+    ) async throws {
         let stall = try Stall()
         let desk = DeskLine()
         try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
@@ -74,40 +77,18 @@ extension WalletTests {
                 }
                 #expect(holdsClaim(stall) == hearsOfIt)
                 desk.fate.withLock { $0 = .passedOn }
-                // The network is there a while after the terminal.
-                desk.isDown.withLock { $0 = true }
+                // The network is there a while after the terminal, or the settings that say where the gateway is.
+                desk.isDown.withLock { $0 = knowsTheGateway }
+                desk.isLate.withLock { $0 = !knowsTheGateway }
                 try await open { shift in
                     let id = try #require(charge.withLock { $0 })
                     try await shift.passes(.seconds(5))
                     desk.isDown.withLock { $0 = false }
+                    if !knowsTheGateway {
+                        await shift.station.use(try await stall.setup(wallet: desk.wallet.withLock { $0 }))
+                    }
                     try await shift.until(id, is: .succeeded, within: .seconds(60))
                     #expect(try await shift.snapshot(id).surplusAttempts.isEmpty)
-                    try await shift.until("anna knows", within: .seconds(20)) { hasHeard(.completed, stall) }
-                }
-            }
-        }
-    }
-
-    /// The settings, and the gateway in them, are read after Tap has begun.
-    @Test func signaturesWaitForTheWayToTheGateway() async throws {
-        let stall = try Stall()
-        let desk = DeskLine()
-        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
-        let charge = Mutex<ChargeID?>(nil)
-        try await playing(stall, swallowing: desk) { open, _ in
-            try await stall.play {
-                try await open { shift in
-                    let id = try await shift.charge()
-                    charge.withLock { $0 = id }
-                    try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
-                }
-                desk.fate.withLock { $0 = .passedOn }
-                desk.isLate.withLock { $0 = true }
-                try await open { shift in
-                    let id = try #require(charge.withLock { $0 })
-                    try await shift.passes(.seconds(5))
-                    await shift.station.use(try await stall.setup(wallet: desk.wallet.withLock { $0 }))
-                    try await shift.until(id, is: .succeeded, within: .seconds(60))
                     try await shift.until("anna knows", within: .seconds(20)) { hasHeard(.completed, stall) }
                 }
             }
