@@ -113,6 +113,9 @@ public struct BluetoothTimings: Sendable {
     public var connectRetries: [Duration] = [.milliseconds(300), .seconds(1), .seconds(2)]
     /// Until a scan that was refused is asked for again.
     public var scanRetry = Duration.seconds(1)
+    /// A scan that is refused for so long is told to whoever waits for phones. Longer than the kernel's own scan for a
+    /// bluetoothd that crashed goes on. Source: Linux 6.1 include/net/bluetooth/hci_core.h, DISCOV_LE_TIMEOUT, 10.24 s.
+    public var scanRefusal = Duration.seconds(20)
     /// A scan that saw no wanted phone for so long is started anew: some controllers tell of a phone once a scan.
     public var scanRestart = Duration.seconds(2)
     /// Between tries to reach the bus, to switch the adapter on, and to remove phones that could not be removed.

@@ -18,10 +18,8 @@ public actor BluetoothCentral {
     private var scanSession = -1
     private var scannedServices: Set<BluetoothUUID> = []
     private var scanFloor: Int?
-    /// Starts of a scan in a row that came to nothing.
-    private var failedScans = 0
-    /// Whoever waits for phones hears of it then. Some are usual where a bluetoothd has crashed.
-    static let toleratedScanFailures = 8
+    /// For how long every start of a scan has come to nothing, and how long ago the last one did.
+    private var refusals: (first: @Sendable () -> Duration, last: @Sendable () -> Duration)?
 
     nonisolated var timings: BluetoothTimings { bluez.setup.timings }
     nonisolated var clock: any Clock<Duration> { bluez.setup.clock }
@@ -122,7 +120,7 @@ extension BluetoothCentral {
     /// - Returns: When to look again, if nothing changes before.
     private func arrangeScan() async -> Duration? {
         let session = await bluez.session
-        if session != scanSession { (isScanning, scanSession) = (false, session) }
+        if session != scanSession { (isScanning, scanSession, refusals) = (false, session, nil) }
         guard case .ready = await bluez.state, let adapter = await bluez.adapterPath else {
             isScanning = false
             return nil
@@ -139,15 +137,17 @@ extension BluetoothCentral {
         do throws(BluetoothError) {
             try await startScan(adapter, services, floor)
             (isScanning, scannedServices, scanFloor) = (true, services, floor)
-            failedScans = 0
+            refusals = nil
             scans.startQuietTime(on: clock)
             return timings.scanRestart
         } catch {
             // InProgress among others: for some seconds the kernel may still scan for a bluetoothd that crashed.
             // Never taken for success.
             await stopScan()
-            failedScans += 1
-            if failedScans >= Self.toleratedScanFailures { scans.end(error) }
+            if let last = refusals?.last, last() > timings.scanRefusal { refusals = nil }
+            let first = refusals?.first ?? stopwatch(clock)
+            refusals = (first, stopwatch(clock))
+            if first() >= timings.scanRefusal { scans.end(error) }
             // Whatever else changes, a refused scan is asked for again by the clock alone.
             try? await clock.sleep(for: timings.scanRetry, tolerance: nil)  // Throws only when cancelled.
             return .zero

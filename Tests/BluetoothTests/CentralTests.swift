@@ -107,6 +107,19 @@ struct CentralTests {
         }
     }
 
+    /// The kernel scans on for a bluetoothd that crashed, and refuses the next one for so long.
+    @Test func aScanThatIsRefusedWhileTheKernelStillScansIsNoTrouble() async throws {
+        var timings = BluetoothTimings.quick
+        timings.scanRefusal = BluetoothTimings().scanRefusal
+        #expect(timings.scanRefusal > .milliseconds(10_240) + BluetoothTimings().scanRetry)
+        try await Radio.with(timings: timings) { radio in
+            radio.bluez.state.withLock { $0.inProgress = 15 }
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            await radio.untilReady()
+            _ = try await radio.find()
+        }
+    }
+
     /// A controller that has died looks like a room without phones, unless somebody says so.
     @Test func aScanThatIsRefusedAgainAndAgainIsSaidAndAskedForAllTheSame() async throws {
         try await Radio.with(timings: .quick) { radio in

@@ -98,6 +98,7 @@ extension BluetoothTimings {
     static let quick: BluetoothTimings = {
         var timings = patient
         timings.scanRetry = .milliseconds(50)
+        timings.scanRefusal = .milliseconds(400)
         timings.scanRestart = .milliseconds(200)
         timings.connectRetries = [.milliseconds(20), .milliseconds(50), .milliseconds(100)]
         return timings
