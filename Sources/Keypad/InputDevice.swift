@@ -14,7 +14,12 @@ struct InputQuestions: Sendable {
 
     static let kernel = InputQuestions(
         isKeypad: { InputDevice.isKeypad(keys: InputDevice.keyBits($0, InputDevice.capabilities)) },
-        grab: { ioctl($0, InputDevice.grabRequest, 1) == 0 },
+        grab: { descriptor in
+            // Where the kernel refuses it, a step of the machine's clock can lose one key.
+            var clock = CLOCK_MONOTONIC
+            _ = unsafe ioctl(descriptor, InputDevice.clockRequest, &clock)
+            return ioctl(descriptor, InputDevice.grabRequest, 1) == 0
+        },
         keysDown: { descriptor in
             let bits = InputDevice.keyBits(descriptor, InputDevice.state)
             return Set((0..<UInt16(bits.count * 8)).filter { InputDevice.isSet($0, in: bits) })
@@ -39,6 +44,8 @@ enum InputDevice {
     private static let nameRequest = read(0x06, bytes: 80)
     /// `EVIOCGRAB`: `_IOW('E', 0x90, int)`.
     static let grabRequest: UInt = 1 << 30 | 4 << 16 | UInt(UInt8(ascii: "E")) << 8 | 0x90
+    /// `EVIOCSCLOCKID`: `_IOW('E', 0xa0, int)`.
+    static let clockRequest: UInt = 1 << 30 | 4 << 16 | UInt(UInt8(ascii: "E")) << 8 | 0xA0
 
     /// Empty where the device does not answer.
     static func keyBits(_ descriptor: Int32, _ request: UInt) -> [UInt8] {

@@ -2,6 +2,8 @@ import CLinuxInput
 
 /// One event of an input device, as the kernel writes it. Source: linux/input.h, `struct input_event`.
 struct InputEvent: Sendable, Equatable {
+    /// When the kernel had it, by its monotonic clock. Only differences count.
+    var time: Duration
     var type: UInt16
     var code: UInt16
     var value: Int32
@@ -11,16 +13,18 @@ struct InputEvent: Sendable, Equatable {
 }
 
 extension InputEvent {
-    /// The bytes of exactly one event, in this machine's order. What the kernel's clock says is left out.
+    /// The bytes of exactly one event, the lowest byte first, as on every machine that Swift has for Linux.
     init(_ bytes: ArraySlice<UInt8>) {
         precondition(bytes.count == Self.bytes)
-        let own = bytes.dropFirst(Self.typeOffset)
-        func two(_ offset: Int) -> UInt16 {
-            let low = UInt16(own[own.startIndex + offset]), high = UInt16(own[own.startIndex + offset + 1])
-            return UInt16(littleEndian: low | high << 8)
+        func number(_ offset: Int, bytes count: Int) -> UInt64 {
+            let start = bytes.startIndex + offset
+            return bytes[start..<start + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
         }
-        (type, code) = (two(0), two(2))
-        value = Int32(bitPattern: UInt32(two(4)) | UInt32(two(6)) << 16)
+        let half = Self.typeOffset / 2
+        time = .seconds(number(0, bytes: half) & 0xFF_FFFF_FFFF) + .microseconds(number(half, bytes: half) & 0xFFF_FFFF)
+        type = UInt16(number(Self.typeOffset, bytes: 2))
+        code = UInt16(number(Self.typeOffset + 2, bytes: 2))
+        value = Int32(truncatingIfNeeded: number(Self.typeOffset + 4, bytes: 4))
     }
 }
 

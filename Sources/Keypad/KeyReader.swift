@@ -3,7 +3,8 @@ import Payments
 
 /// Turns one device's events into keys of the counter.
 ///
-/// Only a key going down counts: what is held does not repeat. What the kernel had to drop is said and never guessed.
+/// Only a key going down counts, for Num Lock its going up: what is held does not repeat. What the kernel had to drop is said
+/// and never guessed.
 struct KeyReader: Sendable {
     enum Output: Sendable, Equatable {
         case key(CounterKey)
@@ -24,6 +25,14 @@ struct KeyReader: Sendable {
 
     /// Set until somebody asked the device which keys are down now.
     private(set) var needsState = false
+    private var numLockDown: Duration?
+    private var lastEnter: Duration?
+
+    /// Many keypads have a Num Lock of their own and press the machine's around each key, for a report or two of some 10 ms. A
+    /// finger stays longer.
+    static let shortestPress = Duration.milliseconds(30)
+    /// A worn key presses twice, and a second Enter charges a sum: it has to be one of somebody who has read it.
+    static let enterPause = Duration.milliseconds(200)
 
     /// Held together for long they ask to erase the terminal: `+` and `-`, which every keypad has, and no amount.
     static let heldTogether: Set<UInt16> = [UInt16(KEY_KPPLUS), UInt16(KEY_KPMINUS)]
@@ -48,7 +57,7 @@ struct KeyReader: Sendable {
     private mutating func take(_ event: InputEvent, _ now: Duration, _ outputs: inout [Output]) {
         switch (Int32(event.type), Int32(event.code)) {
         case (EV_SYN, SYN_DROPPED):
-            isDropping = true
+            (isDropping, numLockDown) = (true, nil)
             outputs.append(.lost)
         case (EV_SYN, SYN_REPORT):
             if isDropping { (isDropping, needsState) = (false, true) }
@@ -63,20 +72,38 @@ struct KeyReader: Sendable {
     private mutating func take(key event: InputEvent, _ now: Duration, _ outputs: inout [Output]) {
         let was = isChord
         switch event.value {
-        case 0: down.remove(event.code)
+        case 0:
+            down.remove(event.code)
+            if isNumLock(event), let since = numLockDown {
+                numLockDown = nil
+                if event.time - since >= Self.shortestPress { press(.cancel, now, &outputs) }
+            }
         case 1:
             // A device that claims to have every key down is not remembered.
             if down.count < 64 { down.insert(event.code) }
             // `+` and `-` on their way to being held together are neither.
             if isChord { break }
-            guard let key = CounterKey(linux: event.code, scan: scan) else { break }
-            switch allowance.take(at: now) {
-            case .granted: outputs.append(.key(key))
-            case .refused(let isFirst): if isFirst { outputs.append(.lost) }
+            if isNumLock(event) {
+                numLockDown = event.time
+            } else if let key = CounterKey(linux: event.code, scan: scan) {
+                if key == .enter {
+                    defer { lastEnter = event.time }
+                    if let lastEnter, (.zero..<Self.enterPause).contains(event.time - lastEnter) { break }
+                }
+                press(key, now, &outputs)
             }
         default: break  // 2: it repeats.
         }
         if was != isChord { outputs.append(.chord(isDown: isChord)) }
+    }
+
+    private func isNumLock(_ event: InputEvent) -> Bool { event.code == UInt16(KEY_NUMLOCK) }
+
+    private mutating func press(_ key: CounterKey, _ now: Duration, _ outputs: inout [Output]) {
+        switch allowance.take(at: now) {
+        case .granted: outputs.append(.key(key))
+        case .refused(let isFirst): if isFirst { outputs.append(.lost) }
+        }
     }
 
     /// Whether the device types faster than people do and is not listened to now.
@@ -101,7 +128,7 @@ extension CounterKey {
         case KEY_KPENTER, KEY_ENTER: self = .enter
         case KEY_BACKSPACE: self = .backspace
         case KEY_KPMINUS, KEY_DELETE: self = .clear
-        case KEY_ESC, KEY_NUMLOCK, KEY_KPSLASH: self = .cancel
+        case KEY_ESC, KEY_KPSLASH: self = .cancel
         default: return nil
         }
     }

@@ -2,19 +2,22 @@ import Testing
 
 /// Events as the kernel writes them on this machine: two 64-bit words of time, type, code, value.
 enum Events {
-    static func event(_ type: UInt16, _ code: UInt16, _ value: Int32, seconds: UInt64 = 1_790_000_000) -> [UInt8] {
+    /// - Parameter milliseconds: Of the kernel's clock.
+    static func event(_ type: UInt16, _ code: UInt16, _ value: Int32, at milliseconds: UInt64 = 1) -> [UInt8] {
         func bytes(_ value: some FixedWidthInteger) -> [UInt8] {
             (0..<value.bitWidth / 8).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
         }
-        return bytes(seconds) + bytes(UInt64(1)) + bytes(type) + bytes(code) + bytes(value)
+        return bytes(milliseconds / 1000) + bytes(milliseconds % 1000 * 1000) + bytes(type) + bytes(code) + bytes(value)
     }
 
     static let report = event(0, 0, 0)
     static let dropped = event(0, 3, 0)
 
     /// A key of a USB keypad going down and up, with the usage that comes before it.
-    static func press(_ code: UInt16, usage: Int32 = 0) -> [UInt8] {
-        event(4, 4, usage) + event(1, code, 1) + report + event(4, 4, usage) + event(1, code, 0) + report
+    static func press(_ code: UInt16, usage: Int32 = 0, at start: UInt64 = 1, for milliseconds: UInt64 = 70) -> [UInt8]
+    {
+        event(4, 4, usage) + event(1, code, 1, at: start) + report
+            + event(4, 4, usage) + event(1, code, 0, at: start + milliseconds) + report
     }
 
     static func down(_ code: UInt16) -> [UInt8] { event(1, code, 1) + report }

@@ -34,6 +34,37 @@ struct KeyReaderTests {
         #expect(keys(Events.press(code)) == [.key(key)])
     }
 
+    /// Keypads with a Num Lock of their own press the machine's around each key: what is typed on them is an amount, and no
+    /// charge is cancelled.
+    @Test func aKeypadThatPressesNumLockByItselfTypes() {
+        let typed = [UInt16(79), 82, 82, 96].enumerated().flatMap { index, code in
+            let start = UInt64(index) * 400
+            return Events.press(69, at: start, for: 16) + Events.press(code, at: start + 24)
+                + Events.press(69, at: start + 102, for: 8)
+        }
+        #expect(keys(typed) == [.key(.digit(1)), .key(.digit(0)), .key(.digit(0)), .key(.enter)])
+        #expect(
+            keys(Events.press(69, at: 0, for: 40) + Events.press(69, at: 500, for: 2_000)) == [
+                .key(.cancel), .key(.cancel),
+            ]
+        )
+    }
+
+    /// One key of several going up after events were dropped is nobody's wish to cancel.
+    @Test func numLockThatGoesUpAfterDroppedEventsIsNothing() {
+        let bytes = Events.event(1, 69, 1, at: 0) + Events.dropped + Events.report + Events.event(1, 69, 0, at: 100)
+        #expect(keys(bytes) == [.lost])
+    }
+
+    /// A key that is worn presses twice. The second Enter of a sum is one of somebody who has read what it asks.
+    @Test func enterTwiceAtOnceIsOnce() {
+        func enters(_ starts: UInt64...) -> Int { keys(starts.flatMap { Events.press(96, at: $0, for: 5) }).count }
+        #expect(enters(1_000, 1_012, 1_150, 1_340) == 1)
+        #expect(enters(1_000, 1_012, 1_213) == 2)
+        #expect(enters(1_000, 1_400) == 2)
+        #expect(enters(900_000, 1_000) == 2, "a clock that was set back")
+    }
+
     /// Linux has no code for them: only the usage tells them from each other.
     @Test func doubleAndTripleZeroAreKnownByTheirUsage() {
         #expect(keys(Events.press(240, usage: 0x7_00B0)) == [.key(.zeros(2))])
@@ -70,7 +101,7 @@ struct KeyReaderTests {
         #expect(outputs.last == .lost)
         #expect(reader.isMuted)
         #expect(reader.take(Events.press(96)[...], at: .milliseconds(2500)) == [])
-        #expect(reader.take(Events.press(96)[...], at: .milliseconds(4600)) == [.key(.enter)])
+        #expect(reader.take(Events.press(96, at: 5_000)[...], at: .milliseconds(4600)) == [.key(.enter)])
     }
 
     @Test func quickFingersAreNotMuted() {

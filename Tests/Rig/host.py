@@ -120,8 +120,10 @@ class Host:
 
     def ask_keys(self, *codes):
         for code in codes:
-            self.monitor.command("send-key", keys=[{"type": "qcode", "data": code}])
-            time.sleep(0.15)
+            # Num Lock as a finger presses it, also where the guest's processor is late.
+            milliseconds = 400 if code == "num_lock" else 100
+            self.monitor.command("send-key", **{"keys": [{"type": "qcode", "data": code}], "hold-time": milliseconds})
+            time.sleep(milliseconds / 1000 + 0.05)
         return "pressed"
 
     def ask_page(self, path="/"):
