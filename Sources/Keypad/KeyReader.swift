@@ -25,13 +25,15 @@ struct KeyReader: Sendable {
 
     /// Set until somebody asked the device which keys are down now.
     private(set) var needsState = false
+    /// Since when Num Lock is down, and nothing else was pressed.
     private var numLockDown: Duration?
-    private var lastEnter: Duration?
+    /// From when on Enter is one of somebody who has read what it answers.
+    private var enterCounts: Duration?
 
     /// Many keypads have a Num Lock of their own and press the machine's around each key, for a report or two of some 10 ms. A
     /// finger stays longer.
-    static let shortestPress = Duration.milliseconds(30)
-    /// A worn key presses twice, and a second Enter charges a sum: it has to be one of somebody who has read it.
+    static let shortestPress = Duration.milliseconds(40)
+    /// A worn key presses twice, going down or going up, and a second Enter charges a sum.
     static let enterPause = Duration.milliseconds(200)
 
     /// Held together for long they ask to erase the terminal: `+` and `-`, which every keypad has, and no amount.
@@ -74,30 +76,34 @@ struct KeyReader: Sendable {
         switch event.value {
         case 0:
             down.remove(event.code)
+            if isEnter(event) { enterCounts = event.time + Self.enterPause }
             if isNumLock(event), let since = numLockDown {
                 numLockDown = nil
-                if event.time - since >= Self.shortestPress { press(.cancel, now, &outputs) }
+                guard event.time - since >= Self.shortestPress else { break }
+                press(.cancel, now, &outputs)
+                // It may ask something, and the Enter that such a keypad has it around is no answer.
+                enterCounts = event.time + Self.enterPause
             }
         case 1:
             // A device that claims to have every key down is not remembered.
             if down.count < 64 { down.insert(event.code) }
             // `+` and `-` on their way to being held together are neither.
             if isChord { break }
-            if isNumLock(event) {
-                numLockDown = event.time
-            } else if let key = CounterKey(linux: event.code, scan: scan) {
-                if key == .enter {
-                    defer { lastEnter = event.time }
-                    if let lastEnter, (.zero..<Self.enterPause).contains(event.time - lastEnter) { break }
-                }
-                press(key, now, &outputs)
+            numLockDown = isNumLock(event) ? event.time : nil
+            guard let key = CounterKey(linux: event.code, scan: scan) else { break }
+            if isEnter(event) {
+                defer { enterCounts = event.time + Self.enterPause }
+                // A clock that was set back does not keep anybody waiting.
+                if let enterCounts, (enterCounts - Self.enterPause..<enterCounts).contains(event.time) { break }
             }
+            press(key, now, &outputs)
         default: break  // 2: it repeats.
         }
         if was != isChord { outputs.append(.chord(isDown: isChord)) }
     }
 
     private func isNumLock(_ event: InputEvent) -> Bool { event.code == UInt16(KEY_NUMLOCK) }
+    private func isEnter(_ event: InputEvent) -> Bool { [KEY_ENTER, KEY_KPENTER].contains(Int32(event.code)) }
 
     private mutating func press(_ key: CounterKey, _ now: Duration, _ outputs: inout [Output]) {
         switch allowance.take(at: now) {

@@ -120,10 +120,10 @@ class Host:
 
     def ask_keys(self, *codes):
         for code in codes:
-            # Num Lock as a finger presses it, also where the guest's processor is late.
+            # Num Lock as a finger presses it, also where the guest's processor is late; Enter right after it answers nothing.
             milliseconds = 400 if code == "num_lock" else 100
             self.monitor.command("send-key", **{"keys": [{"type": "qcode", "data": code}], "hold-time": milliseconds})
-            time.sleep(milliseconds / 1000 + 0.05)
+            time.sleep(milliseconds / 1000 + (0.4 if code == "num_lock" else 0.05))
         return "pressed"
 
     def ask_page(self, path="/"):
