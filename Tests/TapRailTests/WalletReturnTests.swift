@@ -110,6 +110,51 @@ extension WalletTests {
         }
     }
 
+    /// By the gateway itself, which has a bad moment or is asked too much.
+    @Test(arguments: [502, 429]) func signaturesThatTheGatewayDoesNotTakeAreHandedInAgain(status: Int) async throws {
+        let stall = try Stall()
+        let desk = DeskLine(.passedOn)
+        desk.confirms.withLock { $0 = status }
+        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        try await play(stall, swallowing: desk) { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
+            try await shift.passes(.seconds(5))
+            #expect(try await shift.snapshot(id).holdsTerminal && !hasHeard(.failed, stall))
+            desk.confirms.withLock { $0 = nil }
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            try await shift.until("anna knows", within: .seconds(20)) { hasHeard(.completed, stall) }
+        }
+    }
+
+    /// The gateway was asked too much to take what anna signed, and then somebody else has paid the code, or is paying it.
+    @Test(arguments: [true, false]) func aWalletWhoseSignaturesNobodyHasHearsThatAnotherHasPaid(isOver: Bool)
+        async throws
+    {
+        let stall = try Stall()
+        let desk = DeskLine(.tooMany)
+        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        try await play(stall, swallowing: desk) { shift in
+            let id = try await shift.charge()
+            try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
+            try await shift.passes(.seconds(1))
+            if !isOver {
+                await desk.report(.processing)
+                try await shift.until("anna hears that another pays") { hasHeardOfAnother(stall) }
+            }
+            await desk.report(.succeeded(Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)))
+            try await shift.until(id, is: .succeeded, within: .seconds(30))
+            try await shift.until("anna hears that another has paid") { hasHeardOfAnother(stall) }
+            try await shift.passes(.seconds(5))
+            #expect(!hasHeard(.completed, stall) && !hasHeard(.failed, stall))
+            #expect(try await shift.snapshot(id).attempts.allSatisfy { !$0.isOpen })
+        }
+    }
+
+    private func hasHeardOfAnother(_ stall: Stall) -> Bool {
+        stall.heard("anna").contains { if case .heard(.otherPaid) = $0 { true } else { false } }
+    }
+
     /// Somebody who read the code was faster by a moment.
     @Test func aWalletThatWasBeatenToTheCodeHearsThatAnotherHasPaid() async throws {
         let stall = try Stall()
@@ -117,9 +162,7 @@ extension WalletTests {
         try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
         try await play(stall, swallowing: desk) { shift in
             let id = try await shift.charge()
-            try await shift.until("anna hears that another pays") {
-                stall.heard("anna").contains { if case .heard(.otherPaid) = $0 { true } else { false } }
-            }
+            try await shift.until("anna hears that another pays") { hasHeardOfAnother(stall) }
             await desk.report(.succeeded(Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)))
             try await shift.until(id, is: .succeeded, within: .seconds(30))
             try await shift.passes(.seconds(5))

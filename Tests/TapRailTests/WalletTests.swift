@@ -13,10 +13,13 @@ struct WalletTests {
     struct Line: HTTPTransport {
         let gateway: Gateway
         var isDown: @Sendable () -> Bool = { false }
+        /// The status with which what is asked is answered in the gateway's place.
+        var fault: @Sendable (_ url: String) -> Int? = { _ in nil }
         static let baseURL = "http://127.0.0.1:1"
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
             guard !isDown() else { throw .noAnswer(after: request.timeout) }
+            if let status = fault(request.url) { return HTTPResponse(status: status, headers: [], body: []) }
             let question = GatewayRequest(
                 request.method.rawValue,
                 String(request.url.dropFirst(Self.baseURL.count)),
@@ -37,13 +40,15 @@ struct WalletTests {
 
     /// What the test says in the gateway's place, and what becomes of the signatures.
     final class DeskLine: Sendable {
-        enum Fate { case swallowed, unheard, beaten, kept, passedOn }
+        enum Fate { case swallowed, unheard, tooMany, beaten, kept, passedOn }
 
         let link = Mutex<AttemptLink?>(nil)
         let isSigned = Mutex(false)
         let fate: Mutex<Fate>
         /// Nobody answers the terminal.
         let isDown = Mutex(false)
+        /// What the gateway answers to signatures itself; nil: its own answer.
+        let confirms = Mutex<Int?>(nil)
         /// For the gateway it is too late to take the payment back.
         let isTooLate = Mutex(false)
         /// The terminal finds no way to the gateway when it starts; it is here instead.
@@ -89,6 +94,7 @@ struct WalletTests {
             switch desk.fate.withLock({ $0 }) {
             case .swallowed, .kept: return .unclear("silence")
             case .unheard: return .again("nobody is there")
+            case .tooMany: return .later("too many requests", after: .seconds(3))
             case .beaten: return .beaten("payment_not_payable")
             case .passedOn:
                 return await inner.confirm(
@@ -153,7 +159,11 @@ struct WalletTests {
         (configuration.collectsData, configuration.formBase) = (formBase != nil, formBase)
         configuration.controlToken = "control"
         let gateway = Gateway(GatewayState(configuration: configuration), clock: stall.wall)
-        let line = Line(gateway: gateway) { desk?.isDown.withLock { $0 } ?? false }
+        let line = Line(
+            gateway: gateway,
+            isDown: { desk?.isDown.withLock { $0 } ?? false },
+            fault: { url in url.contains("/confirm") ? desk?.confirms.withLock { $0 } : nil }
+        )
         let clock = stall.clock.terminalClock
         let merchant = try MerchantClient(
             baseURL: Line.baseURL,

@@ -213,9 +213,16 @@ extension TapSale {
     /// After a start, or a try that got no answer, nobody knows whether it has them already: it takes the same ones once. Then it
     /// gets them as soon as it is reached, while the charge waits for them.
     private func handIn(_ signed: WalletSignatures, _ payment: String, for phone: TapWalletPhone, isFirst: Bool) async {
-        var isFirst = isFirst
+        // For certain it has not got them.
+        var isUntouched = isFirst
+        var isRepeated = !isFirst
         while true {
-            if !isFirst { guard await isWanted(signed) else { return } }
+            if isRepeated, !(await isWanted(signed)) {
+                if isUntouched { await walletLost("not_handed_in", signed) }
+                return
+            }
+            (isRepeated, isWalletWithheld) = (true, false)
+            var pause = Self.handInPause.lowerBound
             // After a start the way to the gateway comes a moment later, with the settings.
             let outcome = await tools.wallet?
                 .confirm(
@@ -232,14 +239,19 @@ extension TapSale {
                 walletTransaction = transaction
                 return await tellWalletPaid()
             case .failed(let code): return await walletLost(code, signed)
-            case .notSent(let reason) where isFirst: return await walletLost(reason, signed)
-            case .beaten(let code) where isFirst: return await walletLost(code, signed, isBeaten: true)
-            case .unclear where isFirst: return
-            case .notSent, .beaten, .unclear, .again, nil: isFirst = false
+            case .notSent(let reason) where isUntouched: return await walletLost(reason, signed)
+            case .beaten(let code) where isUntouched: return await walletLost(code, signed, isBeaten: true)
+            case .unclear where isUntouched: return
+            case .later(_, let after):
+                pause = min(max(pause, after ?? pause), Self.handInPause.upperBound)
+                isWalletWithheld = isUntouched
+            case .notSent, .beaten, .unclear, .again, nil: isUntouched = false
             }
-            do { try await clock.sleep(.seconds(2)) } catch { return }  // The terminal stops; the next run goes on.
+            do { try await clock.sleep(pause) } catch { return }  // The terminal stops; the next run goes on.
         }
     }
+
+    private static let handInPause = Duration.seconds(2)...Duration.seconds(60)
 
     /// Whether signatures that may have been handed in are to be once more: nobody has taken the charge back or gone on without
     /// it, and the gateway does not say that it has them.
@@ -256,7 +268,10 @@ extension TapSale {
         defer { isWalletFollowed = false }
         while walletWinner != nil, isOpen {
             if let scans = await attempt.charge()?.attempts.filter({ $0.rail == .scan }) {
-                if scans.contains(where: { $0.ending.map(\.isPaid) == true }) {
+                let isPaid = scans.contains { $0.ending.map(\.isPaid) == true }
+                if isPaid, isWalletWithheld {
+                    await walletLost("not_handed_in", isBeaten: true)
+                } else if isPaid {
                     await turn.enter()
                     if walletWinner != nil { await handle(.closedByRail) }
                     turn.leave()
@@ -310,11 +325,12 @@ extension TapSale {
         guard let link = walletWinner, isOpen, signed == nil || signed == story.walletSignatures,
             await keep([.walletDropped])
         else { return }
-        walletWinner = nil
+        let isWithheld = isWalletWithheld
+        (walletWinner, isWalletWithheld) = (nil, false)
         visits[link] = nil
         tools.logger.info("a wallet's payment failed", metadata: ["code": "\(Reason.clean(code))"])
         let isCancelled = await attempt.charge()?.isCancelRequested == true || isCancelWanted
-        let isPaidElsewhere = await attempt.isBeaten(besides: .scan)
+        let isPaidElsewhere = await attempt.isBeaten(besides: isWithheld ? nil : .scan)
         if !isCancelled, isBeaten || isPaidElsewhere {
             await handle(.closedByRail)
             return

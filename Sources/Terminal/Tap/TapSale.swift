@@ -96,6 +96,8 @@ actor TapSale: TapLink.Owner {
     var walletTransaction: String?
     var isWalletTold = false
     var isWalletFollowed = false
+    /// For certain the gateway does not have the signatures, and gets them in a while.
+    var isWalletWithheld = false
     /// What the desk has not taken yet.
     var unreported: Bool = false
     /// Whoever is told of a claim once phone and acquirer have been.

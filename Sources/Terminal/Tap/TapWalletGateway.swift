@@ -75,6 +75,8 @@ public enum TapWalletOutcome: Sendable, Equatable {
     case unclear(String)
     /// Nobody says that they are there: they can be handed in again.
     case again(String)
+    /// This time they have not been taken, for the gateway is asked too much: in a while, which it may name.
+    case later(String, after: Duration?)
 }
 
 /// The gateway through the wallet's side of WalletConnect Pay.
@@ -185,8 +187,9 @@ public actor TapWalletClient: TapWalletGateway {
                 case nil: return .again(refusal.code)
                 }
             case .notSent(let reason): return .notSent(reason)
-            case .rateLimited, .noAnswer: return .again("\(error)")
-            default: return .unclear("\(error)")
+            case .rateLimited(let after): return .later("\(error)", after: after)
+            case .noAnswer, .unclear: return .again("\(error)")
+            case .pollingTimeout, .cancelled, .invalidLink: return .unclear("\(error)")
             }
         }
     }
