@@ -18,19 +18,20 @@ public actor BluetoothCentral {
     private var scanSession = -1
     private var scannedServices: Set<BluetoothUUID> = []
     private var scanFloor: Int?
-    /// For how long every start of a scan has come to nothing, and how long ago the last one did.
-    private var refusals: (first: @Sendable () -> Duration, last: @Sendable () -> Duration)?
+    /// For how long every start of a scan has come to nothing.
+    private var refusedFor: (@Sendable () -> Duration)?
 
     nonisolated var timings: BluetoothTimings { bluez.setup.timings }
     nonisolated var clock: any Clock<Duration> { bluez.setup.clock }
 
     /// - Parameters:
-    ///   - adapter: Such as `hci0`; `nil` takes the first there is. This program alone uses it: unpaired phones that
-    ///     BlueZ knows on it are removed.
+    ///   - adapter: Such as `hci0`; `nil` takes the first there is.
+    ///   - sweeps: Whether this program alone uses the adapter: unpaired phones that BlueZ knows on it are removed then.
     ///   - busAddress: `nil` for the machine's own bus.
     ///   - valueLimit: No value is longer, 20 to 512 bytes. A phone played by BlueZ takes no more than 510.
     public init(
         adapter: String? = nil,
+        sweeps: Bool = true,
         busAddress: String? = nil,
         valueLimit: Int = 512,
         timings: BluetoothTimings = BluetoothTimings(),
@@ -44,7 +45,7 @@ public actor BluetoothCentral {
                 busAddress: busAddress ?? BusConnection.systemAddress,
                 timings: timings,
                 clock: clock,
-                sweeps: true
+                sweeps: sweeps
             )
         ) { address, device in scans.publish(address, device) }
     }
@@ -120,7 +121,7 @@ extension BluetoothCentral {
     /// - Returns: When to look again, if nothing changes before.
     private func arrangeScan() async -> Duration? {
         let session = await bluez.session
-        if session != scanSession { (isScanning, scanSession, refusals) = (false, session, nil) }
+        if session != scanSession { (isScanning, scanSession, refusedFor) = (false, session, nil) }
         guard case .ready = await bluez.state, let adapter = await bluez.adapterPath else {
             isScanning = false
             return nil
@@ -137,21 +138,25 @@ extension BluetoothCentral {
         do throws(BluetoothError) {
             try await startScan(adapter, services, floor)
             (isScanning, scannedServices, scanFloor) = (true, services, floor)
-            refusals = nil
+            refusedFor = nil
             scans.startQuietTime(on: clock)
             return timings.scanRestart
         } catch {
             // InProgress among others: for some seconds the kernel may still scan for a bluetoothd that crashed.
             // Never taken for success.
             await stopScan()
-            if let last = refusals?.last, last() > timings.scanRefusal { refusals = nil }
-            let first = refusals?.first ?? stopwatch(clock)
-            refusals = (first, stopwatch(clock))
-            if first() >= timings.scanRefusal { scans.end(error) }
+            let refused = refusedFor ?? stopwatch(clock)
+            refusedFor = refused
+            if refused() >= timings.scanRefusal { scans.end(.unavailable(.refused(Self.words(error)))) }
             // Whatever else changes, a refused scan is asked for again by the clock alone.
             try? await clock.sleep(for: timings.scanRetry, tolerance: nil)  // Throws only when cancelled.
             return .zero
         }
+    }
+
+    private static func words(_ error: BluetoothError) -> String {
+        let detail = if case .refused(_, let name, let text) = error { "\(name) \(text)" } else { "no answer" }
+        return "it does not begin to look for phones: \(detail)"
     }
 
     private func startScan(

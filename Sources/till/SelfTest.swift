@@ -226,7 +226,8 @@ struct Trial {
     /// one whose adapter never worked here, for lack of its firmware.
     func radio() async -> Finding {
         let radios = MachineFacts.radios()
-        let central = BluetoothCentral(adapter: configuration.bluetoothAdapter)
+        // A phone that BlueZ knows may be paying at the terminal just now.
+        let central = BluetoothCentral(adapter: configuration.bluetoothAdapter, sweeps: false)
         let state = await withTaskGroup(of: RadioState?.self) { group in
             group.addTask {
                 await central.run()

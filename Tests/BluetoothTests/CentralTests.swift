@@ -126,7 +126,15 @@ struct CentralTests {
             radio.bluez.state.withLock { $0.inProgress = 1_000_000 }
             try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
             await radio.untilReady()
-            for _ in 0..<2 { await #expect(throws: BluetoothError.self) { try await radio.find() } }
+            for _ in 0..<2 {
+                let error = await #expect(throws: BluetoothError.self) { try await radio.find() }
+                let word = try #require(error).description
+                #expect(
+                    word.hasPrefix(
+                        "bluetoothd refuses: it does not begin to look for phones: org.bluez.Error.InProgress"
+                    )
+                )
+            }
             radio.bluez.state.withLock { $0.inProgress = 0 }
             _ = try await radio.find()
         }

@@ -227,6 +227,23 @@ struct HealingTests {
         }
     }
 
+    /// The self-test and the doctor look at the radio beside a terminal.
+    @Test func whoeverOnlyLooksLeavesThePhoneThatPays() async throws {
+        try await Radio.with { radio in
+            try radio.bluez.add(FakeBlueZ.Phone(), at: phoneAddress)
+            let link = try await radio.connect()
+            let other = BluetoothCentral(sweeps: false, busAddress: radio.busAddress, clock: radio.clock)
+            await withTaskGroup { group in
+                group.addTask { await other.run() }
+                for await state in other.states where state.isReady { break }
+                group.cancelAll()
+            }
+            #expect(radio.known == [phoneAddress] && !radio.calls.contains("RemoveDevice"))
+            _ = try await link.read()
+            await link.close()
+        }
+    }
+
     /// Breaks the first call, then the second, and so on to the last one that a whole payment makes, in every way.
     @Test(arguments: FakeBlueZ.Fault.allCases)
     func whateverFailsNothingIsLeftBehindAndNothingHangs(fault: FakeBlueZ.Fault) async throws {

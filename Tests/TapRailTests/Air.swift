@@ -39,6 +39,8 @@ final class Air: TapRadio {
         var refusals: [String: TapRadioError] = [:]
         var isGone = false
         var scansFail = false
+        /// The radio tries to scan, and needs so long to find out that it cannot; whoever listens then hears of it.
+        var scanTry: Duration?
         var connects: [String] = []
         /// When somebody began to listen.
         var scans: [Duration] = []
@@ -110,6 +112,7 @@ final class Air: TapRadio {
     }
 
     func failScans(_ fails: Bool) { state.withLock { $0.scansFail = fails } }
+    func failScans(every time: Duration?) { state.withLock { $0.scanTry = time } }
 
     var connects: [String] { state.withLock { $0.connects } }
     /// Drops the record of who was connected to, and when somebody listened.
@@ -129,6 +132,11 @@ final class Air: TapRadio {
             return stream
         }
         let task = Task {
+            if let time = state.withLock({ $0.scanTry }) {
+                let tries = (clock.elapsed() / time).rounded(.down) + 1
+                do { try await clock.sleep(time * tries - clock.elapsed()) } catch { return }
+                return continuation.finish(throwing: TapRadioError.failed("the adapter is dead"))
+            }
             while !Task.isCancelled {
                 let seen = state.withLock { state in
                     state.order.compactMap { name -> TapSighting? in

@@ -185,6 +185,26 @@ struct TakeBackTests {
         }
     }
 
+    /// A dead controller takes longer to say so than one look for phones lasts.
+    @Test func theLightStaysWhileNoScanBegins() async throws {
+        let stall = try Stall()
+        stall.air.failScans(every: .seconds(5))
+        try await stall.run { shift in
+            _ = try await shift.charge()
+            try await shift.until("the light says so", within: .seconds(30)) {
+                await shift.station.status.light != .ready
+            }
+            for _ in 0..<40 {
+                try await shift.passes(.milliseconds(500))
+                #expect(await shift.station.status.light != .ready)
+            }
+            stall.air.failScans(every: nil)
+            try await shift.until("the light is back", within: .seconds(60)) {
+                await shift.station.status.light == .ready
+            }
+        }
+    }
+
     @Test func theLightComesBackOnceTheRadioScansAgain() async throws {
         let stall = try Stall()
         stall.air.failScans(true)

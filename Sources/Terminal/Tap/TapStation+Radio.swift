@@ -29,7 +29,8 @@ extension TapStation {
             }
             do {
                 let phone = try await nextPhone()
-                if scanFault != nil {
+                // A while in which nobody is heard says little: the next start of a scan may just be failing.
+                if scanFault != nil, phone != nil || clock.elapsed() > scanFaultAt + Self.scanFaultHolds {
                     scanFault = nil
                     await changed()
                 }
@@ -37,12 +38,15 @@ extension TapStation {
             } catch is CancellationError {
                 return
             } catch {
-                scanFault = Reason.clean("\(error)")
+                (scanFault, scanFaultAt) = (Reason.clean("\(error)"), clock.elapsed())
                 await changed()
                 do { try await clock.sleep(.seconds(2)) } catch { return }
             }
         }
     }
+
+    /// Longer than the radio takes over a start of a scan that nobody answers.
+    private static let scanFaultHolds = Duration.seconds(10)
 
     /// Whether a phone that is found now would be asked.
     var wantsPhones: Bool {
@@ -162,7 +166,9 @@ extension TapStation {
         let characteristics = setup.settings.characteristics
         do {
             let timers = timers
-            let connection = try await clock.within(timers.connect + timers.discover) {
+            // The radio keeps to these itself, and tries twice to end its search before, at two seconds each.
+            let limit = timers.connect + timers.discover + timers.hello + .seconds(4)
+            let connection = try await clock.within(limit) {
                 try await self.radio.connect(address, characteristics: characteristics, timers: timers)
             }
             let link = TapLink(connection, address: address, timers: timers, clock: clock, logger: logger)

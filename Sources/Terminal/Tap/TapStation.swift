@@ -74,8 +74,9 @@ public actor TapStation {
     public internal(set) var radioHealth = TapRadioHealth.ready
     /// When a phone was heard last; nil: not since the start.
     public internal(set) var lastHeard: WallTime?
-    /// Why the last scan did not begin; nil once one does.
+    /// Why the last scan did not begin, and since when; nil once one does.
     var scanFault: String?
+    var scanFaultAt = Duration.zero
     var sales: [PaymentID: TapSale] = [:]
     /// Linked or being linked, by the radio's name for the phone.
     var linked: [TapSighting.PhoneAddress: TapLink] = [:]

@@ -5,9 +5,9 @@
 public struct TapTimers: Sendable, Hashable, Codable {
     /// For the radio's link to a phone. 1 to 30 s.
     public var connect = Duration.seconds(5)
-    /// For finding the service's characteristics and opening the pipes. 1 to 30 s.
+    /// For finding the service's characteristics. 1 to 30 s.
     public var discover = Duration.seconds(5)
-    /// For reading HELLO. 0.5 to 10 s.
+    /// For opening the pipes, and for reading HELLO. 0.5 to 10 s.
     public var hello = Duration.seconds(2)
     /// From the handshake's answer to RECEIVED; also for a write that the radio does not take. 0.5 to 15 s.
     public var received = Duration.seconds(3)

@@ -41,7 +41,8 @@ struct Doctor: AsyncParsableCommand {
             _ time: Duration,
             connects: Bool
         ) async -> RadioTrial {
-            let central = BluetoothCentral(adapter: adapter)
+            // The terminal may run beside it, and a phone be paying there.
+            let central = BluetoothCentral(adapter: adapter, sweeps: false)
             return await withTaskGroup(of: Void.self) { group in
                 group.addTask { await central.run() }
                 defer { group.cancelAll() }
