@@ -8,7 +8,8 @@ enum MachineClock {
     /// clock is later than everything that has certainly happened, and not later than anybody still runs this program.
     ///
     /// A clock whose battery is empty begins again years ago, and vouchers that ended long since would be in time by it. Some
-    /// systems set their own clock on then, to where it stood when the power went: the battery's is looked at itself. One
+    /// systems set their own clock on then, to where it stood when the power went, and do so with one that runs far ahead: the
+    /// battery's is looked at itself. One
     /// that runs on but is late by minutes passes: the profile forgives ten. What has happened is taken as it was when the
     /// program started: what is written later bears this clock's own time. Changes while the program runs: a terminal that
     /// has just started may not know the time yet.
@@ -35,8 +36,8 @@ enum MachineClock {
                 let word = FileManager.default.contents(atPath: folder + "/since_epoch"),
                 let seconds = Int64(String(decoding: word, as: UTF8.self).prefix { $0.isNumber })
             else { return false }
-            // Some keep the local time.
-            return seconds > earliest.secondsSince1970 - 86_400
+            // It is what the kernel took. Some keep the local time.
+            return abs(seconds - now.secondsSince1970) < 86_400
         }
     }
 

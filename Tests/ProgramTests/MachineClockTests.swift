@@ -49,8 +49,9 @@ struct MachineClockTests {
         #expect(try !isSet(kernel: 5, battery: "1\n", late: .seconds(-800_000_000)))
         #expect(try isSet(kernel: 5, battery: "1\n", late: .zero))
         #expect(try isSet(kernel: 0, battery: "1\n", late: .seconds(-1)))
-        // The system has set its own clock on, to where it stood when the power went.
+        // The system has set its own clock, to where it stood when the power went.
         #expect(try !isSet(kernel: 5, battery: "1\n", batteryLate: .seconds(-800_000_000)))
+        #expect(try !isSet(kernel: 5, battery: "1\n", batteryLate: .seconds(2_300_000_000)), "2100")
         #expect(try isSet(kernel: 5, battery: "1\n", batteryLate: .seconds(-12 * 3600)), "it keeps the local time")
     }
 
