@@ -68,6 +68,18 @@ extension Journal {
         for name in [path, path + "-wal", path + "-shm", path + "-journal"] { unsafe unlink(name) }
     }
 
+    /// Removes the copies that changes of the tables have left beside a journal, and one that a way back has put aside.
+    static func removeCopies(of path: String, keeping kept: [String] = []) throws(JournalError) {
+        let (folder, name) = ((path as NSString).deletingLastPathComponent, (path as NSString).lastPathComponent)
+        let names: [String]
+        do { names = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
+            throw Storage.failure(of: folder)
+        }
+        for copy in names where copy.hasPrefix(name + ".") && !kept.contains("\(folder)/\(copy)") {
+            removeCopy("\(folder)/\(copy)")
+        }
+    }
+
     static func ends(_ db: Database) throws -> JournalCopy.Ends {
         let (events, audits) = (try Chain.events.tail(db), try Chain.audit.tail(db))
         return JournalCopy.Ends(

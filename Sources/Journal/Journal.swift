@@ -219,7 +219,7 @@ extension Journal {
     }
 
     /// Keeps a copy of the file as the older version knew it, then changes the tables. A copy of an earlier try goes: the older
-    /// version may have written since.
+    /// version may have written since. So do those of versions before it, but for one.
     private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator) throws {
         let applied = try pool.read(migrator.completedMigrations).last ?? "nothing"
         let copy = "\(pool.path).\(applied)"
@@ -231,6 +231,11 @@ extension Journal {
         try Storage.sync(copy)
         try Storage.sync((copy as NSString).deletingLastPathComponent)
         try migrator.migrate(pool)
+        let earlier = migrator.migrations.prefix { $0 != applied }.map { "\(pool.path).\($0)" }.last(
+            where: Storage.exists
+        )
+        let kept = [copy, pool.path + ".newer"] + [earlier].compactMap(\.self)
+        try? removeCopies(of: pool.path, keeping: kept)  // What is left takes room and no more.
     }
 
     /// The latest wall time that a charge, an entry or a document bears, by whatever clock it was written; nil where nothing

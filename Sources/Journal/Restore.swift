@@ -207,6 +207,8 @@ public enum Restore {
             try move(old + "-wal", aside + "-wal")
         }
         unsafe unlink(old + "-shm")
+        try step("remove the old one's copies")
+        try Journal.removeCopies(of: old)
         try Storage.sync(before(directory))
         try Storage.sync(directory)
         try step("put the new one in its place")

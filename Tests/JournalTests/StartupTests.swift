@@ -63,10 +63,13 @@ struct StartupTests {
         try await journal.fill()
         let before = try await journal.everything()
         try journal.close()
+        for name in ["v4", "v5"] { try Data("old".utf8).write(to: URL(filePath: folder.database + "." + name)) }
         let key = try DeviceKey.loadOrCreate(at: folder.path + "/device.key")
         let newer = try Journal.open(directory: folder.path, deviceKey: key, migrator: Schema.nextVersion())
         #expect(try await newer.everything() == before)
         try newer.close()
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("sqlite.") }
+        #expect(files.sorted() == ["journal.sqlite.v5", "journal.sqlite.v6"], "copies grow with each update")
 
         let restored = try TemporaryFolder()
         try FileManager.default.copyItem(atPath: folder.database + ".v6", toPath: restored.database)
