@@ -151,8 +151,11 @@ struct RestoreCommand: AsyncParsableCommand {
             let key = try DeviceKey.loadOrCreate(at: directory + "/device.key")
             try Journal.open(directory: directory, deviceKey: key).close()
         } catch {
-            // One that cannot be read is what backups are for.
-            guard case .corrupt = error else { throw error }
+            switch error {
+            // One that cannot be read, by this version or by any, is what backups are for.
+            case .corrupt, .fromNewerVersion: return
+            default: throw error
+            }
         }
     }
 }
