@@ -125,8 +125,8 @@ def test_without_one_that_was_good_the_machine_does_not_start_anew_for_ever(box,
     box.says(**{"self-test": 74})
     assert box.run("good").returncode == 1
     assert "reboot" not in box.did
-    # Nor does the boot loader leave it after so many mornings.
-    assert box.setting("B_TRY") == "0"
+    # Nor does the boot loader leave it after so many mornings; and nobody takes it for good, as RAUC does with no start.
+    assert box.setting("B_TRY") == "1"
 
 
 def test_a_good_version_stays_however_often_it_is_switched_on_beside_something_broken(box):
@@ -148,6 +148,14 @@ def test_a_terminal_that_does_not_come_to_serve_is_not_waited_for_for_ever(box, 
     box.terminal(state, restarts, status)
     assert box.run("good").returncode == 1
     assert box.did == ["reboot"] and box.slept() == pytest.approx(patience, abs=5)
+
+
+@pytest.mark.parametrize("other", [1, 0])
+def test_a_new_version_that_cannot_use_the_disk_is_left_for_one_that_could(box, other):
+    box.settings(A_OK=1, A_TRY=0, A_GOOD=other, B_OK=1, B_TRY=1, B_GOOD=0)
+    box.write("run/till/trouble", "the data partition cannot be used")
+    assert box.run("good").returncode == 1
+    assert box.did == (["reboot"] if other else [])
 
 
 def test_a_good_version_that_does_not_come_to_serve_counts_its_starts(box):
@@ -261,6 +269,16 @@ def test_an_erased_terminal_knows_nothing_of_another_owner(box, files, is_erased
     assert box.run("before-till").returncode == 0
     assert len(list(networks.iterdir())) == (0 if is_erased else 2)
     assert box.did == ([FORGOTTEN] if is_erased else [])
+
+
+@pytest.mark.parametrize("starts", [0, 1])
+def test_a_terminal_of_an_earlier_image_forgets_amounts_too_when_it_is_erased(box, starts):
+    box.write("var/lib/till/device.key", "")
+    for _ in range(starts):
+        box.run("before-till")
+    box.write("var/lib/till/wipe.begun", "")
+    box.run("before-till")
+    assert box.did == [FORGOTTEN]
 
 
 def test_a_disk_that_cannot_be_read_neither_forgets_anything_nor_keeps_the_terminal_from_saying_so(box):
