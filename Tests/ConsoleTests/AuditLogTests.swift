@@ -9,7 +9,7 @@ import WebServer
 @testable import Console
 
 /// The audit log on the page and as a file.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AuditLogTests {
     private static let password = "correct horse battery"
 

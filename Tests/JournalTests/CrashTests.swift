@@ -86,7 +86,7 @@ enum Writer {
 
 struct CrashTests {
     /// Source: reliability practice "acknowledged is present, unacknowledged is absent or whole".
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func whatWasAcknowledgedSurvivesAKillAtAnyPoint() async throws {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(20)
@@ -131,7 +131,7 @@ struct CrashTests {
     }
 
     /// The storage runs full at a byte in the middle of a write, for many bytes.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func aWriteThatFailsAtAnyByteLeavesNothingHalfWritten() async throws {
         let made = try TemporaryFolder()
         try made.open().close()

@@ -8,7 +8,7 @@ import Testing
 import WalletConnectPay
 
 /// What the merchant sets is stored whole, comes into force once, and never costs the terminal its start.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SettingsDeskTests {
     private let folder = Folder()
     private let journal: Journal
