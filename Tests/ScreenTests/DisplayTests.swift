@@ -140,7 +140,7 @@ private final class Gate: Sendable {
     func open() { isOpen.withLock { $0 = true } }
 
     func wait() {
-        let deadline = ContinuousClock.now + .seconds(120)
+        let deadline = ContinuousClock.now + .seconds(600)
         while !isOpen.withLock({ $0 }) {
             guard ContinuousClock.now < deadline else { return gaveUp.withLock { $0 += 1 } }
             usleep(1_000)  // Blocks this thread, as a slow device would.
