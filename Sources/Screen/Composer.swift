@@ -82,7 +82,7 @@ struct Composer {
         case .offline: .offline
         case .message: .message
         case .keypad(let keypad): palette(of: keypad.kind)
-        case .update(let update): update.kind == .installing || update.kind == .restarting ? .processing : .calm
+        case .update(let update): [.installing, .restarting, .trying].contains(update.kind) ? .processing : .calm
         case .backup(let backup): palette(of: backup.kind)
         case .onboarding(let onboarding): palette(of: onboarding.kind)
         }

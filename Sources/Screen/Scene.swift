@@ -422,7 +422,9 @@ public enum Scene: Sendable, Equatable {
             case installing
             /// It is written, and the machine starts anew.
             case restarting
-            /// The machine has started with it.
+            /// The machine has started with it, and it has to show that it works.
+            case trying
+            /// It works.
             case updated
             /// It was not started, or left: the version before runs.
             case notUpdated

@@ -225,6 +225,7 @@ extension ScreenText {
             switch kind {
             case .installing: "جارٍ التحديث"
             case .restarting: "تم التحديث: يُعاد تشغيل الجهاز"
+            case .trying: "تم التحديث: تُجرَّب النسخة الجديدة"
             case .updated: "تم تحديث الجهاز"
             case .notUpdated: "لم ينجح التحديث"
             case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
@@ -235,6 +236,8 @@ extension ScreenText {
             switch kind {
             case .installing: "لا تطفئ الجهاز. يعيد الجهاز التشغيل من تلقاء نفسه."
             case .restarting: "لا تطفئ الجهاز. يستغرق ذلك دقيقة أو دقيقتين."
+            case .trying:
+                "يعود استلام المدفوعات خلال دقيقة أو دقيقتين. إذا لم تعمل، تعود النسخة السابقة تلقائيًا."
             case .updated: "يقبل المدفوعات كما كان من قبل."
             case .notUpdated: "تعمل النسخة السابقة من جديد وتقبل المدفوعات كما كانت. صفحة الجهاز تذكر المزيد."
             case .signature:

@@ -215,6 +215,7 @@ extension ScreenText {
             switch kind {
             case .installing: "Mise à jour en cours"
             case .restarting: "Mis à jour : le terminal redémarre"
+            case .trying: "Mis à jour : la nouvelle version est à l’essai"
             case .updated: "Le terminal a été mis à jour"
             case .notUpdated: "La mise à jour n’a pas réussi"
             case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
@@ -225,6 +226,8 @@ extension ScreenText {
             switch kind {
             case .installing: "N’éteignez pas. Le terminal redémarre de lui-même."
             case .restarting: "N’éteignez pas. Cela prend une minute ou deux."
+            case .trying:
+                "Les encaissements reprennent dans une minute ou deux. Si elle ne fonctionne pas, la version précédente revient d’elle-même."
             case .updated: "Il accepte les paiements comme avant."
             case .notUpdated:
                 "La version précédente fonctionne de nouveau et accepte les paiements comme avant. La page du terminal en dit plus."

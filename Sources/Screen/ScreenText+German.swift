@@ -214,6 +214,7 @@ extension ScreenText {
             switch kind {
             case .installing: "Wird aktualisiert"
             case .restarting: "Aktualisiert: Das Terminal startet neu"
+            case .trying: "Aktualisiert: Die neue Version wird geprüft"
             case .updated: "Das Terminal wurde aktualisiert"
             case .notUpdated: "Die Aktualisierung ist misslungen"
             case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
@@ -224,6 +225,8 @@ extension ScreenText {
             switch kind {
             case .installing: "Nicht ausschalten. Das Terminal startet von selbst neu."
             case .restarting: "Nicht ausschalten. Das dauert ein bis zwei Minuten."
+            case .trying:
+                "In ein bis zwei Minuten wird wieder kassiert. Arbeitet sie nicht, läuft von selbst wieder die vorige Version."
             case .updated: "Es nimmt Zahlungen an wie zuvor."
             case .notUpdated:
                 "Die Version davor läuft wieder und nimmt Zahlungen an wie zuvor. Mehr steht auf der Seite des Terminals."

@@ -211,6 +211,7 @@ extension ScreenText {
             switch kind {
             case .installing: "Actualizando"
             case .restarting: "Actualizado: el terminal se reinicia"
+            case .trying: "Actualizado: se prueba la versión nueva"
             case .updated: "El terminal se ha actualizado"
             case .notUpdated: "La actualización no funcionó"
             case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
@@ -221,6 +222,8 @@ extension ScreenText {
             switch kind {
             case .installing: "No lo apague. El terminal se reinicia por sí solo."
             case .restarting: "No lo apague. Tarda uno o dos minutos."
+            case .trying:
+                "Se vuelve a cobrar en uno o dos minutos. Si no funciona, la versión anterior vuelve sola."
             case .updated: "Acepta pagos como antes."
             case .notUpdated:
                 "Funciona de nuevo la versión anterior, que acepta pagos como antes. La página del terminal dice más."

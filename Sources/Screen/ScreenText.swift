@@ -366,6 +366,7 @@ extension ScreenText {
             switch kind {
             case .installing: "Updating"
             case .restarting: "Updated: the terminal starts anew"
+            case .trying: "Updated: the new version is tried"
             case .updated: "The terminal was updated"
             case .notUpdated: "The update did not work"
             case .signature, .notWhole, .otherMachine, .nobodyMaySign, .notNewer, .notInstalled:
@@ -376,6 +377,8 @@ extension ScreenText {
             switch kind {
             case .installing: "Do not switch off. The terminal starts anew by itself."
             case .restarting: "Do not switch off. This takes a minute or two."
+            case .trying:
+                "Charges are taken again in a minute or two. If it does not work, the version before runs again by itself."
             case .updated: "It takes payments as before."
             case .notUpdated:
                 "The version before runs again, and takes payments as before. The terminal’s page says more."

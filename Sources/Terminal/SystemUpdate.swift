@@ -7,6 +7,9 @@ public enum SystemUpdate: Sendable, Equatable {
     case installing(version: String, percent: Int)
     /// It is written, and the machine starts anew.
     case restarting(version: String)
+    /// The machine has started with it, and it has to show that it works: what is charged before that keeps the version
+    /// before from going on with its own record, where this one is left.
+    case trying(version: String)
     /// The machine has started with it, and it works.
     case updated(version: String)
     /// It was not installed, or left: `version` runs.
@@ -32,7 +35,7 @@ public enum SystemUpdate: Sendable, Equatable {
     /// Whether nothing can be charged meanwhile.
     public var holdsTerminal: Bool {
         switch self {
-        case .installing, .restarting: true
+        case .installing, .restarting, .trying: true
         case .updated, .notUpdated, .refused: false
         }
     }
@@ -42,6 +45,7 @@ public enum SystemUpdate: Sendable, Equatable {
         case .installing(let version, let percent):
             .update(Scene.Update(.installing, percent: percent, version: version))
         case .restarting(let version): .update(Scene.Update(.restarting, version: version))
+        case .trying(let version): .update(Scene.Update(.trying, version: version))
         case .updated(let version): .update(Scene.Update(.updated, version: version))
         case .notUpdated(let version): .update(Scene.Update(.notUpdated, version: version))
         case .refused(let why): .update(Scene.Update(why.kind))

@@ -93,10 +93,21 @@ struct StickUpdateTests {
     /// Runs a desk whose time the test makes pass, on a terminal that takes charges.
     private func withDesk(
         _ updates: FakeUpdates,
+        after installed: String? = nil,
         _ body: (Page, CustomerShop, ManualClock) async throws -> Void
     ) async throws {
         try await withConsole { page in
             let shop = try await Program.shop(page)
+            if let installed {
+                let record = #"{"version":"\#(installed)","from":"0.9.0","start":"before","at":0,"stage":"installed"}"#
+                _ = try await page.journal.setDocument(
+                    "update",
+                    Array(record.utf8),
+                    expecting: .any,
+                    by: .terminal,
+                    at: page.clock.wallTime
+                )
+            }
             let clock = ManualClock()
             let desk = UpdateDesk(
                 service: updates,
@@ -106,6 +117,7 @@ struct StickUpdateTests {
                 clock: clock.terminalClock,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
+            try await desk.load()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await desk.run() }
                 try await body(page, shop, clock)
@@ -127,6 +139,22 @@ struct StickUpdateTests {
             await until(page) { $0 == .refused(.notWhole) }
             try await wait(for: .seconds(60), at: clock)
             await until(page) { $0 == nil }
+        }
+    }
+
+    /// What is charged before it has passed keeps the version before from going on with its own record.
+    @Test func aVersionThatHasNotPassedItsSelfTestTakesNoChargeForTwoMinutes() async throws {
+        let updates = FakeUpdates()
+        updates.state.withLock { ($0.version, $0.good) = (Self.newer, false) }
+        try await withDesk(updates, after: Self.newer) { page, _, clock in
+            await until(page) { $0 == .trying(version: Self.newer) }
+            for _ in 0..<23 { try await wait(for: .seconds(5), at: clock) }
+            #expect(await page.desk.snapshot.update?.holdsTerminal == true)
+            try await wait(for: .seconds(5), at: clock)
+            await until(page) { $0 == nil }
+            updates.state.withLock { $0.good = true }
+            try await wait(for: .seconds(5), at: clock)
+            await until(page) { $0 == .updated(version: Self.newer) }
         }
     }
 

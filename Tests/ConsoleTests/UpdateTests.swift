@@ -258,12 +258,18 @@ struct UpdateTests {
         }
         updates.state.withLock { ($0.version, $0.good, $0.start) = (runs, isGood, "second start") }
         try await withOwner(updates, in: folder) { page in
-            if row == "ok" {
-                for await snapshot in await page.desk.snapshots() where snapshot.update == .updated(version: runs) {
-                    break
+            let shown: SystemUpdate =
+                switch row {
+                case "ok": .updated(version: runs)
+                case "": .trying(version: runs)
+                default: .notUpdated(version: runs)
                 }
-            } else {
-                #expect(await page.desk.snapshot.update == (row.isEmpty ? nil : .notUpdated(version: runs)))
+            for await snapshot in await page.desk.snapshots() where snapshot.update == shown { break }
+            if row.isEmpty {
+                let amount = Money(minorUnits: 100, currency: .euro)
+                await #expect(throws: ChargeRefusal.updating) {
+                    try await page.desk.open(ChargeRequest(amount: amount, by: .keypad))
+                }
             }
             let last = try await state(page)["last"] as? [String: Any]
             #expect(last?["result"] as? String == result)

@@ -155,6 +155,7 @@ enum Sample {
         .update(.init(.installing, percent: 0, version: "0.9.1-20261122231500")),
         .update(.init(.installing, percent: 100, version: "0.9.1-20261122231500")),
         .update(.init(.restarting, version: "0.9.1-20261122231500")),
+        .update(.init(.trying, version: "0.9.1-20261122231500")),
         .update(.init(.updated, version: "0.9.1-20261122231500")), .update(.init(.notUpdated, version: "0.9.0")),
     ]
 

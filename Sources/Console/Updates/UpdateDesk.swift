@@ -55,6 +55,8 @@ actor UpdateDesk {
     private static let document = "update"
     /// How long the screen says what became of it.
     private static let shownFor = Duration.seconds(60)
+    /// How long nothing is charged with a version that has not passed its self-test: three tries, and something over.
+    private static let trial = Duration.seconds(120)
     /// How long a charge may hold up the start after another's installation, and how long that other one has to begin it. As
     /// in the image's own script for sticks.
     private static let (patience, grace) = (Duration.seconds(600), Duration.seconds(30))
@@ -142,8 +144,11 @@ actor UpdateDesk {
     }
 
     private func followLast() async {
+        let began = clock.elapsed()
+        if let last, last.stage == .tried { await desk.showUpdate(.trying(version: last.version)) }
         do {
             while let record = last, record.stage == .tried {
+                if clock.elapsed() - began >= Self.trial { await desk.hideUpdate(.trying(version: record.version)) }
                 if await service?.running()?.isGood == true {
                     var good = record
                     good.stage = .good
