@@ -101,7 +101,7 @@ extension ChargeRefusal {
             Reason(
                 code: "updating",
                 message: "The terminal is being updated. Nothing was charged.",
-                action: "Wait until it has started anew, a few minutes."
+                action: "Wait a few minutes. The terminal’s screen says when it goes on."
             )
         case .busy:
             Reason(

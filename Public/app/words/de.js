@@ -1639,7 +1639,7 @@ export default {
     backup_damaged: { message: "Die Sicherung wurde verändert oder ist nicht vollständig. An diesem Terminal wurde nichts geändert.", action: "Kopieren Sie die Datei noch einmal von dort, wo sie aufbewahrt war, oder nehmen Sie eine andere Sicherung." },
     backup_no_room: { message: "Der Speicher des Terminals hat dafür keinen Platz. An diesem Terminal wurde nichts geändert.", action: "Schaffen Sie Platz auf dem Speicher des Terminals und versuchen Sie es noch einmal." },
     backup_storage: { message: "Der Speicher des Terminals hat versagt. An diesem Terminal wurde nichts geändert.", action: "Sehen Sie nach dem Zustand des Terminals und versuchen Sie es noch einmal." },
-    updating: { message: "Das Terminal wird gerade aktualisiert. Nichts wurde belastet.", action: "Warten Sie einige Minuten, bis es neu gestartet ist." },
+    updating: { message: "Das Terminal wird gerade aktualisiert. Nichts wurde belastet.", action: "Warten Sie einige Minuten. Der Bildschirm des Terminals sagt, wann es weitergeht." },
     wifi_starting: { message: "Das Terminal hat noch nicht nach seinem WLAN gesehen.", action: "Warten Sie einen Moment." },
     wifi_no_service: { message: "Der WLAN-Dienst des Terminals läuft nicht.", action: "Schalten Sie das Terminal aus und ein, oder nehmen Sie ein Kabel." },
     wifi_no_adapter: { message: "Dieses Terminal hat kein WLAN, das es benutzen kann.", action: "Nehmen Sie ein Kabel, oder stecken Sie einen WLAN-Adapter an, den es kennt." },

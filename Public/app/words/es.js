@@ -1639,7 +1639,7 @@ export default {
     backup_damaged: { message: "La copia fue modificada o no está completa. No se cambió nada en este terminal.", action: "Copie otra vez el archivo de donde se guardaba, o use otra copia." },
     backup_no_room: { message: "No hay sitio para esto en el almacenamiento del terminal. No se cambió nada en este terminal.", action: "Libere espacio en el almacenamiento del terminal e inténtelo otra vez." },
     backup_storage: { message: "El almacenamiento del terminal ha fallado. No se cambió nada en este terminal.", action: "Mire el estado del terminal e inténtelo otra vez." },
-    updating: { message: "El terminal se está actualizando. No se cobró nada.", action: "Espere unos minutos a que se haya reiniciado." },
+    updating: { message: "El terminal se está actualizando. No se cobró nada.", action: "Espere unos minutos. La pantalla del terminal dice cuándo continúa." },
     wifi_starting: { message: "El terminal aún no ha mirado su wifi.", action: "Espere un momento." },
     wifi_no_service: { message: "El servicio de wifi del terminal no funciona.", action: "Apague y encienda el terminal, o use un cable." },
     wifi_no_adapter: { message: "Este terminal no tiene un adaptador wifi que pueda usar.", action: "Use un cable, o conecte un adaptador wifi que conozca." },

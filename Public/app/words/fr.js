@@ -1636,7 +1636,7 @@ export default {
     backup_damaged: { message: "La sauvegarde a été modifiée ou n’est pas entière. Rien n’a été modifié sur ce terminal.", action: "Copiez encore une fois le fichier de là où il était gardé, ou prenez une autre sauvegarde." },
     backup_no_room: { message: "Le stockage du terminal n’a pas assez de place. Rien n’a été modifié sur ce terminal.", action: "Libérez de la place sur le stockage du terminal, puis réessayez." },
     backup_storage: { message: "Le stockage du terminal a failli. Rien n’a été modifié sur ce terminal.", action: "Regardez l’état du terminal, puis réessayez." },
-    updating: { message: "Le terminal est en cours de mise à jour. Rien n’a été encaissé.", action: "Attendez quelques minutes qu’il ait redémarré." },
+    updating: { message: "Le terminal est en cours de mise à jour. Rien n’a été encaissé.", action: "Patientez quelques minutes. L’écran du terminal indique quand il reprend." },
     wifi_starting: { message: "Le terminal n’a pas encore regardé son Wi-Fi.", action: "Attendez un instant." },
     wifi_no_service: { message: "Le service Wi-Fi du terminal ne tourne pas.", action: "Éteignez puis rallumez le terminal, ou prenez un câble." },
     wifi_no_adapter: { message: "Ce terminal n’a pas de Wi-Fi qu’il puisse utiliser.", action: "Prenez un câble, ou branchez un adaptateur Wi-Fi qu’il connaît." },
