@@ -20,6 +20,7 @@ extension InputEvent {
             let start = bytes.startIndex + offset
             return bytes[start..<start + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
         }
+        // What no clock says is cut: nonsense must not overflow.
         let half = Self.typeOffset / 2
         time = .seconds(number(0, bytes: half) & 0xFF_FFFF_FFFF) + .microseconds(number(half, bytes: half) & 0xFFF_FFFF)
         type = UInt16(number(Self.typeOffset, bytes: 2))

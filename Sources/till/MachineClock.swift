@@ -8,11 +8,10 @@ enum MachineClock {
     /// clock is later than everything that has certainly happened, and not later than anybody still runs this program.
     ///
     /// A clock whose battery is empty begins again years ago, and vouchers that ended long since would be in time by it. Some
-    /// systems set their own clock on then, to where it stood when the power went, and do so with one that runs far ahead: the
-    /// battery's is looked at itself. One
-    /// that runs on but is late by minutes passes: the profile forgives ten. What has happened is taken as it was when the
-    /// program started: what is written later bears this clock's own time. Changes while the program runs: a terminal that
-    /// has just started may not know the time yet.
+    /// systems set their own clock to where it stood when the power went then, and where the battery's runs far ahead: it is
+    /// looked at itself. One that runs on but is late by minutes passes: the profile forgives ten. What has happened is taken
+    /// as it was when the program started: what is written later bears this clock's own time. Changes while the program
+    /// runs: a terminal that has just started may not know the time yet.
     /// - Parameters:
     ///   - kernel: What the kernel says of its clock.
     ///   - clocks: Where the kernel shows its clocks with a battery.

@@ -30,7 +30,7 @@ extension TapStation {
             do {
                 let phone = try await nextPhone()
                 // A while in which nobody is heard says little: the next start of a scan may just be failing.
-                if scanFault != nil, phone != nil || clock.elapsed() > scanFaultAt + Self.scanFaultHolds {
+                if let fault = scanFault, phone != nil || clock.elapsed() > fault.at + Self.scanFaultHolds {
                     scanFault = nil
                     await changed()
                 }
@@ -38,7 +38,7 @@ extension TapStation {
             } catch is CancellationError {
                 return
             } catch {
-                (scanFault, scanFaultAt) = (Reason.clean("\(error)"), clock.elapsed())
+                scanFault = (Reason.clean("\(error)"), clock.elapsed())
                 await changed()
                 do { try await clock.sleep(.seconds(2)) } catch { return }
             }

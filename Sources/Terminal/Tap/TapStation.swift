@@ -74,9 +74,8 @@ public actor TapStation {
     public internal(set) var radioHealth = TapRadioHealth.ready
     /// When a phone was heard last; nil: not since the start.
     public internal(set) var lastHeard: WallTime?
-    /// Why the last scan did not begin, and since when; nil once one does.
-    var scanFault: String?
-    var scanFaultAt = Duration.zero
+    /// Why scans do not begin, and when one did not last; nil once one does.
+    var scanFault: (reason: String, at: Duration)?
     var sales: [PaymentID: TapSale] = [:]
     /// Linked or being linked, by the radio's name for the phone.
     var linked: [TapSighting.PhoneAddress: TapLink] = [:]
@@ -386,7 +385,7 @@ public actor TapStation {
         guard makesPayments else { return hindrance.map(TapStatus.Light.hindered) ?? .off }
         let fault =
             switch radioHealth {
-            case .ready: scanFault
+            case .ready: scanFault?.reason
             case .off(let reason), .gone(let reason): reason
             }
         guard let fault else { return .ready }
