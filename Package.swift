@@ -10,6 +10,10 @@ let swift6: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The test targets to declare, by name without `Tests` and separated by commas; all of them where it is not set. A test bundle
+/// links what it declares, so whoever plays one part builds no other.
+let chosenTests = Context.environment["TILL_TESTS"].map { Set($0.split(separator: ",").map { "\($0)Tests" }) }
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -421,3 +425,7 @@ let package = Package(
         ),
     ]
 )
+
+if let chosenTests {
+    package.targets.removeAll { $0.type == .test && !chosenTests.contains($0.name) }
+}
