@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test test-ble image bundle test-image bench bench-ble fuzz sanitizers check format setup setup-test setup-image clean
+.PHONY: run demo test test-all test-beyond test-exhaustive test-ble image bundle test-image bench bench-ble fuzz sanitizers check format setup setup-test setup-image clean
 
 SHELL = /bin/bash
 
@@ -9,8 +9,21 @@ run: setup
 demo: setup-test
 	@scripts/demo
 
+# make test ONLY=Payments,Journal: these parts; CHANGED=1: what can see a change; SEED=…: another commit's samples.
+export ONLY CHANGED SEED LANES
+
 test: setup-test
 	@scripts/test
+
+test-all: setup-test
+	@scripts/test all
+
+# What test-all plays and test does not.
+test-beyond: setup-test
+	@scripts/test beyond
+
+test-exhaustive: setup-test
+	@scripts/test exhaustive
 
 test-ble: setup-test
 	@scripts/rig
