@@ -98,7 +98,7 @@ def named(parts: list[Part], names: str) -> list[Part]:
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     chosen = []
     for name in wanted:
-        found = [part for part in parts if part.name == name or part.name.startswith(f"{name}-")]
+        found = [part for part in parts if part.name == name] or [part for part in parts if part.name.startswith(f"{name}-")]
         if name == "swift":
             found = [part for part in parts if part.kind == "swift"]
         if not found:

@@ -30,10 +30,12 @@ class Result:
     failures: list[str] = dataclasses.field(default_factory=list)
     #: Lines that say what was skipped and why.
     skipped: list[str] = dataclasses.field(default_factory=list)
+    #: This machine cannot play it, and need not.
+    cannot_run: bool = False
 
     @property
     def is_green(self) -> bool:
-        return self.failed == 0 and self.passed > 0
+        return self.failed == 0 and (self.passed > 0 or self.cannot_run)
 
 
 def count_swift(text: str) -> tuple[int, int]:
@@ -143,12 +145,14 @@ def rig_results(parts: list[Part], text: str, code: int) -> list[Result]:
     rows = {name: (int(passed), int(failed), float(seconds)) for name, passed, failed, seconds
             in re.findall(r"^(\S+) +(\d+) +(\d+) +([\d.]+)$", text, re.MULTILINE)}
     # Skipped with its reason. A machine whose word counts must not be green without it.
-    missing = (0, 0 if code == 77 and not os.environ.get("TILL_MUST_RIG") else 1, 0.0)
+    cannot_run = code == 77 and not os.environ.get("TILL_MUST_RIG")
+    missing = (0, 0 if cannot_run else 1, 0.0)
     results = []
     for part in parts:
         passed, failed, seconds = rows.get(part.file.stem, missing)
         own = re.search(rf"^{re.escape(part.file.stem)}$(.*?)(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
-        results.append(Result(part, passed, failed, seconds, reasons("rig", own[1] if own else text, code) if failed else []))
+        said = reasons("rig", own[1] if own else text, code) if failed else []
+        results.append(Result(part, passed, failed, seconds, said, cannot_run=cannot_run))
     if code == 77:
         results[0].skipped += skips(text)
     return results
