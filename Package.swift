@@ -73,6 +73,9 @@ let package = Package(
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
 
+        // The mutex and the atomic values of all layers.
+        .target(name: "Locks", swiftSettings: swift6),
+
         // Core: decides. No I/O, no clock of its own.
         .target(name: "Payments", swiftSettings: swift6),
         .target(name: "Receipts", dependencies: ["Payments"], swiftSettings: swift6),
@@ -88,10 +91,10 @@ let package = Package(
         ),
         .target(
             name: "WalletConnect",
-            dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["Ethereum", "Locks", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swift6
         ),
-        .target(name: "WalletConnectPay", swiftSettings: swift6),
+        .target(name: "WalletConnectPay", dependencies: ["Locks"], swiftSettings: swift6),
         .target(
             name: "Acquirer",
             dependencies: [
@@ -104,25 +107,25 @@ let package = Package(
         .target(
             name: "Journal",
             dependencies: [
-                "Payments", .product(name: "GRDB", package: "GRDB.swift"),
+                "Locks", "Payments", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: swift6
         ),
-        .target(name: "Net", dependencies: ["WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
-        .target(name: "DBus", dependencies: ["CDBus"], swiftSettings: swift6),
-        .target(name: "Avahi", dependencies: ["DBus"], swiftSettings: swift6),
-        .target(name: "Bluetooth", dependencies: ["DBus"], swiftSettings: swift6),
+        .target(name: "Net", dependencies: ["Locks", "WalletConnectPay", asyncHTTPClient], swiftSettings: swift6),
+        .target(name: "DBus", dependencies: ["CDBus", "Locks"], swiftSettings: swift6),
+        .target(name: "Avahi", dependencies: ["DBus", "Locks"], swiftSettings: swift6),
+        .target(name: "Bluetooth", dependencies: ["DBus", "Locks"], swiftSettings: swift6),
         // Networks without a cable, through iwd.
-        .target(name: "WiFi", dependencies: ["DBus"], swiftSettings: swift6),
+        .target(name: "WiFi", dependencies: ["DBus", "Locks"], swiftSettings: swift6),
         // The update service, RAUC.
         .target(name: "Updates", dependencies: ["DBus"], swiftSettings: swift6),
         .target(
             name: "WebSocket",
             dependencies: [
-                "WalletConnect",
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
+                "Locks", "WalletConnect", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: swift6
@@ -130,11 +133,11 @@ let package = Package(
         .target(name: "Executors", swiftSettings: swift6),
         .target(
             name: "Paper",
-            dependencies: ["CPaperPDF", "Executors", "Payments", "Receipts"],
+            dependencies: ["CPaperPDF", "Executors", "Locks", "Payments", "Receipts"],
             swiftSettings: swift6
         ),
-        .target(name: "WebServer", dependencies: ["CMicrohttpd", "Packing"], swiftSettings: swift6),
-        .target(name: "Keypad", dependencies: ["CLinuxInput", "Payments"], swiftSettings: swift6),
+        .target(name: "WebServer", dependencies: ["CMicrohttpd", "Locks", "Packing"], swiftSettings: swift6),
+        .target(name: "Keypad", dependencies: ["CLinuxInput", "Locks", "Payments"], swiftSettings: swift6),
         .target(name: "Postgres", dependencies: ["CPostgres", "Executors"], swiftSettings: swift6),
         .target(name: "Sound", dependencies: ["CALSA", "Executors", "Payments"], swiftSettings: swift6),
         .target(name: "Supervision", swiftSettings: swift6),
@@ -157,16 +160,16 @@ let package = Package(
         .target(
             name: "Terminal",
             dependencies: [
-                "Acquirer", "Bluetooth", "Ethereum", "Improv", "Payments", "StrictJSON", "TapProtocol", "WalletConnect",
-                "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", "Sound", "WiFi", logging,
+                "Acquirer", "Bluetooth", "Ethereum", "Improv", "Locks", "Payments", "StrictJSON", "TapProtocol",
+                "WalletConnect", "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", "Sound", "WiFi", logging,
             ],
             swiftSettings: swift6
         ),
         .target(
             name: "Console",
             dependencies: [
-                "Backup", "Machine", "Packing", "Paper", "Payments", "Receipts", "Sound", "StrictJSON", "Terminal",
-                "Journal", "WalletConnect", "WebServer", "WiFi", logging,
+                "Backup", "Locks", "Machine", "Packing", "Paper", "Payments", "Receipts", "Sound", "StrictJSON",
+                "Terminal", "Journal", "WalletConnect", "WebServer", "WiFi", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -176,10 +179,8 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
-                "Acquirer", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay", "WalletConnect",
-                "WebServer", "WebSocket",
-                logging,
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Acquirer", "Locks", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay",
+                "WalletConnect", "WebServer", "WebSocket", logging, .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: swift6
         ),
@@ -188,13 +189,10 @@ let package = Package(
         .executableTarget(
             name: "till",
             dependencies: [
-                "CClock", "CMalloc", "Acquirer", "Avahi", "Backup", "Bluetooth", "Payments", "WalletConnect",
-                "WalletConnectPay",
-                "WebSocket",
-                "DBus", "Journal", "Keypad", "Machine", "Net", "Postgres", "Supervision", "Updates", "WebServer",
-                "Screen", "Sound", "WiFi",
-                "Terminal", "Console",
-                argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
+                "CClock", "CMalloc", "Acquirer", "Avahi", "Backup", "Bluetooth", "Locks", "Payments", "WalletConnect",
+                "WalletConnectPay", "WebSocket", "DBus", "Journal", "Keypad", "Machine", "Net", "Postgres",
+                "Supervision", "Updates", "WebServer", "Screen", "Sound", "WiFi", "Terminal", "Console", argumentParser,
+                logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: swift6
         ),
@@ -214,7 +212,7 @@ let package = Package(
             swiftSettings: swift6
         ),
 
-        .executableTarget(name: "till-radio-check", dependencies: ["Bluetooth"], swiftSettings: swift6),
+        .executableTarget(name: "till-radio-check", dependencies: ["Bluetooth", "Locks"], swiftSettings: swift6),
 
         .executableTarget(
             name: "till-bench-journal",
@@ -227,7 +225,7 @@ let package = Package(
         .executableTarget(
             name: "till-bench-payment",
             dependencies: [
-                "Console", "Ethereum", "Journal", "Net", "Payments", "Sandbox", "Screen", "Terminal",
+                "Console", "Ethereum", "Journal", "Locks", "Net", "Payments", "Sandbox", "Screen", "Terminal",
                 "WalletConnectPay", asyncHTTPClient, logging, subprocess,
             ],
             swiftSettings: swift6
@@ -242,12 +240,12 @@ let package = Package(
         ),
         .executableTarget(
             name: "till-bench-relay",
-            dependencies: ["StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess],
+            dependencies: ["Locks", "StrictJSON", "WalletConnect", "WebSocket", "till-sandbox", subprocess],
             swiftSettings: swift6
         ),
         .executableTarget(name: "till-bench-screen", dependencies: ["Screen", subprocess], swiftSettings: swift6),
         .executableTarget(name: "till-bench-tap", dependencies: ["TapProtocol"], swiftSettings: swift6),
-        .executableTarget(name: "till-bench-web", dependencies: ["WebServer"], swiftSettings: swift6),
+        .executableTarget(name: "till-bench-web", dependencies: ["Locks", "WebServer"], swiftSettings: swift6),
 
         // Tests.
         .testTarget(
@@ -260,34 +258,37 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Backup", "Console", "Journal", "Machine", "Packing", "Paper", "Payments", "Receipts", "Screen",
-                "Sound",
-                "StrictJSON", "TapProtocol",
-                "Terminal", "WalletConnect",
-                "WalletConnectPay",
-                "WebServer", "WiFi",
-                logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
+                "Backup", "Console", "Journal", "Locks", "Machine", "Packing", "Paper", "Payments", "Receipts",
+                "Screen", "Sound", "StrictJSON", "TapProtocol", "Terminal", "WalletConnect", "WalletConnectPay",
+                "WebServer", "WiFi", logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),
-        .testTarget(name: "UpdatesTests", dependencies: ["DBus", "Updates", subprocess], swiftSettings: swift6),
-        .testTarget(name: "DBusTests", dependencies: ["DBus", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "UpdatesTests",
+            dependencies: ["DBus", "Locks", "Updates", subprocess],
+            swiftSettings: swift6
+        ),
+        .testTarget(name: "DBusTests", dependencies: ["DBus", "Locks", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "AvahiTests",
-            dependencies: ["Avahi", "DBus", subprocess],
+            dependencies: ["Avahi", "DBus", "Locks", subprocess],
             exclude: ["network"],
             swiftSettings: swift6
         ),
         .testTarget(name: "ImprovTests", dependencies: ["Improv"], swiftSettings: swift6),
-        .testTarget(name: "WiFiTests", dependencies: ["DBus", "WiFi", subprocess], swiftSettings: swift6),
-        .testTarget(name: "BluetoothTests", dependencies: ["Bluetooth", "DBus", subprocess], swiftSettings: swift6),
+        .testTarget(name: "WiFiTests", dependencies: ["DBus", "Locks", "WiFi", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "BluetoothTests",
+            dependencies: ["Bluetooth", "DBus", "Locks", subprocess],
+            swiftSettings: swift6
+        ),
         .testTarget(
             name: "JournalTests",
             dependencies: [
-                "Journal", "Payments", "till-bench-journal", subprocess,
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Journal", "Locks", "Payments", "till-bench-journal", subprocess,
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Files"],
             swiftSettings: swift6
@@ -295,36 +296,40 @@ let package = Package(
         .testTarget(
             name: "AcquirerTests",
             dependencies: [
-                "Acquirer", "Net", "Payments", "Sandbox", "StrictJSON", "TapProtocol", "WalletConnectPay", subprocess,
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Acquirer", "Locks", "Net", "Payments", "Sandbox", "StrictJSON", "TapProtocol", "WalletConnectPay",
+                subprocess, .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "SandboxTests",
             dependencies: [
-                "Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "WalletConnectPay", "WebServer", subprocess,
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Locks", "Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "WalletConnectPay", "WebServer",
+                subprocess, .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "PhoneTests",
-            dependencies: ["Ethereum", "Payments", "Sandbox", "StrictJSON", "TapProtocol"],
+            dependencies: ["Ethereum", "Locks", "Payments", "Sandbox", "StrictJSON", "TapProtocol"],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "WalletConnectPayTests",
-            dependencies: ["WalletConnectPay"],
+            dependencies: ["Locks", "WalletConnectPay"],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),
-        .testTarget(name: "NetTests", dependencies: ["Net", "WalletConnectPay", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "NetTests",
+            dependencies: ["Locks", "Net", "WalletConnectPay", subprocess],
+            swiftSettings: swift6
+        ),
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "Sandbox", "StrictJSON", "Payments", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
+                "Locks", "Sandbox", "StrictJSON", "Payments", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Certificates", "Vectors"],
@@ -340,12 +345,16 @@ let package = Package(
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6
         ),
-        .testTarget(name: "KeypadTests", dependencies: ["Keypad", "Payments"], swiftSettings: swift6),
+        .testTarget(name: "KeypadTests", dependencies: ["Keypad", "Locks", "Payments"], swiftSettings: swift6),
         .testTarget(name: "MachineTests", dependencies: ["Machine"], swiftSettings: swift6),
         .testTarget(name: "SoundTests", dependencies: ["Sound"], swiftSettings: swift6),
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision", subprocess], swiftSettings: swift6),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", subprocess], swiftSettings: swift6),
-        .testTarget(name: "PaperTests", dependencies: ["Paper", "Payments", "Receipts"], swiftSettings: swift6),
+        .testTarget(
+            name: "PaperTests",
+            dependencies: ["Locks", "Paper", "Payments", "Receipts"],
+            swiftSettings: swift6
+        ),
         .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
         .testTarget(name: "ReceiptsTests", dependencies: ["Payments", "Receipts"], swiftSettings: swift6),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
@@ -366,7 +375,7 @@ let package = Package(
         .testTarget(
             name: "WalletConnectTests",
             dependencies: [
-                "WalletConnect", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
+                "Locks", "WalletConnect", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Vectors"],
             swiftSettings: swift6
@@ -374,18 +383,15 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: [
-                "Improv", "Terminal", "Journal", "Keypad", "Payments", "Screen", "Sound", "WalletConnect",
-                "WalletConnectPay",
-                "WiFi",
-                logging,
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "Improv", "Locks", "Terminal", "Journal", "Keypad", "Payments", "Screen", "Sound", "WalletConnect",
+                "WalletConnectPay", "WiFi", logging, .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "TapRailTests",
             dependencies: [
-                "Acquirer", "CMalloc", "Ethereum", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox",
+                "Acquirer", "CMalloc", "Ethereum", "Locks", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox",
                 "Screen", "WalletConnectPay", logging, .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
@@ -393,18 +399,16 @@ let package = Package(
         .testTarget(
             name: "ConnectRailTests",
             dependencies: [
-                "Ethereum", "Terminal", "Journal", "Payments", "Sandbox", "StrictJSON", "WalletConnect",
-                "WalletConnectPay",
-                "WebSocket", logging,
+                "Ethereum", "Locks", "Terminal", "Journal", "Payments", "Sandbox", "StrictJSON", "WalletConnect",
+                "WalletConnectPay", "WebSocket", logging,
             ],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "till", "Bluetooth", "till-sandbox", "till-example-wallet", "Journal", "Net", "Payments", "Postgres",
-                "Terminal", "WalletConnectPay", asyncHTTPClient,
-                logging, subprocess,
+                "till", "Bluetooth", "till-sandbox", "till-example-wallet", "Journal", "Locks", "Net", "Payments",
+                "Postgres", "Terminal", "WalletConnectPay", asyncHTTPClient, logging, subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: swift6
@@ -412,15 +416,19 @@ let package = Package(
         .testTarget(
             name: "AgreementTests",
             dependencies: [
-                "Ethereum", "Journal", "Payments", "Sandbox", "Terminal", "WalletConnectPay", logging,
+                "Ethereum", "Journal", "Locks", "Payments", "Sandbox", "Terminal", "WalletConnectPay", logging,
             ],
             swiftSettings: swift6
         ),
         .testTarget(name: "PackingTests", dependencies: ["CZlib", "Packing"], swiftSettings: swift6),
-        .testTarget(name: "WebServerTests", dependencies: ["Packing", "WebServer", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "WebServerTests",
+            dependencies: ["Locks", "Packing", "WebServer", subprocess],
+            swiftSettings: swift6
+        ),
         .testTarget(
             name: "ScreenTests",
-            dependencies: ["Packing", "Screen", "WalletConnectPay", subprocess],
+            dependencies: ["Locks", "Packing", "Screen", "WalletConnectPay", subprocess],
             swiftSettings: swift6
         ),
     ]

@@ -1,5 +1,5 @@
 public import DBus
-import Synchronization
+import Locks
 
 /// Publishes a terminal's own name and its page through Avahi, for as long as it runs.
 ///

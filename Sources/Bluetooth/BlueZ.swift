@@ -1,5 +1,5 @@
 import DBus
-import Synchronization
+import Locks
 
 /// One program's side of bluetoothd: the connection, what is known of its objects, the agent, and the adapter's power.
 ///

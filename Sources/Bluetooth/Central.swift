@@ -1,5 +1,5 @@
 import DBus
-import Synchronization
+import Locks
 
 /// This machine as a BLE central: it scans for phones and connects to them, through bluetoothd.
 ///

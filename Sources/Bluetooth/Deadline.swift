@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Tells tasks that something changed, without losing a change between looking and waiting.
 final class Changes: Sendable {

@@ -1,5 +1,5 @@
 import DBus
-import Synchronization
+import Locks
 
 /// A phone that is connected, with both pipes open. Close it when done; the phone is then disconnected and forgotten.
 public final class Link: Sendable {

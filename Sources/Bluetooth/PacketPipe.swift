@@ -1,7 +1,7 @@
 import DBus
 import Dispatch
 import Glibc
-import Synchronization
+import Locks
 
 /// One end of a socket that carries whole packets between this process and bluetoothd: one packet is one ATT value.
 ///

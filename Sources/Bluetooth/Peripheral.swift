@@ -1,6 +1,6 @@
 import DBus
 import Glibc
-import Synchronization
+import Locks
 
 /// What a peripheral with three characteristics does with its centrals. Calls of one central come one after another, in
 /// its order; different centrals are served at the same time.

@@ -1,5 +1,5 @@
 import DBus
-import Synchronization
+import Locks
 
 /// A phone was heard once.
 public struct Sighting: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import DBus
-import Synchronization
+import Locks
 
 /// What a central did.
 enum Arrival: Sendable {

@@ -1,9 +1,9 @@
 public import Journal
+import Locks
 public import Logging
 import Paper
 public import Payments
 public import Sound
-import Synchronization
 public import Terminal
 import WebServer
 

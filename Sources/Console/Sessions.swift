@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 import Journal
+import Locks
 import Payments
-import Synchronization
 
 /// What somebody who is signed in may be.
 enum Role: String, Sendable, Codable, CaseIterable {

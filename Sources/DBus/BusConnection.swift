@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// One method call to send.
 public struct BusCall: Sendable, Equatable {

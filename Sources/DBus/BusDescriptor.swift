@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import Locks
 
 /// One owned file descriptor that came over the bus, or goes over it.
 ///

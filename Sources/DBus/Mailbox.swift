@@ -1,6 +1,6 @@
 import CDBus
 import Glibc
-import Synchronization
+import Locks
 
 /// What other threads want the thread of a connection to do.
 final class Mailbox: Sendable {

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// What a method call is answered with.
 enum MethodAnswer: Sendable {

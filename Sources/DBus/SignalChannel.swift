@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A bounded queue between the thread of a connection and the one task that reads a stream of it.
 ///

@@ -1,6 +1,6 @@
 import GRDB
+import Locks
 public import Payments
-import Synchronization
 
 extension Journal {
     /// Why nothing can be recorded now; nil where it can, as far as is known without writing.

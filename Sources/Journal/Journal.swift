@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 public import Payments
-import Synchronization
+import Locks
 
 /// The terminal's memory: what happened to each charge, in an SQLite file whose entries are never changed.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
+import Locks
 import Payments
-import Synchronization
 
 /// Files and folders that only this user can read, and what the system's errors about them mean.
 enum Storage {

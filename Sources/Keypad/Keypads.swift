@@ -1,8 +1,8 @@
 import CLinuxInput
 import Dispatch
 import Glibc
+import Locks
 public import Payments
-import Synchronization
 
 /// What happened at the keypads.
 public enum KeypadEvent: Sendable, Equatable {

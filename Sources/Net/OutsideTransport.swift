@@ -1,6 +1,6 @@
 import Glibc
+import Locks
 import NIOPosix
-import Synchronization
 public import WalletConnectPay
 
 /// Why a request to an address that somebody typed is not made.

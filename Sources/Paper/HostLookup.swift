@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import Synchronization
+import Locks
 
 /// A socket address as the kernel takes it.
 struct SocketAddress: Sendable, Equatable {

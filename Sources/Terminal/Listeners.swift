@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// One source and any number of streams of it. Who stops reading is forgotten at once, on whichever thread that is: no task
 /// has to come by for it, and whoever closes thousands of connections leaves nothing behind.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// What the options of the last payments need, so that an option's name is enough to ask for it. Bounded.
 ///

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Synchronization
+import Locks
 
 /// The one client that a wallet shares: set up once, asked from anywhere.
 ///

@@ -1,6 +1,6 @@
 import CMicrohttpd
 import Glibc
-import Synchronization
+import Locks
 
 // The functions libmicrohttpd calls, all on its polling thread. Free functions: a closure written inside an actor or in
 // main.swift would inherit that isolation and trap on this thread. Source: microhttpd.h 0.9.75.

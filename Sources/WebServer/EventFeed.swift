@@ -1,5 +1,5 @@
 import CMicrohttpd
-import Synchronization
+import Locks
 
 /// The bytes of one open event stream, or of a long answer in parts, between the task that makes them and libmicrohttpd, which sends them.
 ///

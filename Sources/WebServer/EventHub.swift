@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// One piece of news for many: each event is encoded once and copied to every listener, a few at a time, so that hundreds of
 /// them hold no request up.

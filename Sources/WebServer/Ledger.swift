@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Counts what must be over before libmicrohttpd may be stopped: suspended connections, above all.
 ///

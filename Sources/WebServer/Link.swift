@@ -1,6 +1,6 @@
 import CMicrohttpd
 import Glibc
-import Synchronization
+import Locks
 
 /// A request's connection as libmicrohttpd names it.
 ///

@@ -1,5 +1,5 @@
 import CMicrohttpd
-import Synchronization
+import Locks
 
 /// An answer that is still being worked on, and the executor of the task that works on it.
 ///

@@ -1,5 +1,5 @@
 import CMicrohttpd
-import Synchronization
+import Locks
 
 /// An answer that is sent over and over. Each server keeps libmicrohttpd's finished form of it from its first use on.
 final class PreparedResponse: Sendable {

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// What every callback of libmicrohttpd gets back through its `void *`: the parts of a server that its threads share.
 final class ServerContext: Sendable {

@@ -1,7 +1,7 @@
 import CMicrohttpd
 import Dispatch
 import Glibc
-import Synchronization
+import Locks
 
 /// An HTTP/1.1 server over libmicrohttpd, for one terminal's pages and programs.
 ///

@@ -1,8 +1,8 @@
+internal import Locks
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 internal import NIOWebSocket
-internal import Synchronization
 internal import WalletConnect
 
 /// Prepares each new connection: TLS, one HTTP request, and then either a WebSocket or one answer.

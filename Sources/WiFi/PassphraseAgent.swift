@@ -1,5 +1,5 @@
 import DBus
-import Synchronization
+import Locks
 
 /// Gives iwd the passphrase of the one network that is being joined, and of no other.
 ///

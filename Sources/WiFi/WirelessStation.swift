@@ -1,5 +1,5 @@
 public import DBus
-import Synchronization
+import Locks
 
 /// This machine in Wi-Fi networks, through iwd.
 ///

@@ -1,5 +1,5 @@
+import Locks
 import Screen
-import Synchronization
 import WalletConnectPay
 
 /// Adds up how long the gateway has been waited for.

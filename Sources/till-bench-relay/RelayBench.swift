@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
+import Locks
 import StrictJSON
 import Subprocess
-import Synchronization
 import SystemPackage
 import WalletConnect
 import WebSocket

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import Synchronization
+import Locks
 import WebServer
 
 /// A plain actor, as most of the terminal's parts are.

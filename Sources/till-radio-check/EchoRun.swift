@@ -1,5 +1,5 @@
 import Bluetooth
-import Synchronization
+import Locks
 
 /// The terminal's part: as many links as asked for, one after another.
 struct EchoRun {

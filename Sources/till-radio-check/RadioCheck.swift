@@ -1,6 +1,6 @@
 import Bluetooth
 import Glibc
-import Synchronization
+import Locks
 
 /// Exercises both sides of the radio against a real bluetoothd, and says in lines what happens.
 enum RadioCheck {

@@ -1,5 +1,5 @@
 import Bluetooth
-import Synchronization
+import Locks
 
 /// The terminal's part with several phones: all links are up before the first value is sent on any.
 struct TogetherRun {

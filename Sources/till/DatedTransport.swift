@@ -1,7 +1,7 @@
 import Console
 import FoundationEssentials
+import Locks
 import Payments
-import Synchronization
 import Terminal
 import WalletConnectPay
 

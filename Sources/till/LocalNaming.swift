@@ -2,8 +2,8 @@ import Avahi
 import Console
 import Foundation
 import Journal
+import Locks
 import Payments
-import Synchronization
 import Terminal
 
 /// The terminal's name in the local network: from the device's identity, remembered, and published while the page is served.

@@ -1,7 +1,7 @@
 import Acquirer
+import Locks
 import Payments
 import StrictJSON
-import Synchronization
 import TapProtocol
 import Testing
 import WalletConnectPay

@@ -1,7 +1,7 @@
 import Foundation
 import Journal
+import Locks
 import Payments
-import Synchronization
 
 /// A shop's journal, which goes on from play to play as a shop's does. Two days lie between two plays, so that none of them
 /// sees what the one before it has left, and it is opened once for many: opening is half of what a play costs. Where it is

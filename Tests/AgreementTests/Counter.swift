@@ -1,10 +1,10 @@
 import Ethereum
 import FoundationEssentials
 import Journal
+import Locks
 import Logging
 import Payments
 import Sandbox
-import Synchronization
 import Terminal
 import WalletConnectPay
 

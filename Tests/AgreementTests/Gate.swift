@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// Lets as many plays through at once as there are cores. More of them would only wait for each other.
 final class Gate: Sendable {

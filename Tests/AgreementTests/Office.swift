@@ -1,6 +1,6 @@
 import FoundationEssentials
+import Locks
 import Payments
-import Synchronization
 import Terminal
 import WalletConnectPay
 

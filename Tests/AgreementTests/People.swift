@@ -1,7 +1,7 @@
 import FoundationEssentials
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import Terminal
 import WalletConnectPay
 

@@ -1,5 +1,5 @@
+import Locks
 import Payments
-import Synchronization
 
 /// A number of plays with one shop's journal: how many there were, where the program came by, and where it was killed.
 final class Season: Sendable {

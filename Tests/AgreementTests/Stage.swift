@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Locks
 
 /// The one thread on which everybody in a play acts, one after the other, so that it is known when all have done what they
 /// can and wait for time to pass. That costs no guess and no turn of a busy loop. Nothing of a play runs anywhere else but the

@@ -1,5 +1,5 @@
 import DBus
-import Synchronization
+import Locks
 
 /// Avahi's place on a private bus, in a network in which a test says who has which name.
 final class FakeAvahi: Sendable {

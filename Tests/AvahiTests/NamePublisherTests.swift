@@ -1,5 +1,5 @@
 import Avahi
-import Synchronization
+import Locks
 import Testing
 
 /// The terminal's name in the shop's network, with a real bus and an Avahi that does what a test says.

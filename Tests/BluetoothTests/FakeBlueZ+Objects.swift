@@ -1,6 +1,6 @@
 import DBus
 import Glibc
-import Synchronization
+import Locks
 
 @testable import Bluetooth
 

@@ -1,8 +1,8 @@
 import Ethereum
 import Foundation
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import Terminal
 import Testing
 import WalletConnect

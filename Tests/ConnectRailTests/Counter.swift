@@ -1,10 +1,10 @@
 import Ethereum
 import Foundation
 import Journal
+import Locks
 import Logging
 import Payments
 import Sandbox
-import Synchronization
 import Terminal
 import Testing
 import WalletConnect

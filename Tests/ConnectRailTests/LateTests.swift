@@ -1,6 +1,6 @@
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import Terminal
 import Testing
 import WalletConnect

@@ -1,7 +1,7 @@
 import Foundation
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import WebSocket
 
 /// A relay that loses its power at one message and comes back with what its disk had.

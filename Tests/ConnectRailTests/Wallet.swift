@@ -1,7 +1,7 @@
 import Ethereum
+import Locks
 import Payments
 import StrictJSON
-import Synchronization
 import Terminal
 import WalletConnect
 import WebSocket

@@ -1,7 +1,7 @@
 import Foundation
+import Locks
 import Logging
 import Payments
-import Synchronization
 import Testing
 
 @testable import Console

@@ -1,8 +1,8 @@
 import Foundation
 import Journal
+import Locks
 import Logging
 import Payments
-import Synchronization
 import Testing
 import WebServer
 

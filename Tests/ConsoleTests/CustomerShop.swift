@@ -1,6 +1,6 @@
 import Foundation
+import Locks
 import Payments
-import Synchronization
 import Testing
 import WebServer
 

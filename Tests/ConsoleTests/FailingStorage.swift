@@ -1,6 +1,6 @@
 import Journal
+import Locks
 import Payments
-import Synchronization
 
 @testable import Console
 

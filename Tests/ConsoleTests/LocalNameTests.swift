@@ -1,7 +1,7 @@
 import Foundation
+import Locks
 import Payments
 import Subprocess
-import Synchronization
 import Testing
 
 @testable import Console

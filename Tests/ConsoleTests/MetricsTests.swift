@@ -1,8 +1,8 @@
 import Foundation
 import Journal
+import Locks
 import Machine
 import Payments
-import Synchronization
 import Testing
 import WebServer
 

@@ -1,10 +1,10 @@
 import Foundation
 import Journal
+import Locks
 import Packing
 import Paper
 import Payments
 import Subprocess
-import Synchronization
 import Testing
 import WebServer
 

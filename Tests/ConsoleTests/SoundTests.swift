@@ -1,8 +1,8 @@
 import Foundation
 import Journal
+import Locks
 import Payments
 import Sound
-import Synchronization
 import Testing
 import WebServer
 

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 import Journal
+import Locks
 import Payments
 import Subprocess
-import Synchronization
 import Terminal
 
 /// A folder that goes with the value that names it.

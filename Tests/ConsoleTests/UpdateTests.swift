@@ -1,7 +1,7 @@
 import Foundation
 import Journal
+import Locks
 import Payments
-import Synchronization
 import Testing
 import WebServer
 

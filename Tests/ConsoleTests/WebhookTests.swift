@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
 import Journal
+import Locks
 import Logging
 import Payments
-import Synchronization
 import Testing
 import WebServer
 

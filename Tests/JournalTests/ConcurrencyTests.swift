@@ -1,8 +1,8 @@
 import Dispatch
 import GRDB
 @testable import Journal
+import Locks
 import Payments
-import Synchronization
 import Testing
 
 struct ConcurrencyTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
+import Locks
 import Payments
-import Synchronization
 import Testing
 
 @testable import Keypad

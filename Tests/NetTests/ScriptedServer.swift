@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Synchronization
+import Locks
 
 /// A server on loopback that does what no good server does: one script for each connection, on plain sockets.
 final class ScriptedServer: Sendable {

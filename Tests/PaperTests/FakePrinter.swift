@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Synchronization
+import Locks
 
 /// A printer on a real socket that behaves as told.
 final class FakePrinter: Sendable {

@@ -1,5 +1,5 @@
+import Locks
 import Sandbox
-import Synchronization
 import TapProtocol
 
 /// A terminal without malice: it offers one request again and again, claims the accept that it gets, and tells how it ended.

@@ -1,6 +1,6 @@
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 
 /// A clock that stands until the test turns it.
 final class ManualClock: Sendable {

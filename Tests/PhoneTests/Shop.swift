@@ -1,5 +1,5 @@
+import Locks
 import Sandbox
-import Synchronization
 import TapProtocol
 
 /// A merchant with a certified terminal, and the gateway's keys.

@@ -1,5 +1,5 @@
+import Locks
 import Payments
-import Synchronization
 import Terminal
 import Testing
 import WalletConnectPay

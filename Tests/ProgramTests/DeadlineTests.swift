@@ -4,7 +4,7 @@ import Logging
 import NIOHTTP1
 import Net
 import Payments
-import Synchronization
+import Locks
 import SystemPackage
 import Terminal
 import Testing

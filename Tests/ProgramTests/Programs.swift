@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
+import Locks
 import Subprocess
-import Synchronization
 import SystemPackage
 import Testing
 

@@ -1,6 +1,6 @@
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import WalletConnect
 
 /// A queue between two tasks: who takes from an empty one waits.

@@ -1,6 +1,6 @@
 import Ethereum
+import Locks
 import Payments
-import Synchronization
 import Testing
 
 @testable import Sandbox

@@ -1,6 +1,6 @@
 import Glibc
+import Locks
 import Screen
-import Synchronization
 import Testing
 
 struct DisplayTests {

@@ -1,5 +1,5 @@
+import Locks
 import Screen
-import Synchronization
 
 /// A screen in memory that remembers how it was drawn on, and can go wrong.
 final class RecordingSink: PixelSink {

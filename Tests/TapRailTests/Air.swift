@@ -1,5 +1,5 @@
+import Locks
 import Sandbox
-import Synchronization
 import TapProtocol
 import Terminal
 

@@ -1,7 +1,7 @@
 import Acquirer
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import TapProtocol
 import Terminal
 import Testing

@@ -1,6 +1,6 @@
 import Journal
+import Locks
 import Payments
-import Synchronization
 import Terminal
 
 /// The terminal's power: goes out after so many records in the journal, so that nothing after them is remembered.

@@ -1,9 +1,9 @@
 import Acquirer
 import Foundation
 import Journal
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import TapProtocol
 import Terminal
 import Testing

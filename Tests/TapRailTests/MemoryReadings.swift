@@ -1,6 +1,6 @@
 import CMalloc
 import Foundation
-import Synchronization
+import Locks
 
 /// What this process holds in memory, at some moments.
 final class MemoryReadings: Sendable {

@@ -1,6 +1,6 @@
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import TapProtocol
 import Terminal
 import Testing

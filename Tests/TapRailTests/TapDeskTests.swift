@@ -2,10 +2,10 @@ import Acquirer
 import Foundation
 import GRDB
 import Journal
+import Locks
 import Logging
 import Payments
 import Sandbox
-import Synchronization
 import TapProtocol
 import Terminal
 import Testing

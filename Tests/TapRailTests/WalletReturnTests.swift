@@ -1,7 +1,7 @@
 import Ethereum
+import Locks
 import Payments
 import Sandbox
-import Synchronization
 import TapProtocol
 import Terminal
 import Testing

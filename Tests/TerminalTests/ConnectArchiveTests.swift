@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import Journal
+import Locks
 import Payments
-import Synchronization
 import Terminal
 import Testing
 import WalletConnect

@@ -1,6 +1,6 @@
+import Locks
 import Logging
 import Payments
-import Synchronization
 import Testing
 
 @testable import Terminal

@@ -1,9 +1,9 @@
 import Journal
 import Keypad
+import Locks
 import Logging
 import Payments
 import Screen
-import Synchronization
 import Testing
 
 @testable import Terminal

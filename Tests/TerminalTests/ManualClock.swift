@@ -1,5 +1,5 @@
+import Locks
 import Payments
-import Synchronization
 import Terminal
 
 /// Time that passes only when a test says so. Sleeps end when it has passed them.

@@ -1,6 +1,6 @@
 import Journal
+import Locks
 import Payments
-import Synchronization
 import Terminal
 
 /// An archive in memory that can be told to fail at the n-th write.

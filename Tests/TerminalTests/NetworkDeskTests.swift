@@ -1,7 +1,7 @@
 import Journal
+import Locks
 import Logging
 import Payments
-import Synchronization
 import Testing
 import WiFi
 

@@ -1,10 +1,10 @@
 import Improv
 import Journal
 import Keypad
+import Locks
 import Logging
 import Payments
 import Screen
-import Synchronization
 import Testing
 import WiFi
 

@@ -1,5 +1,5 @@
+import Locks
 import Payments
-import Synchronization
 import Testing
 
 @testable import Terminal

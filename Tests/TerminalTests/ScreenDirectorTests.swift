@@ -1,8 +1,8 @@
 import Foundation
+import Locks
 import Logging
 import Payments
 import Screen
-import Synchronization
 import Testing
 
 @testable import Terminal

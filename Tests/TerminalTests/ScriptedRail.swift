@@ -1,5 +1,5 @@
+import Locks
 import Payments
-import Synchronization
 import Terminal
 
 /// A rail whose authority is the test: it does nothing by itself and remembers what it was asked for.

@@ -1,7 +1,7 @@
+import Locks
 import Logging
 import Payments
 import Sound
-import Synchronization
 import Testing
 
 @testable import Terminal

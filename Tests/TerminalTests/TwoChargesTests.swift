@@ -1,6 +1,6 @@
+import Locks
 import Logging
 import Payments
-import Synchronization
 import Terminal
 import Testing
 

@@ -1,6 +1,6 @@
 import DBus
+import Locks
 import Subprocess
-import Synchronization
 import Testing
 
 /// Runs `body` against a real bus of its own.

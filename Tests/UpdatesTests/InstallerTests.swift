@@ -1,6 +1,6 @@
 import DBus
 import Foundation
-import Synchronization
+import Locks
 import Testing
 
 @testable import Updates

@@ -1,6 +1,6 @@
 import Ethereum
+import Locks
 import StrictJSON
-import Synchronization
 import Testing
 
 @testable import WalletConnect

@@ -1,5 +1,5 @@
+import Locks
 import StrictJSON
-import Synchronization
 import Testing
 
 @testable import WalletConnect

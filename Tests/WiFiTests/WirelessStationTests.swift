@@ -1,5 +1,5 @@
 import DBus
-import Synchronization
+import Locks
 import Testing
 
 @testable import WiFi

@@ -1,6 +1,6 @@
+import Locks
 public import Logging
 import Payments
-import Synchronization
 import Terminal
 
 /// The program's last log lines, kept in memory for the owner's page: bounded, and without what looks like a secret.

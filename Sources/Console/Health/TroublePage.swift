@@ -1,5 +1,5 @@
+import Locks
 public import Payments
-import Synchronization
 import WebServer
 
 /// The web page while the terminal cannot write anything down: it says so, and nothing else. Nobody can sign in, no charge

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 import Terminal
 
 /// Tells one task that there is news. What comes just before it waits counts too.

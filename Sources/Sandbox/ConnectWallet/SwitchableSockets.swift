@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 public import WalletConnect
 
 /// WebSockets over a network that can be switched off, as a phone's is in a cellar: what is open breaks, and nothing opens.

@@ -1,6 +1,6 @@
 import Bluetooth
 public import Improv
-import Synchronization
+import Locks
 
 /// By which phones reach the terminal that connect it to Wi-Fi. For one time of being found.
 public protocol OnboardingRadio: Sendable {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Locks
 
 /// One source, any number of listeners, each with its own stream. A listener that does not keep up loses the oldest values.
 final class Multicast<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Locks
 
 /// Callers that wait for a value by its key. A value that comes before its caller is kept for a while.
 final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Locks
 
 /// The wallet's client under the official SDK's names, shared by a whole app. `SignClient` is the same without anything
 /// shared.

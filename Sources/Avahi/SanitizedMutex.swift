@@ -1,1 +1,0 @@
-../WebServer/SanitizedMutex.swift

@@ -1,1 +1,0 @@
-../../Sources/WebServer/SanitizedMutex.swift
