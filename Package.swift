@@ -247,11 +247,33 @@ let package = Package(
         .executableTarget(name: "till-bench-tap", dependencies: ["TapProtocol"], swiftSettings: swift6),
         .executableTarget(name: "till-bench-web", dependencies: ["Locks", "WebServer"], swiftSettings: swift6),
 
+        // What tests share, beside them: of no product and imported by tests alone. Light, so that a target of the core builds no
+        // other for it; what takes the terminal or starts a program has a kit of its own.
+        .target(
+            name: "TestSupport",
+            dependencies: ["Locks", "Payments"],
+            path: "Tests/TestSupport",
+            swiftSettings: swift6
+        ),
+        .target(
+            name: "BusTestSupport",
+            dependencies: [subprocess],
+            path: "Tests/BusTestSupport",
+            swiftSettings: swift6
+        ),
+        .target(
+            name: "TerminalTestSupport",
+            dependencies: ["Journal", "Locks", "Payments", "Terminal", "TestSupport"],
+            path: "Tests/TerminalTestSupport",
+            swiftSettings: swift6
+        ),
+
         // Tests.
         .testTarget(
             name: "BackupTests",
             dependencies: [
-                "Backup", "Journal", "Payments", subprocess, .product(name: "GRDB", package: "GRDB.swift"),
+                "Backup", "Journal", "Payments", "TestSupport", subprocess,
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),
@@ -259,35 +281,43 @@ let package = Package(
             name: "ConsoleTests",
             dependencies: [
                 "Backup", "Console", "Journal", "Locks", "Machine", "Packing", "Paper", "Payments", "Receipts",
-                "Screen", "Sound", "StrictJSON", "TapProtocol", "Terminal", "WalletConnect", "WalletConnectPay",
-                "WebServer", "WiFi", logging, subprocess, .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "Screen", "Sound", "StrictJSON", "TapProtocol", "Terminal", "TerminalTestSupport", "TestSupport",
+                "WalletConnect", "WalletConnectPay", "WebServer", "WiFi", logging, subprocess,
+                .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "UpdatesTests",
-            dependencies: ["DBus", "Locks", "Updates", subprocess],
+            dependencies: ["BusTestSupport", "DBus", "Locks", "Updates", subprocess],
             swiftSettings: swift6
         ),
-        .testTarget(name: "DBusTests", dependencies: ["DBus", "Locks", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "DBusTests",
+            dependencies: ["BusTestSupport", "DBus", "Locks"],
+            swiftSettings: swift6
+        ),
         .testTarget(
             name: "AvahiTests",
-            dependencies: ["Avahi", "DBus", "Locks", subprocess],
+            dependencies: ["Avahi", "BusTestSupport", "DBus", "Locks", subprocess],
             exclude: ["network"],
             swiftSettings: swift6
         ),
         .testTarget(name: "ImprovTests", dependencies: ["Improv"], swiftSettings: swift6),
-        .testTarget(name: "WiFiTests", dependencies: ["DBus", "Locks", "WiFi", subprocess], swiftSettings: swift6),
+        .testTarget(
+            name: "WiFiTests",
+            dependencies: ["BusTestSupport", "DBus", "Locks", "WiFi"],
+            swiftSettings: swift6
+        ),
         .testTarget(
             name: "BluetoothTests",
-            dependencies: ["Bluetooth", "DBus", "Locks", subprocess],
+            dependencies: ["Bluetooth", "BusTestSupport", "DBus", "Locks"],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "JournalTests",
             dependencies: [
-                "Journal", "Locks", "Payments", "till-bench-journal", subprocess,
+                "Journal", "Locks", "Payments", "till-bench-journal", "TestSupport", subprocess,
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Files"],
@@ -296,23 +326,23 @@ let package = Package(
         .testTarget(
             name: "AcquirerTests",
             dependencies: [
-                "Acquirer", "Locks", "Net", "Payments", "Sandbox", "StrictJSON", "TapProtocol", "WalletConnectPay",
-                subprocess, .product(name: "SystemPackage", package: "swift-system"),
+                "Acquirer", "Locks", "Net", "Payments", "Sandbox", "StrictJSON", "TapProtocol", "TestSupport",
+                "WalletConnectPay", subprocess, .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "SandboxTests",
             dependencies: [
-                "Locks", "Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "WalletConnectPay", "WebServer",
-                subprocess, .product(name: "SystemPackage", package: "swift-system"),
+                "Locks", "Sandbox", "StrictJSON", "Ethereum", "Net", "Payments", "TestSupport", "WalletConnectPay",
+                "WebServer", subprocess, .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "PhoneTests",
-            dependencies: ["Ethereum", "Locks", "Payments", "Sandbox", "StrictJSON", "TapProtocol"],
+            dependencies: ["Ethereum", "Locks", "Payments", "Sandbox", "StrictJSON", "TapProtocol", "TestSupport"],
             swiftSettings: swift6
         ),
         .testTarget(
@@ -329,8 +359,8 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "Locks", "Sandbox", "StrictJSON", "Payments", "WalletConnect", "WebSocket", "till-sandbox", subprocess,
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Locks", "Sandbox", "StrictJSON", "Payments", "TestSupport", "WalletConnect", "WebSocket",
+                "till-sandbox", subprocess, .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["Certificates", "Vectors"],
             swiftSettings: swift6
@@ -338,9 +368,8 @@ let package = Package(
         .testTarget(
             name: "ConnectWalletTests",
             dependencies: [
-                "Ethereum", "Payments", "Sandbox", "StrictJSON", "WalletConnect", "WebSocket", "till-sandbox",
-                subprocess,
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Ethereum", "Payments", "Sandbox", "StrictJSON", "TestSupport", "WalletConnect", "WebSocket",
+                "till-sandbox", subprocess, .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6
@@ -352,22 +381,23 @@ let package = Package(
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", subprocess], swiftSettings: swift6),
         .testTarget(
             name: "PaperTests",
-            dependencies: ["Locks", "Paper", "Payments", "Receipts"],
+            dependencies: ["Paper", "Payments", "Receipts", "TestSupport"],
             swiftSettings: swift6
         ),
-        .testTarget(name: "PaymentsTests", dependencies: ["Payments"], swiftSettings: swift6),
+        .testTarget(name: "PaymentsTests", dependencies: ["Payments", "TestSupport"], swiftSettings: swift6),
         .testTarget(name: "ReceiptsTests", dependencies: ["Payments", "Receipts"], swiftSettings: swift6),
-        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: swift6),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON", "TestSupport"], swiftSettings: swift6),
         .testTarget(
             name: "EthereumTests",
-            dependencies: ["Ethereum", "StrictJSON"],
+            dependencies: ["Ethereum", "StrictJSON", "TestSupport"],
             exclude: ["Vectors"],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "TapProtocolTests",
             dependencies: [
-                "TapProtocol", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
+                "TapProtocol", "Ethereum", "StrictJSON", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Vectors"],
             swiftSettings: swift6
@@ -375,7 +405,8 @@ let package = Package(
         .testTarget(
             name: "WalletConnectTests",
             dependencies: [
-                "Locks", "WalletConnect", "Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto"),
+                "Locks", "TestSupport", "WalletConnect", "Ethereum", "StrictJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Vectors"],
             swiftSettings: swift6
@@ -383,8 +414,9 @@ let package = Package(
         .testTarget(
             name: "TerminalTests",
             dependencies: [
-                "Improv", "Locks", "Terminal", "Journal", "Keypad", "Payments", "Screen", "Sound", "WalletConnect",
-                "WalletConnectPay", "WiFi", logging, .product(name: "GRDB", package: "GRDB.swift"),
+                "Improv", "Locks", "Terminal", "Journal", "Keypad", "Payments", "Screen", "Sound",
+                "TerminalTestSupport", "TestSupport", "WalletConnect", "WalletConnectPay", "WiFi", logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),
@@ -392,15 +424,16 @@ let package = Package(
             name: "TapRailTests",
             dependencies: [
                 "Acquirer", "CMalloc", "Ethereum", "Locks", "Terminal", "TapProtocol", "Journal", "Payments", "Sandbox",
-                "Screen", "WalletConnectPay", logging, .product(name: "GRDB", package: "GRDB.swift"),
+                "Screen", "TerminalTestSupport", "TestSupport", "WalletConnectPay", logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),
         .testTarget(
             name: "ConnectRailTests",
             dependencies: [
-                "Ethereum", "Locks", "Terminal", "Journal", "Payments", "Sandbox", "StrictJSON", "WalletConnect",
-                "WalletConnectPay", "WebSocket", logging,
+                "Ethereum", "Locks", "Terminal", "Journal", "Payments", "Sandbox", "StrictJSON", "TerminalTestSupport",
+                "TestSupport", "WalletConnect", "WalletConnectPay", "WebSocket", logging,
             ],
             swiftSettings: swift6
         ),
@@ -408,7 +441,7 @@ let package = Package(
             name: "ProgramTests",
             dependencies: [
                 "till", "Bluetooth", "till-sandbox", "till-example-wallet", "Journal", "Locks", "Net", "Payments",
-                "Postgres", "Terminal", "WalletConnectPay", asyncHTTPClient, logging, subprocess,
+                "Postgres", "Terminal", "TestSupport", "WalletConnectPay", asyncHTTPClient, logging, subprocess,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: swift6
@@ -416,7 +449,8 @@ let package = Package(
         .testTarget(
             name: "AgreementTests",
             dependencies: [
-                "Ethereum", "Journal", "Locks", "Payments", "Sandbox", "Terminal", "WalletConnectPay", logging,
+                "Ethereum", "Journal", "Locks", "Payments", "Sandbox", "Terminal", "TerminalTestSupport", "TestSupport",
+                "WalletConnectPay", logging,
             ],
             swiftSettings: swift6
         ),
@@ -428,7 +462,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ScreenTests",
-            dependencies: ["Locks", "Packing", "Screen", "WalletConnectPay", subprocess],
+            dependencies: ["Locks", "Packing", "Screen", "TestSupport", "WalletConnectPay", subprocess],
             swiftSettings: swift6
         ),
     ]

@@ -2,6 +2,7 @@ import Acquirer
 import Foundation
 import TapProtocol
 import Testing
+import TestSupport
 import WalletConnectPay
 
 @testable import Sandbox
@@ -9,10 +10,7 @@ import WalletConnectPay
 struct RememberingTests {
     /// A path that is gone with the scope.
     private func withPath(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "acquirer-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try await body(folder.appending(path: "state").path)
+        try await withTemporaryFolder { try await body($0 + "/state") }
     }
 
     private func open(_ path: String, _ clock: StandingClock, faucet: Int = 1_000_000) throws -> SandboxAcquirer {

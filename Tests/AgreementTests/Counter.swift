@@ -6,6 +6,8 @@ import Logging
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
+import TestSupport
 import WalletConnectPay
 
 /// A terminal with a real journal, the sandbox's gateway and the people in front of them. Time passes whenever nobody has

@@ -2,6 +2,8 @@ import Locks
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
+import TestSupport
 import WalletConnectPay
 
 /// Asks the gateway without a socket, on a clock that the test turns: a silence of an hour takes no time.

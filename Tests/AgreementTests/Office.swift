@@ -2,6 +2,8 @@ import FoundationEssentials
 import Locks
 import Payments
 import Terminal
+import TerminalTestSupport
+import TestSupport
 import WalletConnectPay
 
 /// The office behind the counter. Its program runs, and dies, with the terminal's; what it knows is on paper.

@@ -3,6 +3,7 @@ import Locks
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
 import WalletConnectPay
 
 /// The people at the counter.

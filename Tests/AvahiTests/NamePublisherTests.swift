@@ -1,4 +1,5 @@
 import Avahi
+import BusTestSupport
 import Locks
 import Testing
 

@@ -4,6 +4,7 @@ import Journal
 import Payments
 import Subprocess
 import Testing
+import TestSupport
 
 @testable import Backup
 
@@ -11,14 +12,14 @@ import Testing
 @Suite(.timeLimit(.minutes(3)))
 struct BackupTests {
     @Test func aBackupMovesEverythingToAnotherTerminal() async throws {
-        let (old, new) = (try Folder(), try Folder())
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         let chain = try await old.withJournal { journal in
             try await Shop.fill(journal, open: 1)
             let facts = try await Shop.backUp(journal, old)
             #expect(facts.openCharges == 1 && facts.lostSecrets.isEmpty && facts.merchantName == "Kiosk")
             return try await journal.verifyChain()
         }
-        let prepared = try await Shop.prepare(old.file, for: new)
+        let prepared = try await Shop.prepare(old.backup, for: new)
         #expect(prepared.openCharges == 1, "it will ask the authority about this one")
         #expect(!Restore.isWanted(new.state), "checked is not wanted")
         try Restore.want(new.state)
@@ -43,7 +44,7 @@ struct BackupTests {
     }
 
     @Test func noSecretLiesOpenOutsideTheSealedFile() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try await folder.withJournal { journal in
             try await Shop.fill(journal)
             let copy = folder.state + "/backup.copy"
@@ -72,7 +73,7 @@ struct BackupTests {
     }
 
     @Test func chargesGoOnWhileTheBackupIsTaken() async throws {
-        let (old, new) = (try Folder(), try Folder())
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
             try await Shop.fill(journal, charges: 10)
             let writer = try await BackupWriter(
@@ -91,32 +92,32 @@ struct BackupTests {
                 _ = try await Shop.charge(journal, number)
                 number += 1
             }
-            try bytes.write(to: URL(fileURLWithPath: old.file))
-            let prepared = try await Shop.prepare(old.file, for: new)
+            try bytes.write(to: URL(fileURLWithPath: old.backup))
+            let prepared = try await Shop.prepare(old.backup, for: new)
             #expect(prepared.facts.ends.entries == 50, "ten charges of five entries: one moment, whatever followed")
         }
     }
 
     @Test func aWrongPassphraseIsToldApartFromADamagedFile() async throws {
-        let (old, new) = (try Folder(), try Folder())
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
             try await Shop.fill(journal)
             try await Shop.backUp(journal, old)
         }
         await #expect(throws: BackupError.wrongPassphrase) {
-            _ = try await Shop.prepare(old.file, "four unrelated words", for: new)
+            _ = try await Shop.prepare(old.backup, "four unrelated words", for: new)
         }
         #expect(new.names == ["device.key"], "nothing is left of the try")
     }
 
     /// Whoever keeps the file must not be able to make anything else of it.
     @Test func noChangedCutOrReorderedFileIsTaken() async throws {
-        let (old, new) = (try Folder(), try Folder())
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
             try await Shop.fill(journal, charges: 40)
             try await Shop.backUp(journal, old)
         }
-        let whole = try Data(contentsOf: URL(fileURLWithPath: old.file))
+        let whole = try Data(contentsOf: URL(fileURLWithPath: old.backup))
         #expect(whole.count > 3 * (AgeCounter.pieceBytes + 16), "it has several pieces")
         let start = try #require(whole.range(of: Data("\n--- ".utf8))).upperBound + 44
         let piece = AgeCounter.pieceBytes + AgeCounter.tagBytes
@@ -141,7 +142,7 @@ struct BackupTests {
         }
         change("a piece twice") { $0.insert(contentsOf: $0[payload..<payload + piece], at: payload + piece) }
         for (name, data) in changed {
-            try data.write(to: URL(fileURLWithPath: old.file))
+            try data.write(to: URL(fileURLWithPath: old.backup))
             #expect(await kind(of: old, for: new) == "damaged", "\(name)")
             #expect(new.names == ["device.key"], "\(name): nothing is left of it")
         }
@@ -160,16 +161,16 @@ struct BackupTests {
         for (name, body) in strange {
             var data = whole
             body(&data)
-            try data.write(to: URL(fileURLWithPath: old.file))
+            try data.write(to: URL(fileURLWithPath: old.backup))
             #expect(await kind(of: old, for: new) == "notABackup", "\(name)")
         }
-        try Data("age-encryption.org/v2\n".utf8).write(to: URL(fileURLWithPath: old.file))
-        await #expect(throws: BackupError.newer) { _ = try await Shop.prepare(old.file, for: new) }
+        try Data("age-encryption.org/v2\n".utf8).write(to: URL(fileURLWithPath: old.backup))
+        await #expect(throws: BackupError.newer) { _ = try await Shop.prepare(old.backup, for: new) }
     }
 
-    private func kind(of old: Folder, for new: Folder) async -> String {
+    private func kind(of old: TemporaryFolder, for new: TemporaryFolder) async -> String {
         do {
-            _ = try await Shop.prepare(old.file, for: new)
+            _ = try await Shop.prepare(old.backup, for: new)
             return "taken"
         } catch { return "\(error)".prefix { $0 != "(" }.split(separator: ".").last.map(String.init) ?? "" }
     }
@@ -177,14 +178,14 @@ struct BackupTests {
     /// A foreign program opens it: nobody needs a terminal to read what a terminal kept.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/usr/bin/age"), "age is not installed"))
     func ageAndTarOpenIt() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try await folder.withJournal { journal in
             try await Shop.fill(journal)
             try await Shop.backUp(journal, folder)
         }
         // `age` asks at a terminal for the passphrase; `script` is one.
         let command =
-            "age -d -o '\(folder.path)/opened.tar' '\(folder.file)' && tar -C '\(folder.path)' -xf "
+            "age -d -o '\(folder.path)/opened.tar' '\(folder.backup)' && tar -C '\(folder.path)' -xf "
             + "'\(folder.path)/opened.tar' && echo opened"
         let result = try await run(
             .name("script"),
@@ -209,14 +210,14 @@ struct BackupTests {
     }
 
     @Test func aSecretThatCannotBeOpenedIsNamedAndKeepsNobodyFromABackup() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try await folder.withJournal { try await Shop.fill($0) }
         try FileManager.default.removeItem(atPath: folder.state + "/device.key")  // The next start makes another.
         try await folder.withJournal { journal in
             let facts = try await Shop.backUp(journal, folder)
             #expect(facts.lostSecrets == ["gateway-key"])
         }
-        let new = try Folder()
-        #expect(try await Shop.prepare(folder.file, for: new).facts.lostSecrets == ["gateway-key"])
+        let new = try TemporaryFolder()
+        #expect(try await Shop.prepare(folder.backup, for: new).facts.lostSecrets == ["gateway-key"])
     }
 }

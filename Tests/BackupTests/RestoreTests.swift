@@ -3,6 +3,7 @@ import GRDB
 import Journal
 import Payments
 import Testing
+import TestSupport
 
 @testable import Backup
 @testable import Journal
@@ -11,8 +12,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct RestoreTests {
     /// A terminal with two charges of its own, and a backup of another with five that waits for its next start.
-    private func wanted(open: Int = 0, damaged: Bool = false) async throws -> Folder {
-        let (old, new) = (try Folder(), try Folder())
+    private func wanted(open: Int = 0, damaged: Bool = false) async throws -> TemporaryFolder {
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
             try await Shop.fill(journal, charges: 5)
             try await Shop.backUp(journal, old)
@@ -23,13 +24,13 @@ struct RestoreTests {
         if damaged {
             try Data("SQLite format 3\u{0} no".utf8).write(to: URL(fileURLWithPath: new.state + "/journal.sqlite"))
         }
-        _ = try await Shop.prepare(old.file, for: new)
+        _ = try await Shop.prepare(old.backup, for: new)
         try Restore.want(new.state)
         return new
     }
 
     /// Starts until the restore is over, with a power cut before the `cut`-th change of the storage; then without.
-    private func restart(_ folder: Folder, cutBefore cut: Int) async throws -> (
+    private func restart(_ folder: TemporaryFolder, cutBefore cut: Int) async throws -> (
         outcomes: [Restore.Outcome], cut: String?
     ) {
         var left = cut
@@ -136,13 +137,13 @@ struct RestoreTests {
     }
 
     @Test func aCopyThatNobodyWantsIsForgottenAtTheNextStart() async throws {
-        let (old, new) = (try Folder(), try Folder())
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
             try await Shop.fill(journal)
             try await Shop.backUp(journal, old)
         }
         try await new.withJournal { _ = try await Shop.charge($0, 1) }
-        _ = try await Shop.prepare(old.file, for: new)
+        _ = try await Shop.prepare(old.backup, for: new)
         let outcome = try await Restore.finish(new.state, key: new.key())
         #expect(outcome == .nothing)
         #expect(new.names == ["device.key", "journal.lock", "journal.sqlite"])
@@ -151,12 +152,12 @@ struct RestoreTests {
     }
 
     @Test func anEmptyTerminalTakesABackupToo() async throws {
-        let (old, new) = (try Folder(), try Folder())
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
             try await Shop.fill(journal)
             try await Shop.backUp(journal, old)
         }
-        _ = try await Shop.prepare(old.file, for: new)
+        _ = try await Shop.prepare(old.backup, for: new)
         try Restore.want(new.state)
         let key = try new.key()
         #expect(try await Restore.finish(new.state, key: key) == .restored(keptDamaged: false))
@@ -168,14 +169,14 @@ struct RestoreTests {
     /// As somebody would who has the passphrase. What a start does not look at, the beginning of a long record, is looked at.
     /// The terminal that the backup was taken from may have sent other entries under the same numbers.
     @Test func whatIsSentFromTheRestoreOnBearsAnotherName() async throws {
-        var folder = try Folder()
+        var folder = try TemporaryFolder()
         try await folder.withJournal { journal in try await Shop.fill(journal, charges: 5) }
         let first = try await folder.withJournal { journal in try await journal.senderNames().current }
         var names = [first]
         for last in [Int64(25), 30] {
             _ = try await folder.withJournal { journal in try await Shop.backUp(journal, folder) }
-            let next = try Folder()
-            _ = try await Shop.prepare(folder.file, for: next)
+            let next = try TemporaryFolder()
+            _ = try await Shop.prepare(folder.backup, for: next)
             try Restore.want(next.state)
             #expect(try await Restore.finish(next.state, key: next.key()) == .restored(keptDamaged: false))
             let sender = try await next.withJournal { journal in
@@ -191,7 +192,7 @@ struct RestoreTests {
     }
 
     @Test func aBackupWhoseEntriesWereChangedIsRefusedThoughItIsSealedWell() async throws {
-        let (old, new) = (try Folder(), try Folder())
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         let file = old.path + "/copy.sqlite"
         let copy = try await old.withJournal { journal in
             try await withThrowingDiscardingTaskGroup { group in

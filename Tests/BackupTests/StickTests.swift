@@ -3,6 +3,7 @@ import Glibc
 import Journal
 import Payments
 import Testing
+import TestSupport
 
 @testable import Backup
 
@@ -10,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3)))
 struct StickTests {
     /// As much as takes several parts.
-    private func withWriter(_ folder: Folder, _ body: (BackupWriter) async throws -> Void) async throws {
+    private func withWriter(_ folder: TemporaryFolder, _ body: (BackupWriter) async throws -> Void) async throws {
         try await folder.withJournal { journal in
             try await Shop.fill(journal, open: 1)
             _ = try await journal.setDocument(
@@ -34,7 +35,7 @@ struct StickTests {
         }
     }
 
-    private func stick(_ folder: Folder) throws -> String {
+    private func stick(_ folder: TemporaryFolder) throws -> String {
         let path = folder.path + "/stick"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         return path
@@ -45,7 +46,7 @@ struct StickTests {
     }
 
     @Test func aBackupOnAStickIsWholeAndTakesNoOthersPlace() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let stick = try stick(folder)
         // Of an earlier one, whose stick was pulled out.
         try Data(count: 5_000_000).write(to: URL(filePath: stick + "/till-backup.part"))
@@ -61,14 +62,14 @@ struct StickTests {
             }
             let seen = await percents.seen
             #expect(seen.first == 0 && seen.last == 100 && seen.count > 3 && seen == seen.sorted(), "\(seen)")
-            let prepared = try await Shop.prepare("\(stick)/\(expected)", for: try Folder())
+            let prepared = try await Shop.prepare("\(stick)/\(expected)", for: try TemporaryFolder())
             #expect(prepared.openCharges == open, "the journal has one more each time")
         }
         #expect(try names(stick) == ["till-backup-2026-11-24-2.age", "till-backup-2026-11-24.age"])
     }
 
     @Test func aStickThatIsPulledOutInTheMiddleHasNoBackup() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let (stick, pulled) = (try stick(folder), folder.path + "/pulled")
         try await withWriter(folder) { writer in
             await #expect(throws: StickError.gone) {
@@ -89,7 +90,7 @@ struct StickTests {
     }
 
     @Test func whatDoesNotFitIsNotBegunAndWhatFailsLeavesNothing() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let stick = try stick(folder)
         guard unsafe mount("tmpfs", stick, "tmpfs", 0, "size=300k") == 0 else { return }  // Only who may mount can try.
         defer { unsafe umount2(stick, Int32(MNT_DETACH)) }
@@ -118,7 +119,7 @@ struct StickTests {
     }
 
     @Test func aFileThatGoesWhileItIsReadIsSaidToBeUnreadable() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         await #expect {
             try await Shop.prepare(folder.path + "/none.age", for: folder)
         } throws: { error in

@@ -1,26 +1,14 @@
 import Foundation
-import Glibc
 import Journal
 import Payments
 import Testing
+import TestSupport
 
 @testable import Backup
 
-/// A folder that goes with the value that names it.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("\(NSTemporaryDirectory())/till-backup-XXXXXX".utf8CString)
-        guard let made = unsafe mkdtemp(&template), let path = unsafe realpath(made, nil) else {
-            throw CocoaError(.fileWriteUnknown)
-        }
-        defer { unsafe free(path) }
-        self.path = unsafe String(cString: path)
-    }
-
-    var state: String { path + "/state" }
-    var file: String { path + "/backup.till" }
+extension TemporaryFolder {
+    var state: String { file("state") }
+    var backup: String { file("backup.till") }
 
     func key() throws -> DeviceKey { try DeviceKey.loadOrCreate(at: state + "/device.key") }
 
@@ -43,8 +31,6 @@ final class Folder: Sendable {
         let all = FileManager.default.enumerator(atPath: state)?.compactMap { $0 as? String } ?? []
         return all.filter { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }.sorted()
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
 /// A clock and charges for it.
@@ -105,7 +91,7 @@ enum Shop {
 
     /// Writes a backup of a journal to a file.
     @discardableResult
-    static func backUp(_ journal: Journal, _ folder: Folder) async throws -> BackupFacts {
+    static func backUp(_ journal: Journal, _ folder: TemporaryFolder) async throws -> BackupFacts {
         let writer = try await BackupWriter(
             of: journal,
             at: time,
@@ -118,14 +104,14 @@ enum Shop {
         var bytes = Data()
         while let part = try await writer.next() { bytes.append(contentsOf: part) }
         #expect(bytes.count == writer.totalBytes, "the length was known before")
-        try bytes.write(to: URL(fileURLWithPath: folder.file))
+        try bytes.write(to: URL(fileURLWithPath: folder.backup))
         return writer.facts
     }
 
     static func prepare(
         _ file: String,
         _ passphrase: String = passphrase,
-        for folder: Folder
+        for folder: TemporaryFolder
     ) async throws -> PreparedBackup {
         try await BackupReader.prepare(
             file,

@@ -4,7 +4,9 @@ import Locks
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnect
 
 /// The relay or the wallet loses its power at each message of a payment, one payment for each. The customer pays once all the

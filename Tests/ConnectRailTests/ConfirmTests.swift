@@ -2,6 +2,7 @@ import Locks
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
 import Testing
 
 /// What is signed is confirmed: as long as it takes, and no more often than it has to be.

@@ -6,7 +6,9 @@ import Logging
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnect
 import WalletConnectPay
 import WebSocket

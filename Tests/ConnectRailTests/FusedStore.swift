@@ -1,4 +1,5 @@
 import Payments
+import TerminalTestSupport
 import WalletConnect
 
 /// The wallets' store, which loses its power with the journal.

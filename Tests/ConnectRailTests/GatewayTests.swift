@@ -2,6 +2,7 @@ import Ethereum
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
 import Testing
 
 /// What the gateway says about a charge is read before a wallet is asked for anything.

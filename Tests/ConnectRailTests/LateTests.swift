@@ -2,6 +2,7 @@ import Locks
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
 import Testing
 import WalletConnect
 

@@ -1,6 +1,7 @@
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
 import Testing
 import WalletConnect
 

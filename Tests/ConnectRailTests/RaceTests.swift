@@ -2,7 +2,9 @@ import Ethereum
 import Payments
 import Sandbox
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnect
 import WalletConnectPay
 

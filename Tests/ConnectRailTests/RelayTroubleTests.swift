@@ -3,6 +3,7 @@ import Payments
 import Sandbox
 import Terminal
 import Testing
+import TestSupport
 import WalletConnect
 
 /// The relay refuses the terminal, is away, or is another one all of a sudden.

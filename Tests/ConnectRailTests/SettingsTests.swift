@@ -5,6 +5,7 @@ import Locks
 import Logging
 import Payments
 import StrictJSON
+import TerminalTestSupport
 import Testing
 import WalletConnect
 

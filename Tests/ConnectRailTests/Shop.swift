@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Payments
 import Terminal
+import TerminalTestSupport
 import Testing
 import WalletConnect
 import WalletConnectPay

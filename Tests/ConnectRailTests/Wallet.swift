@@ -3,6 +3,8 @@ import Locks
 import Payments
 import StrictJSON
 import Terminal
+import TerminalTestSupport
+import TestSupport
 import WalletConnect
 import WebSocket
 

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Payments
 import Sandbox
 import StrictJSON
+import TestSupport
 import WalletConnect
 import WebSocket
 
@@ -153,20 +154,3 @@ func together<Wallet: Sendable, Dapp: Sendable>(
 
 /// The wallet has ended, and the dapp still waits.
 struct Left: Error { let wallet: String }
-
-/// Runs something beside the test and ends it afterwards.
-func beside<Value: Sendable>(
-    _ service: @Sendable @escaping () async throws -> Void,
-    _ body: @Sendable @escaping () async throws -> Value
-) async throws -> Value {
-    try await withThrowingTaskGroup(of: Value?.self) { group in
-        group.addTask {
-            try await service()
-            return nil
-        }
-        group.addTask { try await body() }
-        defer { group.cancelAll() }
-        while let value = try await group.next() { if let value { return value } }
-        throw CancellationError()
-    }
-}

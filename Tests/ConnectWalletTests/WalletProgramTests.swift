@@ -2,6 +2,7 @@ import Ethereum
 import FoundationEssentials
 import StrictJSON
 import Testing
+import TestSupport
 import WalletConnect
 
 @Suite("The sandbox's WalletConnect wallet", .serialized, .timeLimit(.minutes(3)))
@@ -134,7 +135,7 @@ struct WalletProgramTests {
     @Test(arguments: ["paired", "asked", "approved", "settled", "requested", "answered"])
     func `A phone that loses its power goes on when it is switched on again`(step: String) async throws {
         try await Stage.running { stage in
-            let scratch = try Scratch()
+            let scratch = try TemporaryFolder()
             let state = scratch.file("wallet.state")
             let code = try await stage.code()
             let ((dead, again), isSigned) = try await together {
@@ -183,7 +184,7 @@ struct WalletProgramTests {
                 #expect(try await WalletProgram.run(stage.url, code, options).exitCode == 64, "\(options)")
             }
             #expect(try await WalletProgram.run("http://x", code).exitCode == 64)
-            let scratch = try Scratch()
+            let scratch = try TemporaryFolder()
             let state = scratch.file("damaged.state")
             try Data("{}".utf8).write(to: URL(filePath: state))
             let damaged = try await WalletProgram.run(stage.url, code, "--state", state)

@@ -4,6 +4,7 @@ import Journal
 import Payments
 import Subprocess
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Payments
 import Testing
+import TestSupport
 import WalletConnectPay
 import WebServer
 

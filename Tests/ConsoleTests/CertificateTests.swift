@@ -2,7 +2,9 @@ import Foundation
 import Locks
 import Logging
 import Payments
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 @testable import Console
 

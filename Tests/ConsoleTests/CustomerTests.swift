@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Payments
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

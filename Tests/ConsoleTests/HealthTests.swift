@@ -5,6 +5,7 @@ import Machine
 import Payments
 import Screen
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

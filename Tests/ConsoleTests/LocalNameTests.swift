@@ -3,6 +3,7 @@ import Locks
 import Payments
 import Subprocess
 import Testing
+import TestSupport
 
 @testable import Console
 @testable import Terminal

@@ -1,6 +1,7 @@
 import Foundation
 import Payments
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

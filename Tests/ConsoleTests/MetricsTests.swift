@@ -4,6 +4,7 @@ import Locks
 import Machine
 import Payments
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

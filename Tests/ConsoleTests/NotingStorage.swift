@@ -1,6 +1,7 @@
 import Journal
 import Payments
 import Testing
+import TestSupport
 
 @testable import Console
 

@@ -4,6 +4,7 @@ import Locks
 import Logging
 import Payments
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

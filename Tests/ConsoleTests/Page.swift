@@ -5,6 +5,7 @@ import Paper
 import Payments
 import Sound
 import Testing
+import TestSupport
 import WalletConnectPay
 import WebServer
 

@@ -2,6 +2,7 @@ import Foundation
 import Journal
 import Payments
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

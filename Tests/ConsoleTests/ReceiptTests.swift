@@ -6,6 +6,7 @@ import Paper
 import Payments
 import Subprocess
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

@@ -3,6 +3,7 @@ import Foundation
 import Journal
 import Payments
 import Testing
+import TestSupport
 
 @testable import Console
 

@@ -4,6 +4,7 @@ import Glibc
 import Journal
 import Payments
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

@@ -4,6 +4,7 @@ import Logging
 import Payments
 import Subprocess
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

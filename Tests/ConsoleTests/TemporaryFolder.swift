@@ -1,24 +1,12 @@
 import Foundation
-import Glibc
 import Journal
 import Locks
 import Payments
 import Subprocess
 import Terminal
+import TestSupport
 
-/// A folder that goes with the value that names it.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("\(NSTemporaryDirectory())/till-console-XXXXXX".utf8CString)
-        guard let made = unsafe mkdtemp(&template), let path = unsafe realpath(made, nil) else {
-            throw CocoaError(.fileWriteUnknown)
-        }
-        defer { unsafe free(path) }
-        self.path = unsafe String(cString: path)
-    }
-
+extension TemporaryFolder {
     func openJournal() throws(JournalError) -> Journal {
         try Journal.open(directory: path + "/journal", deviceKey: try DeviceKey.loadOrCreate(at: path + "/device.key"))
     }
@@ -30,8 +18,6 @@ final class TemporaryFolder: Sendable {
             bytes.append(FileManager.default.contents(atPath: "\(path)/\(name)") ?? Data())
         }
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
 /// Time that moves only when a test says so. Whoever sleeps does so until it is cancelled.

@@ -5,6 +5,7 @@ import Locks
 import Logging
 import Payments
 import Testing
+import TestSupport
 import WebServer
 
 @testable import Console

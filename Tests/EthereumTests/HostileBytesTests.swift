@@ -1,5 +1,6 @@
 import Ethereum
 import Testing
+import TestSupport
 
 /// libsecp256k1 ends the process on an argument it calls illegal: no bytes from outside may get that far.
 struct HostileBytesTests {

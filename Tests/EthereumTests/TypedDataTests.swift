@@ -1,6 +1,7 @@
 import Ethereum
 import Testing
 import StrictJSON
+import TestSupport
 
 struct TypedDataTests {
     @Test func hashesAsEthAccountDoes() throws {

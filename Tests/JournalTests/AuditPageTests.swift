@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Payments
 import Testing
+import TestSupport
 
 @testable import Journal
 

@@ -4,6 +4,7 @@ import GRDB
 import Locks
 import Payments
 import Testing
+import TestSupport
 
 struct ConcurrencyTests {
     let folder: TemporaryFolder

@@ -5,6 +5,7 @@ import GRDB
 import Payments
 import Subprocess
 import Testing
+import TestSupport
 
 /// What is kept for WalletConnect: sealed, a batch whole or not at all, and a relay's messages until their time.
 struct ConnectTests {

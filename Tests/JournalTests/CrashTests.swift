@@ -6,17 +6,11 @@ import Payments
 import Subprocess
 import SystemPackage
 import Testing
+import TestSupport
 
 /// The program that appends until it is ended, as it was built for this test run.
 enum Writer {
-    static let program: FilePath = {
-        let arguments = CommandLine.arguments
-        var bundle = arguments[0]
-        if let flag = arguments.firstIndex(of: "--test-bundle-path"), flag + 1 < arguments.endIndex {
-            bundle = arguments[flag + 1]
-        }
-        return FilePath(bundle).removingLastComponent().appending("till-bench-journal")
-    }()
+    static let program = FilePath(BuildFolder.program("till-bench-journal"))
 
     /// What a run said before it ended.
     struct Account: Sendable {

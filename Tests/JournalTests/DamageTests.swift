@@ -3,6 +3,7 @@ import Glibc
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
 /// Storage that changes or loses bytes: the journal says so, or what it tells is what was written.
 struct DamageTests {

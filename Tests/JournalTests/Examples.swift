@@ -4,20 +4,9 @@ import Glibc
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
-/// A folder that goes with the value that names it.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("\(NSTemporaryDirectory())/till-journal-XXXXXX".utf8CString)
-        guard let made = unsafe mkdtemp(&template), let path = unsafe realpath(made, nil) else {
-            throw JournalError.unavailable(detail: "mkdtemp")
-        }
-        defer { unsafe free(path) }
-        self.path = unsafe String(cString: path)
-    }
-
+extension TemporaryFolder {
     var database: String { path + "/journal.sqlite" }
     var log: String { path + "/journal.sqlite-wal" }
 
@@ -55,8 +44,6 @@ final class TemporaryFolder: Sendable {
         change(&data)
         try data.write(to: URL(fileURLWithPath: file))
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
 extension WallTime {

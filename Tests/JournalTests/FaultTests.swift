@@ -4,6 +4,7 @@ import Glibc
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
 /// Storage that refuses: nothing is half recorded, the error says what it is, and the journal works again afterwards.
 struct FaultTests {

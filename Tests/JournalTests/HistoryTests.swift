@@ -3,6 +3,7 @@ import GRDB
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
 /// Lists, searches and sums are what the entries say, whatever happens.
 struct HistoryTests {

@@ -2,6 +2,7 @@ import GRDB
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
 /// What the core may rely on, against a real file.
 struct JournalTests {

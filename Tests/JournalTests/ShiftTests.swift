@@ -3,6 +3,7 @@ import GRDB
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
 /// Shifts, notes and refunds as the journal keeps them.
 struct ShiftTests {

@@ -4,6 +4,7 @@ import GRDB
 import Payments
 import Subprocess
 import Testing
+import TestSupport
 
 /// What the journal says to files that are not as they should be.
 struct StartupTests {

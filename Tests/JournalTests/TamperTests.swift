@@ -3,6 +3,7 @@ import GRDB
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
 /// Somebody writes into the file, past the guards.
 struct TamperTests {

@@ -4,6 +4,7 @@ import Glibc
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
 /// Documents, secrets, the device key, and who can read the files.
 struct ValueTests {

@@ -4,6 +4,7 @@ import Glibc
 @testable import Journal
 import Payments
 import Testing
+import TestSupport
 
 /// A version that does not stand has changed the tables already, and the version before it must take payments all the same.
 struct WayBackTests {

@@ -1,6 +1,7 @@
 import Glibc
 import Payments
 import Testing
+import TestSupport
 
 @testable import Paper
 

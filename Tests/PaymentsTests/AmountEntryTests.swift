@@ -1,5 +1,6 @@
 import Payments
 import Testing
+import TestSupport
 
 struct AmountEntryTests {
     private static func typed(_ keys: String, _ currency: Currency = .euro) -> AmountEntry {
@@ -82,20 +83,5 @@ struct AmountEntryTests {
                 #expect(undone == before)
             }
         }
-    }
-}
-
-/// The same numbers for the same seed. Source: Steele, Lea and Flood, SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

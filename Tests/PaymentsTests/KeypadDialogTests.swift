@@ -1,5 +1,6 @@
 import Payments
 import Testing
+import TestSupport
 
 /// What staff can do on the keypad, key by key.
 struct KeypadDialogTests {

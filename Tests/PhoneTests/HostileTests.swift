@@ -1,6 +1,7 @@
 import Sandbox
 import TapProtocol
 import Testing
+import TestSupport
 
 /// Terminals that break the rules, by malice or by mistake.
 @Suite(.timeLimit(.minutes(1)))
@@ -269,7 +270,7 @@ struct HostileTests {
             try await terminal.connect(nil)
             // Nobody takes what the phone says from here on.
             await phone.subscribe(central: "T", maximumValueLength: 182) { _ in
-                try? await bench.clock.clock.sleep(.seconds(3600))
+                try? await bench.clock.sleep(for: .seconds(3600))
             }
             for _ in 0..<200 { try await terminal.send(.ping([1, 2, 3, 4, 5, 6, 7, 8])) }
             let pongs = bench.diary.events.filter { if case .sent(.pong) = $0 { true } else { false } }

@@ -3,6 +3,7 @@ import Sandbox
 import StrictJSON
 import TapProtocol
 import Testing
+import TestSupport
 
 /// What a phone still knows after its power has gone out.
 @Suite(.timeLimit(.minutes(2)))
@@ -135,7 +136,7 @@ struct MemoryTests {
             let copy = Drawer()
             copy.save(damaged)
             #expect(throws: StateFileError.self) {
-                _ = try TapPhone(bench.configuration(), clock: bench.clock.clock, storage: copy)
+                _ = try TapPhone(bench.configuration(), clock: bench.clock.sandboxClock, storage: copy)
             }
         }
     }

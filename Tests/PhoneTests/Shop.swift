@@ -1,6 +1,7 @@
 import Locks
 import Sandbox
 import TapProtocol
+import TestSupport
 
 /// A merchant with a certified terminal, and the gateway's keys.
 struct Shop {
@@ -23,7 +24,8 @@ struct Shop {
         guard case .ed25519(let signing) = signer.publicKey else { throw Broken() }
         var payload = try TerminalCertificate(map: [
             1: .text("gw.example"), 2: .text("T-1"), 3: .text("M-1"), 4: .text("Coffee Shop"),
-            5: .integer(clock.now / 1000 - 60), 6: .integer(clock.now / 1000 + 86_400), 7: .bytes(key.publicKey),
+            5: .integer(clock.milliseconds / 1000 - 60), 6: .integer(clock.milliseconds / 1000 + 86_400),
+            7: .bytes(key.publicKey),
             8: .bytes(signing), 9: .integer(0), 10: .array([.text("USD"), .text("EUR")]), 11: .integer(500_00),
             12: .integer(5814), 13: .text("US"),
         ])
@@ -43,7 +45,7 @@ struct Shop {
     /// A new payment's name.
     func paymentID() -> PaymentID {
         var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
-        for place in 0..<6 { bytes[place] = UInt8(truncatingIfNeeded: clock.now >> (8 * (5 - place))) }
+        for place in 0..<6 { bytes[place] = UInt8(truncatingIfNeeded: clock.milliseconds >> (8 * (5 - place))) }
         bytes[6] = bytes[6] & 0x0F | 0x70
         bytes[8] = bytes[8] & 0x3F | 0x80
         // Sixteen bytes are always a name.
@@ -64,8 +66,8 @@ struct Shop {
             amount: amount,
             currency: "USD",
             exponent: 2,
-            createdAtMilliseconds: clock.now,
-            expiresAtMilliseconds: clock.now + life,
+            createdAtMilliseconds: clock.milliseconds,
+            expiresAtMilliseconds: clock.milliseconds + life,
             tip: TipTerms(mode: .allowed, maximum: 10_00, presetBasisPoints: [1000, 1500]),
             flags: [.terminalOnline, .vouchersTaken]
         )
@@ -82,7 +84,7 @@ struct Shop {
         let payload = PaymentClaim(
             paymentID: request.payload.paymentID,
             acceptHash: accept,
-            claimedAtMilliseconds: clock.now,
+            claimedAtMilliseconds: clock.milliseconds,
             attempt: attempt,
             mode: mode
         )
@@ -100,7 +102,7 @@ struct Shop {
             request: request,
             accept: accept,
             instrument: "Card 1234",
-            executedAtMilliseconds: clock.now
+            executedAtMilliseconds: clock.milliseconds
         )
         change(&payload)
         return try Signed(signing: payload, with: gateway)
@@ -229,8 +231,8 @@ actor FakeAcquirer: PhoneAcquirer {
             passID: (0..<16).map { _ in UInt8.random(in: 0...255) },
             issuer: "gw.example",
             deviceKey: device,
-            notBeforeSeconds: shop.clock.now / 1000 - 60,
-            notAfterSeconds: shop.clock.now / 1000 + 86_400,
+            notBeforeSeconds: shop.clock.milliseconds / 1000 - 60,
+            notAfterSeconds: shop.clock.milliseconds / 1000 + 86_400,
             voucher: voucher
         )
     }
@@ -296,7 +298,7 @@ actor FakeAcquirer: PhoneAcquirer {
     func announcement(of id: PaymentID) async throws(PhoneAcquirerError) -> PhoneAnnouncement? {
         try reach()
         comparisons += 1
-        if isSlow { try? await shop.clock.clock.sleep(.seconds(30)) }  // Ends early with the phone.
+        if isSlow { try? await shop.clock.sleep(for: .seconds(30)) }  // Ends early with the phone.
         return announced
     }
 

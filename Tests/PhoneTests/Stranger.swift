@@ -2,6 +2,7 @@ import Locks
 import Sandbox
 import TapProtocol
 import Testing
+import TestSupport
 
 /// A terminal that nobody here wrote, on one link: it says whatever the test tells it to.
 final class Stranger: Sendable {
@@ -48,7 +49,7 @@ final class Stranger: Sendable {
         let offer = TerminalOffer(
             certificate: certificate ?? shop.certificate,
             request: request,
-            timeSeconds: shop.clock.now / 1000
+            timeSeconds: shop.clock.milliseconds / 1000
         )
         let (answer, session) = try handshake.finish(payload: offer.encoded, staticKey: key ?? shop.key)
         let fragments = try state.withLock { state in
@@ -159,9 +160,17 @@ final class Stranger: Sendable {
     }
 }
 
+extension ManualClock {
+    /// The wall clock's reading, in milliseconds since 1970.
+    var milliseconds: Int { Int(wallTime().millisecondsSince1970) }
+
+    /// The same clock as phones take it.
+    var sandboxClock: SandboxClock { SandboxClock(now: wallTime, sleep: sleep) }
+}
+
 /// A phone that runs for the length of a test.
 struct Bench {
-    let clock = ManualClock()
+    let clock = ManualClock(at: WallTime(millisecondsSince1970: 1_764_000_000_000))
     let shop: Shop
     let acquirer: FakeAcquirer
     let diary = Diary()
@@ -192,7 +201,7 @@ struct Bench {
         let phone = try TapPhone(
             configuration,
             acquirer: acquirer,
-            clock: clock.clock,
+            clock: clock.sandboxClock,
             storage: storage,
             log: { diary.add($0) }
         )

@@ -45,7 +45,7 @@ struct WalletTests {
             domain: #require(TransferAuthorization.Domain(of: token)),
             from: wallet.address,
             value: UInt256(value),
-            validBefore: UInt256(UInt64(bench.clock.now / 1000 + 420)),
+            validBefore: UInt256(UInt64(bench.clock.milliseconds / 1000 + 420)),
             nonce: Bytes32(UInt256(nonce))
         ).typedData()
         return .sign(
@@ -79,7 +79,7 @@ struct WalletTests {
     }
 
     private func options(_ id: PaymentID, _ options: [WalletOption]) -> TapBody {
-        .options(id, options, expiresAtSeconds: bench.clock.now / 1000 + 120)
+        .options(id, options, expiresAtSeconds: bench.clock.milliseconds / 1000 + 120)
     }
 
     private func chosen(_ terminal: Stranger, _ id: PaymentID) async throws {

@@ -4,17 +4,11 @@ import Locks
 import Subprocess
 import SystemPackage
 import Testing
+import TestSupport
 
 /// The programs as they were built for this test run, as real processes that end with the scope that started them.
 enum Programs {
-    /// Beside the test bundle, which is the first argument of the process that runs it.
-    static let directory: FilePath = {
-        var arguments = CommandLine.arguments[...]
-        if let flag = arguments.firstIndex(of: "--test-bundle-path"), flag + 1 < arguments.endIndex {
-            return FilePath(arguments[flag + 1]).removingLastComponent()
-        }
-        return FilePath(CommandLine.arguments[0]).removingLastComponent()
-    }()
+    static let directory = FilePath(BuildFolder.path)
 
     static let root = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
 }

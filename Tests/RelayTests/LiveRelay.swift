@@ -1,5 +1,6 @@
 import Payments
 import Sandbox
+import TestSupport
 import WalletConnect
 import WebSocket
 

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Subprocess
 import SystemPackage
 import Testing
+import TestSupport
 import WebSocket
 
 @testable import WalletConnect
@@ -17,7 +18,7 @@ struct RestartTests {
         state: FilePath
     ) async throws -> Value {
         let result = try await run(
-            .path(Self.directory.appending("till-sandbox")),
+            .path(FilePath(BuildFolder.program("till-sandbox"))),
             arguments: ["relay", "--state", state.string],
             input: .none,
             output: .sequence,
@@ -37,15 +38,6 @@ struct RestartTests {
         }
         return result.closureResult
     }
-
-    /// Beside the test bundle, which is the first argument of the process that runs it.
-    private static let directory: FilePath = {
-        let arguments = CommandLine.arguments[...]
-        if let flag = arguments.firstIndex(of: "--test-bundle-path"), flag + 1 < arguments.endIndex {
-            return FilePath(arguments[flag + 1]).removingLastComponent()
-        }
-        return FilePath(CommandLine.arguments[0]).removingLastComponent()
-    }()
 
     private func publication(_ message: String) -> RelayPublication {
         RelayPublication(topic: topic, message: message, tag: 1108, ttlSeconds: 300, prompt: true)

@@ -2,6 +2,7 @@ import Ethereum
 import Locks
 import Payments
 import Testing
+import TestSupport
 
 @testable import Sandbox
 
@@ -86,7 +87,10 @@ struct LongPollTests {
         configuration.controlToken = "control"
         configure(&configuration)
         let clock = ManualClock()
-        let gateway = Gateway(GatewayState(configuration: configuration), clock: clock.clock)
+        let gateway = Gateway(
+            GatewayState(configuration: configuration),
+            clock: SandboxClock(now: clock.wallTime, sleep: clock.sleep)
+        )
         let running = Task { try await gateway.run() }
         let amount = #""amount":{"unit":"iso4217/USD","value":"100"}"#
         let created = await gateway.answer(

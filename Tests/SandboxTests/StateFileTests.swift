@@ -1,15 +1,13 @@
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Sandbox
 
 struct StateFileTests {
     /// A path that is gone with the scope.
     private func withPath(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "sandbox-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try await body(folder.appending(path: "state").path)
+        try await withTemporaryFolder { try await body($0 + "/state") }
     }
 
     private func open(_ path: String, adding lines: [String] = []) async throws -> StateFile.Content {

@@ -1,6 +1,7 @@
 import Foundation
 import Subprocess
 import Testing
+import TestSupport
 
 /// zxing-cpp in a Python environment of its own: a decoder that shares no line with the one in the product, reading
 /// pictures with its own idea of what a framebuffer's bytes mean.
@@ -93,19 +94,6 @@ enum ForeignDecoder {
         """
 }
 
-/// A folder that is gone after the test.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("till-screen-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        path = url.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-
+extension TemporaryFolder {
     func bytes(_ name: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: file(name)))) }
 }

@@ -1,5 +1,6 @@
 import Screen
 import Testing
+import TestSupport
 
 /// Codes as phones see them: read by a decoder that has nothing to do with ours.
 @Suite(.enabled(ForeignDecoder.missing) { await ForeignDecoder.isAvailable })

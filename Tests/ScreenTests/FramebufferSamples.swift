@@ -1,5 +1,6 @@
 import Foundation
 import Screen
+import TestSupport
 
 extension FramebufferLayout {
     /// The pixel formats met in the field, with `padding` bytes after each row.

@@ -1,6 +1,7 @@
 import Foundation
 import Screen
 import Testing
+import TestSupport
 
 /// Everything a framebuffer's memory may look like, checked byte by byte with arithmetic of the test's own.
 struct FramebufferTests {

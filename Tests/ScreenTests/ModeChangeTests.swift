@@ -1,5 +1,6 @@
 import Locks
 import Testing
+import TestSupport
 
 @testable import Screen
 

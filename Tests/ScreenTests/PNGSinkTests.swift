@@ -1,6 +1,7 @@
 import Foundation
 import Screen
 import Testing
+import TestSupport
 
 struct PNGSinkTests {
     private static let size = PixelSize(width: 320, height: 240)

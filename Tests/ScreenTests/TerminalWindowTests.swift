@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Screen
 import Testing
+import TestSupport
 
 /// The window as a terminal would show it: the sink's output, run through the few sequences it uses.
 struct TerminalWindowTests {

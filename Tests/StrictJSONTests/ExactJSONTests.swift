@@ -1,5 +1,6 @@
 import StrictJSON
 import Testing
+import TestSupport
 
 struct ExactJSONTests {
     @Test func keepsEveryDigitOfANumber() throws {

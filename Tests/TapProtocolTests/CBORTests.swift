@@ -1,5 +1,6 @@
 import TapProtocol
 import Testing
+import TestSupport
 
 struct CBORTests {
     /// Source: RFC 8949, appendix A, as far as BPP/1 allows the items.

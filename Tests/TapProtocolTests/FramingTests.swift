@@ -1,5 +1,6 @@
 import TapProtocol
 import Testing
+import TestSupport
 
 struct FramingTests {
     @Test(arguments: [

@@ -1,4 +1,5 @@
 import TapProtocol
+import TestSupport
 
 /// A rule that is broken on purpose, to see that a schedule finds it.
 enum SeededFault: CaseIterable {

@@ -1,6 +1,7 @@
 import Crypto
 import TapProtocol
 import Testing
+import TestSupport
 
 struct SignedObjectTests {
     @Test func thePublishedObjectsSayWhatTheyShould() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Reads the data files beside these tests.
 enum Vectors {

@@ -3,7 +3,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 /// Many phones at once, none of which means well.
 struct CrowdTests {

@@ -5,6 +5,7 @@ import Sandbox
 import TapProtocol
 import Terminal
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// An acquirer, or whatever stands in its place, that answers everything the same from the first hand-in on.

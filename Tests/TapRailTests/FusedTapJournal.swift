@@ -2,6 +2,7 @@ import Journal
 import Locks
 import Payments
 import Terminal
+import TerminalTestSupport
 
 struct FusedTapJournal: TapJournal {
     let journal: Journal

@@ -3,7 +3,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 struct HostileTests {
     @Test func aPhoneThatTakesEachPieceSlowlyHoldsTheRadioNoLonger() async throws {

@@ -4,7 +4,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// Rail 2: a phone with a network of its own is told the code's payment link over BLE, and pays it itself.

@@ -7,6 +7,7 @@ import Sandbox
 import TapProtocol
 import Terminal
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// Two merchants at one acquirer: whose login is set is paid, and what was paid as the other stays the other's.

@@ -5,6 +5,7 @@ import Sandbox
 import TapProtocol
 import Terminal
 import Testing
+import TestSupport
 
 /// The four cells of who can reach the acquirer, and what becomes of what was taken offline.
 struct OfflineTests {

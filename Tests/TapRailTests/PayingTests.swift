@@ -3,6 +3,7 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
 
 /// Paying over the air: a real journal, the simulated phone, one bank.

@@ -3,7 +3,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 /// Several phones, both sides' second thoughts, and other ways to pay.
 struct RaceTests {

@@ -4,6 +4,7 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
 
 /// The terminal loses its network between two questions to the acquirer, and gets it back.

@@ -4,7 +4,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 /// Links that fall and power that goes out, at every place.
 struct RecoveryTests {

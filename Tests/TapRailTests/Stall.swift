@@ -7,7 +7,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 /// A terminal with a real journal file, phones around it, and the bank of both.
 final class Stall: Sendable {

@@ -3,6 +3,7 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
 
 /// Giving a paid tap back, and tags.

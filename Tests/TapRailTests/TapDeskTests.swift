@@ -8,7 +8,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// The phone's own calls to the sandbox's acquirer.

@@ -4,7 +4,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 /// Telling the acquirer of what was taken offline: one payment that does not go holds back no other.
 struct UploadTests {

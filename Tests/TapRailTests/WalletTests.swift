@@ -4,7 +4,9 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// A wallet without network pays through the terminal: with the sandbox's WalletConnect Pay gateway behind both rails.

@@ -1,7 +1,9 @@
 import Logging
 import Payments
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 /// The desk with a scripted authority, an archive in memory and time that stands still.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,5 +1,6 @@
 import Payments
 import Terminal
+import TerminalTestSupport
 import Testing
 
 /// A code on the screen and a phone on the air for one charge: only one of them ever takes the money.

@@ -5,6 +5,7 @@ import Locks
 import Payments
 import Terminal
 import Testing
+import TestSupport
 import WalletConnect
 
 /// The WalletConnect client's memory on a real file.

@@ -1,6 +1,7 @@
 import Foundation
 import Payments
 import Testing
+import TestSupport
 import WalletConnectPay
 
 @testable import Terminal
@@ -19,7 +20,7 @@ struct DayComparisonTests {
         var journal: [JournalPayment] = []
         var listed: [ListedEntry] = []
 
-        init(charges: Int, _ random: inout SplitMix) {
+        init(charges: Int, _ random: inout SeededGenerator) {
             for number in 0..<charges {
                 let opened = start.advanced(by: .seconds(Int.random(in: -7000...93_000, using: &random)))
                 let id = ChargeID(at: opened, using: &random)
@@ -66,7 +67,7 @@ struct DayComparisonTests {
 
     @Test(arguments: 0..<200)
     func aFaithfulListAgreesInAnyOrderAndHoweverOftenAPaymentComes(seed: Int) {
-        var random = SplitMix(UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         var day = Day(charges: 60, &random)
         day.listed.shuffle(using: &random)
         day.journal.shuffle(using: &random)
@@ -81,7 +82,7 @@ struct DayComparisonTests {
     /// Changes one entry of a faithful list, and expects that this is named and nothing else.
     @Test(arguments: DayDifference.Kind.allCases, 0..<40)
     func oneThingThatDiffersIsNamedAndNothingElse(kind: DayDifference.Kind, seed: Int) throws {
-        var random = SplitMix(UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         var day = Day(charges: 120, &random)
         let fitting = day.inside.filter { charge, _ in
             switch kind {
@@ -149,7 +150,7 @@ struct DayComparisonTests {
 
     @Test(arguments: ["pay_-", "pay_zz"])
     func theSecondPaymentIsTheOneThatIsNotBooked(name: String) throws {
-        var random = SplitMix(3)
+        var random = SeededGenerator(seed: 3)
         var day = Day(charges: 20, &random)
         let paid = try #require(day.inside.first { $0.charge.standing == .paid })
         var second = day.listed[paid.index]
@@ -160,7 +161,7 @@ struct DayComparisonTests {
     }
 
     @Test func moneyComesBeforeEverythingElse() {
-        var random = SplitMix(11)
+        var random = SeededGenerator(seed: 11)
         var day = Day(charges: 900, &random)
         for (charge, index) in day.inside {
             switch charge.standing {
@@ -181,7 +182,7 @@ struct DayComparisonTests {
     }
 
     @Test func whatBelongsToTheDaysBesideItIsLeftToThem() {
-        var random = SplitMix(7)
+        var random = SeededGenerator(seed: 7)
         var day = Day(charges: 200, &random)
         let outside = Set(day.journal.filter { !Self.comparison.day.contains($0.openedAt) }.map(\.id.compact))
         #expect(!outside.isEmpty)
@@ -197,7 +198,7 @@ struct DayComparisonTests {
     }
 
     @Test func aChargeThatTheListCannotShowYetIsNotMissing() {
-        var random = SplitMix(8)
+        var random = SeededGenerator(seed: 8)
         var day = Day(charges: 30, &random)
         day.listed = []
         var comparison = Self.comparison
@@ -208,27 +209,12 @@ struct DayComparisonTests {
 
     /// A day of ten thousand payments.
     @Test func aBusyDayIsComparedInSeconds() {
-        var random = SplitMix(9)
+        var random = SeededGenerator(seed: 9)
         let day = Day(charges: 10_000, &random)
         let clock = ContinuousClock()
         var found = DayComparison.Finding()
         let duration = clock.measure { found = day.find() }
         #expect(found.differences.isEmpty && found.compared > 8000)
         #expect(duration < .seconds(10), "\(duration)")
-    }
-}
-
-/// Numbers that are the same in every run. Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators".
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,5 +1,6 @@
 import Payments
 import Testing
+import TestSupport
 
 @testable import Terminal
 

@@ -3,7 +3,9 @@ import Journal
 import Locks
 import Logging
 import Payments
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnectPay
 
 @testable import Terminal

@@ -1,5 +1,6 @@
 import Payments
 import Screen
+import TerminalTestSupport
 import Testing
 
 @testable import Terminal

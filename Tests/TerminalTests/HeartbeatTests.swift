@@ -1,7 +1,9 @@
 import Locks
 import Logging
 import Payments
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 @testable import Terminal
 

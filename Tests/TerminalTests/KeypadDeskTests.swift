@@ -4,7 +4,9 @@ import Locks
 import Logging
 import Payments
 import Screen
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 @testable import Terminal
 

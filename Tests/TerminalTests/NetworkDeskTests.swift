@@ -2,7 +2,9 @@ import Journal
 import Locks
 import Logging
 import Payments
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WiFi
 
 @testable import Terminal

@@ -5,7 +5,9 @@ import Locks
 import Logging
 import Payments
 import Screen
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WiFi
 
 @testable import Terminal

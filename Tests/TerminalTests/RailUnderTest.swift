@@ -1,7 +1,9 @@
 import Locks
 import Payments
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// What the gateway says to one request.

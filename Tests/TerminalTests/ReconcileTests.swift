@@ -1,5 +1,7 @@
 import Payments
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 @testable import Terminal
 

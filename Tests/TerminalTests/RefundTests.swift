@@ -1,5 +1,6 @@
 import Locks
 import Payments
+import TerminalTestSupport
 import Testing
 
 @testable import Terminal

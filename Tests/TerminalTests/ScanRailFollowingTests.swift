@@ -1,6 +1,7 @@
 import Payments
 import Terminal
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// How the scan rail follows a payment that was made, and takes it back.

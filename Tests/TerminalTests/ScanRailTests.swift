@@ -1,6 +1,7 @@
 import Payments
 import Terminal
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// How the scan rail makes its payment: what it sends, when it sends it again, and what it concludes from each answer and

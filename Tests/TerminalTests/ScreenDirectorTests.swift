@@ -3,7 +3,9 @@ import Locks
 import Logging
 import Payments
 import Screen
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 @testable import Terminal
 

@@ -4,7 +4,9 @@ import Locks
 import Logging
 import Payments
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 import WalletConnectPay
 
 /// What the merchant sets is stored whole, comes into force once, and never costs the terminal its start.

@@ -2,7 +2,9 @@ import Locks
 import Logging
 import Payments
 import Terminal
+import TerminalTestSupport
 import Testing
+import TestSupport
 
 /// An earlier charge that is still open beside the one on the screen, and a wall clock that somebody sets.
 @Suite(.timeLimit(.minutes(1)))

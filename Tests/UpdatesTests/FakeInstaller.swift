@@ -3,27 +3,6 @@ import Locks
 import Subprocess
 import Testing
 
-/// Runs `body` against a real bus of its own.
-/// - Parameter rules: The bus' settings; the user's own unless it is told.
-func withPrivateBus(
-    rules: String = "--session",
-    _ body: (_ address: String) async throws -> Void
-) async throws {
-    let socket = "till-test-\(UInt64.random(in: 0 ... .max))"
-    _ = try await run(
-        .name("dbus-daemon"),
-        arguments: [rules, "--nofork", "--print-address", "--address=unix:abstract=\(socket)"],
-        input: .none,
-        output: .sequence,
-        error: .discarded
-    ) { daemon in
-        var lines = daemon.standardOutput.strings().makeAsyncIterator()
-        let address = try #require(await lines.next()).filter { !$0.isWhitespace }
-        try await body(address)
-        await daemon.teardown(using: [.gracefulShutDown(allowedDurationToNextStep: .seconds(2))])
-    }
-}
-
 /// Stands in for RAUC on a bus: speaks its interface, and does with a bundle what its name says.
 final class FakeInstaller: Sendable {
     static let name = "de.pengutronix.rauc"

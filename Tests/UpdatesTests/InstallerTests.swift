@@ -1,3 +1,4 @@
+import BusTestSupport
 import DBus
 import Foundation
 import Locks
@@ -9,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct InstallerTests {
     private func withInstaller(_ body: (Installer, FakeInstaller) async throws -> Void) async throws {
-        try await withPrivateBus { address in
+        try await withPrivateBus { address, _ in
             let fake = try await FakeInstaller(address)
             let bus = try await BusConnection.open(address: address)
             try await body(Installer(bus: bus), fake)
@@ -115,7 +116,7 @@ struct InstallerTests {
     ]
 
     @Test func anInstallationThatAnotherProgramAskedForIsFollowed() async throws {
-        try await withPrivateBus { address in
+        try await withPrivateBus { address, _ in
             try await withFollower(on: address) { told, _ in
                 let fake = try await FakeInstaller(address)
                 try await untilHeard(fake, told)
@@ -135,7 +136,7 @@ struct InstallerTests {
     }
 
     @Test func anInstallationThatGoesOnAlreadyIsFollowedToItsEnd() async throws {
-        try await withPrivateBus { address in
+        try await withPrivateBus { address, _ in
             let fake = try await FakeInstaller(address)
             try fake.bus.set(["Operation": .string("installing")], of: FakeInstaller.interface, at: .root)
             try await withFollower(on: address) { told, _ in
@@ -148,7 +149,7 @@ struct InstallerTests {
     }
 
     @Test func aServiceOrABusThatGoesAwayEndsWhatWasToldOf() async throws {
-        try await withPrivateBus { address in
+        try await withPrivateBus { address, _ in
             try await withFollower(on: address) { told, bus in
                 let first = try await FakeInstaller(address)
                 try await untilHeard(first, told)
@@ -244,7 +245,7 @@ struct InstallerTests {
             """
         try Data(settings.utf8).write(to: URL(filePath: rules))
 
-        try await withPrivateBus(rules: "--config-file=\(rules)") { address in
+        try await withPrivateBus(rules: "--config-file=\(rules)") { address, _ in
             let bus = try await BusConnection.open(address: address)
             let installer = Installer(bus: bus)
             async let waker = FakeInstaller.comes(at: bell, to: address)
@@ -260,7 +261,7 @@ struct InstallerTests {
     }
 
     @Test func aMachineWithoutTheServiceSaysSo() async throws {
-        try await withPrivateBus { address in
+        try await withPrivateBus { address, _ in
             let installer = Installer(bus: try await BusConnection.open(address: address))
             await #expect(throws: UpdateError.noService) { _ = try await installer.slots() }
             await #expect(throws: UpdateError.noService) { try await installer.install("/data/u.raucb") { _ in } }

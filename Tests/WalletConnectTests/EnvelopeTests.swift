@@ -1,6 +1,7 @@
 import Crypto
 import StrictJSON
 import Testing
+import TestSupport
 
 @testable import WalletConnect
 
@@ -108,7 +109,7 @@ struct EnvelopeTests {
     }
 
     @Test func noBytesStopTheReaders() {
-        var generator = SeededGenerator(3)
+        var generator = SeededGenerator(seed: 3)
         for _ in 0..<5000 {
             let count = Int.random(in: 0...90, using: &generator)
             var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }

@@ -1,5 +1,6 @@
 import StrictJSON
 import Testing
+import TestSupport
 
 @testable import WalletConnect
 
@@ -298,7 +299,7 @@ struct HostilePeerTests {
 
     @Test func noMutatedConversationStopsEitherSide() throws {
         for seed in 1...40 {
-            var generator = SeededGenerator(UInt64(seed))
+            var generator = SeededGenerator(seed: UInt64(seed))
             var peers = Peers(seed: UInt64(seed))
             let topic = try peers.settle()
             var texts = try peers.sent.map { try peers.opened($0.publication).text }

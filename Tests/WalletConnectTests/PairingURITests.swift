@@ -1,5 +1,6 @@
 import StrictJSON
 import Testing
+import TestSupport
 
 @testable import WalletConnect
 
@@ -90,7 +91,7 @@ struct PairingURITests {
     }
 
     @Test func noTextStopsTheReader() {
-        var generator = SeededGenerator(7)
+        var generator = SeededGenerator(seed: 7)
         let good = Array(Self.good.utf8)
         for _ in 0..<3000 {
             var bytes = good

@@ -1,4 +1,5 @@
 import Locks
+import TestSupport
 
 @testable import WalletConnect
 
@@ -40,7 +41,7 @@ final class RelayHub: Sendable {
     private let state: Mutex<State>
 
     init(seed: UInt64 = 1, faults: Faults = .none) {
-        state = Mutex(State(generator: SeededGenerator(seed), faults: faults))
+        state = Mutex(State(generator: SeededGenerator(seed: seed), faults: faults))
     }
 
     /// A new client's end. `number` tells ends apart and stays the same over a restart.

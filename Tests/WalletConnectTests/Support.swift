@@ -2,6 +2,7 @@ import Foundation
 import Locks
 import StrictJSON
 import Testing
+import TestSupport
 
 @testable import WalletConnect
 
@@ -45,25 +46,11 @@ extension ExactJSON {
     }
 }
 
-/// The same bytes in every run. Source of the constants: SplitMix64, public domain reference.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-}
-
 /// Bytes by a seed, or by a list that runs first.
 final class TestRandom: RandomSource {
     private let state: Mutex<(script: [[UInt8]], generator: SeededGenerator)>
 
-    init(seed: UInt64, script: [[UInt8]] = []) { state = Mutex((script, SeededGenerator(seed))) }
+    init(seed: UInt64, script: [[UInt8]] = []) { state = Mutex((script, SeededGenerator(seed: seed))) }
 
     func append(_ bytes: [UInt8]) { state.withLock { $0.script.append(bytes) } }
 

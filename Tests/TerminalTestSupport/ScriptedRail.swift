@@ -1,19 +1,21 @@
-import Locks
-import Payments
-import Terminal
+public import Locks
+public import Payments
+public import Terminal
 
 /// A rail whose authority is the test: it does nothing by itself and remembers what it was asked for.
-final class ScriptedRail: RailDriver {
-    enum Call: Hashable { case pursue(ChargeID), withdraw(ChargeID), ask(ChargeID) }
+public final class ScriptedRail: RailDriver {
+    public enum Call: Hashable { case pursue(ChargeID), withdraw(ChargeID), ask(ChargeID) }
 
-    let rail: Rail
+    public let rail: Rail
     private let withdraws: Bool
     private let state = Mutex<(calls: [Call], links: [ChargeID: AttemptLink])>(([], [:]))
     private let answer: @Sendable (AttemptLink) async -> Void
+    /// What the authority says to each request for a mark, one after the other; then nothing usable.
+    public let marks = Mutex<(answers: [RefundAnswer], asked: Int)>(([], 0))
 
-    /// - Parameter answer: What the authority says when it is asked once.
     /// - Parameter withdraws: Its authority cancels what it is told to.
-    init(
+    /// - Parameter answer: What the authority says when it is asked once.
+    public init(
         _ rail: Rail = .scan,
         withdraws: Bool = false,
         answer: @escaping @Sendable (AttemptLink) async -> Void = { _ in }
@@ -23,11 +25,18 @@ final class ScriptedRail: RailDriver {
         self.answer = answer
     }
 
-    var calls: [Call] { state.withLock { $0.calls } }
+    public var calls: [Call] { state.withLock { $0.calls } }
 
-    func link(_ id: ChargeID) -> AttemptLink? { state.withLock { $0.links[id] } }
+    public func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer {
+        marks.withLock { marks in
+            marks.asked += 1
+            return marks.answers.isEmpty ? .silent("time-out") : marks.answers.removeFirst()
+        }
+    }
 
-    func pursue(_ attempt: AttemptLink) async {
+    public func link(_ id: ChargeID) -> AttemptLink? { state.withLock { $0.links[id] } }
+
+    public func pursue(_ attempt: AttemptLink) async {
         note(.pursue(attempt.terms.id), attempt)
         // Follows until the attempt is over, as a rail does; the test speaks for the authority through `link`.
         let (never, continuation) = AsyncStream<Never>.makeStream()
@@ -38,12 +47,12 @@ final class ScriptedRail: RailDriver {
         }
     }
 
-    func withdraw(_ attempt: AttemptLink) async {
+    public func withdraw(_ attempt: AttemptLink) async {
         note(.withdraw(attempt.terms.id), attempt)
         if withdraws { await attempt.record(.reported(attempt: attempt.id, report: .cancelled)) }
     }
 
-    func ask(_ attempt: AttemptLink) async {
+    public func ask(_ attempt: AttemptLink) async {
         note(.ask(attempt.terms.id), attempt)
         await answer(attempt)
     }

@@ -1,53 +1,58 @@
-import Journal
-import Locks
-import Payments
-import Terminal
+public import Journal
+public import Locks
+public import Payments
+public import Terminal
 
 /// The terminal's power: goes out after so many records in the journal, so that nothing after them is remembered.
-final class Fuse: Sendable {
+public final class Fuse: Sendable {
     private let left: Mutex<Int?>
     private let count = Mutex(0)
 
     /// - Parameter records: Nil for a fuse that holds.
-    init(after records: Int? = nil) { left = Mutex(records) }
+    public init(after records: Int? = nil) { left = Mutex(records) }
 
     /// Kinds of what happened over BLE that the disk does not take now.
-    let refusedKinds = Mutex<Set<String>>([])
+    public let refusedKinds = Mutex<Set<String>>([])
     /// Whether the disk takes what happens to charges.
-    let refusesCharges = Mutex(false)
+    public let refusesCharges = Mutex(false)
     /// Notes on charges that the disk takes its time for, for as long as this says so.
-    let slowness = Mutex(Slowness())
+    public let slowness = Mutex(Slowness())
     /// A structure: each look at a closure that stands in a lock by itself wraps it once more, and the wraps stay.
-    struct Slowness: Sendable {
-        var applies: @Sendable (Charge.Event) -> Bool = { _ in false }
+    public struct Slowness: Sendable {
+        public var applies: @Sendable (Charge.Event) -> Bool = { _ in false }
+
+        public init() {}
     }
     /// Payments over BLE whose entries cannot be read.
-    let unreadable = Mutex<Set<String>>([])
+    public let unreadable = Mutex<Set<String>>([])
 
-    var isBlown: Bool { left.withLock { $0 == 0 } }
+    public var isBlown: Bool { left.withLock { $0 == 0 } }
     /// Records that were written.
-    var records: Int { count.withLock { $0 } }
+    public var records: Int { count.withLock { $0 } }
 
-    func allows(_ entries: [TapEntry]) throws(JournalError) {
+    public func allows(_ entries: [TapEntry]) throws(JournalError) {
         let kinds = refusedKinds.withLock { $0 }
         if entries.contains(where: { kinds.contains($0.kind) }) { throw .diskFull }
     }
 
     /// Before each record.
-    func pass() throws(JournalError) { if isBlown { throw .unavailable(detail: "the power is out") } }
+    public func pass() throws(JournalError) { if isBlown { throw .unavailable(detail: "the power is out") } }
 
     /// After each record that is on the disk.
-    func burn() {
+    public func burn() {
         count.withLock { $0 += 1 }
         left.withLock { left in if let some = left, some > 0 { left = some - 1 } }
     }
 }
 
-struct FusedArchive: ChargeArchive {
-    let journal: Journal
-    let fuse: Fuse
+/// The journal, as far as its fuse lets records through.
+public struct FusedArchive: ChargeArchive {
+    private let journal: Journal
+    private let fuse: Fuse
 
-    func open(
+    public init(journal: Journal, fuse: Fuse) { (self.journal, self.fuse) = (journal, fuse) }
+
+    public func open(
         _ terms: ChargeTerms,
         beginning events: [Charge.Event],
         under key: IdempotencyKey?,
@@ -57,10 +62,10 @@ struct FusedArchive: ChargeArchive {
         try await journal.open(terms, beginning: events, under: key, from: place)
         fuse.burn()
     }
-    func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
+    public func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
         try await journal.chargeOpened(under: key)
     }
-    func append(
+    public func append(
         _ events: [Charge.Event],
         to charge: Charge,
         at time: WallTime,
@@ -73,33 +78,33 @@ struct FusedArchive: ChargeArchive {
         try await journal.append(events, to: charge, at: time, with: notes)
         fuse.burn()
     }
-    func openCharges() async throws(JournalError) -> [Charge] { try await journal.openCharges() }
-    func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
+    public func openCharges() async throws(JournalError) -> [Charge] { try await journal.openCharges() }
+    public func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
         try await journal.openedMinorUnits(since: time, currency: currency)
     }
-    func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
+    public func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
         try await journal.record(of: id)
     }
-    func records(
+    public func records(
         before: ChargeID?,
         limit: Int,
         state: Charge.State?
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         try await journal.records(before: before, limit: limit, state: state)
     }
-    func unseen(
+    public func unseen(
         since time: WallTime,
         limit: Int
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         try await journal.unseen(since: time, limit: limit)
     }
-    func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
+    public func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
         try await journal.withAskedRefunds(limit: limit)
     }
-    func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
+    public func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
         try await journal.unpaid(since: time)
     }
-    func charges(
+    public func charges(
         from: WallTime,
         until: WallTime,
         after: ChargeID?,

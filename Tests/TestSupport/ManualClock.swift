@@ -1,12 +1,11 @@
 import Locks
-import Payments
-import Terminal
+public import Payments
 
 /// Time that passes only when a test says so. Sleeps end when it has passed them.
-final class ManualClock: Sendable {
+public final class ManualClock: Sendable {
     private struct State {
         var now = Duration.zero
-        /// What somebody has set the wall clock forward by.
+        /// How far somebody has set the wall clock forward.
         var shift = Duration.zero
         var nextSleeper = 0
         var sleepers: [Int: (until: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
@@ -15,26 +14,36 @@ final class ManualClock: Sendable {
     }
 
     private let state = Mutex(State())
-    /// 2026-09-21, the wall clock's reading when the test began.
-    private let start = WallTime(millisecondsSince1970: 1_790_000_000_000)
+    /// The wall clock's reading when the test began.
+    private let start: WallTime
 
-    var now: Duration { state.withLock { $0.now } }
+    /// - Parameter start: The wall clock's reading; 2026-09-21 where the test does not care.
+    public init(at start: WallTime = WallTime(millisecondsSince1970: 1_790_000_000_000)) { self.start = start }
+
+    /// How much time has passed since the test began.
+    public var now: Duration { state.withLock { $0.now } }
+
+    /// The wall clock's reading.
+    public func wallTime() -> WallTime { state.withLock { start.advanced(by: $0.now + $0.shift) } }
 
     /// Whether a task waits for exactly this much time to pass.
-    func hasSleeper(for duration: Duration) -> Bool {
+    public func hasSleeper(for duration: Duration) -> Bool {
         state.withLock { state in state.sleepers.values.contains { $0.until == state.now + duration } }
     }
 
     /// How many sleeps have begun.
-    var sleeps: Int { state.withLock { $0.nextSleeper } }
+    public var sleeps: Int { state.withLock { $0.nextSleeper } }
+
+    /// How many tasks sleep at the moment.
+    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     /// How long the first one to wake still sleeps.
-    var shortestSleep: Duration? {
+    public var shortestSleep: Duration? {
         state.withLock { state in state.sleepers.values.map(\.until).min().map { $0 - state.now } }
     }
 
     /// Lets time pass and wakes whoever waited for less.
-    func advance(by duration: Duration) {
+    public func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now += duration
             let due = state.sleepers.filter { $0.value.until <= state.now }
@@ -46,17 +55,10 @@ final class ManualClock: Sendable {
     }
 
     /// Sets the wall clock, as people and time servers do.
-    func setWall(by shift: Duration) { state.withLock { $0.shift += shift } }
+    public func setWall(by shift: Duration) { state.withLock { $0.shift += shift } }
 
-    var terminalClock: TerminalClock {
-        TerminalClock(
-            elapsed: { self.now },
-            sleep: { try await self.sleep($0) },
-            wallTime: { self.state.withLock { self.start.advanced(by: $0.now + $0.shift) } }
-        )
-    }
-
-    private func sleep(_ duration: Duration) async throws {
+    /// Suspends until the test has let that much time pass. Throws only when the task is cancelled.
+    public func sleep(for duration: Duration) async throws {
         guard duration > .zero else {
             await Task.yield()
             return try Task.checkCancellation()

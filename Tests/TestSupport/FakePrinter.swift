@@ -3,8 +3,8 @@ import Glibc
 import Locks
 
 /// A printer on a real socket that behaves as told.
-final class FakePrinter: Sendable {
-    enum Manner: Sendable {
+public final class FakePrinter: Sendable {
+    public enum Manner: Sendable {
         /// Answers how it stands with the paper, by this byte, when it is asked.
         case answering(UInt8)
         /// Takes everything, says nothing, and closes when the terminal does.
@@ -19,13 +19,13 @@ final class FakePrinter: Sendable {
         case chattering(UInt8)
     }
 
-    let port: UInt16
+    public let port: UInt16
     private let listener: Int32
     private let accepts: Bool
     private let state = Mutex<(jobs: [[UInt8]], mostAtOnce: Int, atOnce: Int, isOver: Bool)>(([], 0, 0, false))
 
     /// - Parameter accepts: Whether it takes connections at all; the kernel holds the first ones for it.
-    init(_ manner: Manner, accepts: Bool = true) throws {
+    public init(_ manner: Manner, accepts: Bool = true) throws {
         let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if case .deaf = manner {
             var size: Int32 = 2048
@@ -57,14 +57,14 @@ final class FakePrinter: Sendable {
     }
 
     /// Takes no more; what was taken stays.
-    func close() {
+    public func close() {
         shutdown(listener, Int32(SHUT_RDWR))
         // Else the thread does it: before, another printer could get the number that it still takes connections from.
         if !accepts { Glibc.close(listener) }
     }
 
-    var jobs: [[UInt8]] { state.withLock { $0.jobs } }
-    var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
+    public var jobs: [[UInt8]] { state.withLock { $0.jobs } }
+    public var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
 
     private func serve(_ peer: Int32, _ manner: Manner) {
         state.withLock {

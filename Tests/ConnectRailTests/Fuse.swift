@@ -1,1 +1,0 @@
-../TapRailTests/Fuse.swift

@@ -1,1 +1,0 @@
-../PaperTests/FakePrinter.swift

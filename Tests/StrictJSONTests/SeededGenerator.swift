@@ -1,1 +1,0 @@
-../EthereumTests/SeededGenerator.swift
