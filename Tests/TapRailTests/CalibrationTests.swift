@@ -8,8 +8,8 @@ import Testing
 
 /// An owner finds out how near phones must be, with one phone in their hand.
 extension TapDeskTests {
-    private static func peripheral(_ stall: Stall) throws {
-        try stall.phone("anna", user: PhoneUser(answer: .never))
+    private static func peripheral(_ bed: TapTestBed) throws {
+        try bed.phone("anna", user: PhoneUser(answer: .never))
     }
 
     /// Measures a phone that arrives this strong.
@@ -20,18 +20,18 @@ extension TapDeskTests {
         _ shift: Shift,
         _ taps: TapDesk
     ) async throws {
-        shift.stall.air.move("anna", rssi: rssi)
+        shift.bed.radio.move("anna", rssi: rssi)
         try await taps.calibrate(place, mode: mode)
         try await shift.until("it is measured", within: .seconds(90)) { await taps.calibrator.state().measuring == nil }
     }
 
     @Test func whatWasMeasuredHereAndThereIsInForceAndNamesWhoDidIt() async throws {
         let parts = try parts()
-        try Self.peripheral(parts.stall)
-        try await parts.stall.play {
+        try Self.peripheral(parts.bed)
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
-                parts.stall.air.move("anna", rssi: -47)
+                parts.bed.radio.move("anna", rssi: -47)
                 try await taps.calibrate(.inside, mode: .near)
                 try await shift.until("its signal is live") { await taps.calibrator.state().signal == -47 }
                 #expect(await taps.calibrator.state().phones == 1)
@@ -54,16 +54,16 @@ extension TapDeskTests {
 
     @Test func besideAnotherPhoneTheOneThatIsClearlyNearestIsMeasuredAndSoItIsSaid() async throws {
         let parts = try parts()
-        try Self.peripheral(parts.stall)
-        try parts.stall.phone("ben", user: PhoneUser(answer: .never), rssi: -70)
-        try await parts.stall.play {
+        try Self.peripheral(parts.bed)
+        try parts.bed.phone("ben", user: PhoneUser(answer: .never), rssi: -70)
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 try await measure(.inside, at: -47, shift, taps)
                 var state = await taps.calibrator.state()
                 #expect(state.inside?.median == -47 && state.threshold == -50 && state.problem == nil)
                 #expect(state.remark?.code == "nearest_of_several")
                 // The same phone further away, weaker than the stranger's: it is known from before.
-                parts.stall.air.move("ben", rssi: -49)
+                parts.bed.radio.move("ben", rssi: -49)
                 try await measure(.outside, at: -60, shift, taps)
                 state = await taps.calibrator.state()
                 #expect(state.outside?.median == -60 && state.remark?.code == "same_phone")
@@ -74,16 +74,16 @@ extension TapDeskTests {
     @Test(arguments: [CalibrationPlace.inside, .outside])
     func twoPhonesThatCannotBeToldApartAreNotMeasured(place: CalibrationPlace) async throws {
         let parts = try parts()
-        try Self.peripheral(parts.stall)
-        try parts.stall.phone("ben", user: PhoneUser(answer: .never), rssi: -50)
-        try await parts.stall.play {
+        try Self.peripheral(parts.bed)
+        try parts.bed.phone("ben", user: PhoneUser(answer: .never), rssi: -50)
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 try await measure(place, at: -47, shift, taps)
                 let state = await taps.calibrator.state()
                 #expect(state.inside == nil && state.outside == nil && state.threshold == nil)
                 #expect(state.problem?.code == "several_phones")
                 // Once the other one has gone it goes.
-                parts.stall.air.remove("ben")
+                parts.bed.radio.remove("ben")
                 try await measure(.inside, at: -47, shift, taps)
                 #expect(await taps.calibrator.state().threshold == -50)
                 #expect(await taps.calibrator.state().remark == nil)
@@ -93,8 +93,8 @@ extension TapDeskTests {
 
     @Test func whatWasMeasuredIsNotKeptOverSettingsThatNobodyUnderstands() async throws {
         let parts = try parts()
-        try Self.peripheral(parts.stall)
-        try await parts.stall.play {
+        try Self.peripheral(parts.bed)
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
                 let stored = try #require(try await shift.journal.document("tap"))
@@ -124,8 +124,8 @@ extension TapDeskTests {
 
     @Test func placesThatSoundAlikeComeToNothing() async throws {
         let parts = try parts()
-        try Self.peripheral(parts.stall)
-        try await parts.stall.play {
+        try Self.peripheral(parts.bed)
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 try await measure(.inside, at: -60, shift, taps)
                 try await measure(.outside, at: -60, shift, taps)
@@ -144,8 +144,8 @@ extension TapDeskTests {
     @Test(arguments: [(rssi: Int?.none, code: "no_strengths"), (127, "no_strengths")])
     func anAdapterThatTellsNoStrengthsIsSaidSo(rssi: Int?, code: String) async throws {
         let parts = try parts()
-        try Self.peripheral(parts.stall)
-        try await parts.stall.play {
+        try Self.peripheral(parts.bed)
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 try await measure(.inside, at: rssi, shift, taps)
                 #expect(await taps.calibrator.state().problem?.code == code)
@@ -162,7 +162,7 @@ extension TapDeskTests {
             try await shift.until("it ends", within: .seconds(70)) { await taps.calibrator.state().measuring == nil }
             let problem = await taps.calibrator.state().problem
             #expect(problem?.code == "too_few_samples" && problem?.message.contains("heard 0 times") == true)
-            parts.stall.air.failScans(true)
+            parts.bed.radio.failScans(true)
             try await taps.calibrate(.inside, mode: .tap)
             try await shift.until("it ends") { await taps.calibrator.state().measuring == nil }
             #expect(await taps.calibrator.state().problem?.code == "radio_missing")
@@ -172,7 +172,7 @@ extension TapDeskTests {
     /// A customer's phone is not measured, and no measurement holds up a charge.
     @Test func aChargeComesFirst() async throws {
         let parts = try parts()
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
                 try await shift.until("the certificate is there") { await shift.station.status.light == .ready }

@@ -12,124 +12,124 @@ struct CrowdTests {
     private static let offer = Offer(paymentID: "pay_1", link: "https://pay.example/1", expiresAt: nil)
 
     /// Each misbehaves in a way of its own, and all are stronger than an honest customer.
-    private func crowd(of count: Int, around stall: Stall) {
+    private func crowd(of count: Int, around bed: TapTestBed) {
         for number in 0..<count {
             let trick = Trick.allCases[number % Trick.allCases.count]
-            stall.air.add("mallory\(number)", HostilePhone(trick), rssi: -30, service: .standard)
+            bed.radio.add("mallory\(number)", HostilePhone(trick), rssi: -30, service: .standard)
         }
     }
 
     @Test func amidFiftyAdvertisersTheQRCodeIsPaidAndNothingElse() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let scan = ScriptedRail(.scan)
-        crowd(of: 50, around: stall)
-        try await stall.run(scan: scan) { shift in
+        crowd(of: 50, around: bed)
+        try await bed.run(scan: scan) { shift in
             let id = try await shift.charge()
             try await shift.until("the code is offered") { scan.link(id) != nil }
             await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
-            try await shift.until("many have been asked") { Set(stall.air.connects).count >= 10 }
+            try await shift.until("many have been asked") { Set(bed.radio.connects).count >= 10 }
             #expect(try await shift.state(id).isFinal == false)
             let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
             await scan.link(id)?.record(.reported(attempt: 1, report: .succeeded(evidence)))
             #expect(try await shift.state(id) == .succeeded)
-            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+            try await shift.until("no link stays") { bed.radio.openLinks == 0 }
             let charge = try await shift.snapshot(id)
             let paid = charge.attempts.filter { if case .succeeded = $0.ending { true } else { false } }
             #expect(paid.map(\.rail) == [.scan])
             #expect(charge.surplusAttempts.isEmpty)
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func amidFiftyAdvertisersTheNextChargeIsOpenedAndCancelledAsEver() async throws {
-        let stall = try Stall()
-        crowd(of: 50, around: stall)
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        crowd(of: 50, around: bed)
+        try await bed.run { shift in
             for _ in 0..<2 {
                 let id = try await shift.charge()
-                let before = stall.air.connects.count
-                try await shift.until("some are asked") { stall.air.connects.count >= before + 5 }
+                let before = bed.radio.connects.count
+                try await shift.until("some are asked") { bed.radio.connects.count >= before + 5 }
                 _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
                 try await shift.until(id, is: .cancelled, within: .seconds(20))
-                try await shift.until("no link stays") { stall.air.openLinks == 0 }
+                try await shift.until("no link stays") { bed.radio.openLinks == 0 }
             }
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func aNearPhoneThatCouldNotBeReachedOnceIsTriedAgainBeforeFarOnes() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", rssi: -40)
-        stall.air.refuse("anna", .failed("the link was not made"))
+        let bed = try TapTestBed()
+        try bed.phone("anna", rssi: -40)
+        bed.radio.refuse("anna", .failed("the link was not made"))
         for number in 0..<12 {
-            stall.air.add("far\(number)", HostilePhone(.neverAnswersRead), rssi: -75, service: .standard)
+            bed.radio.add("far\(number)", HostilePhone(.neverAnswersRead), rssi: -75, service: .standard)
         }
-        try await stall.run { shift in
+        try await bed.run { shift in
             let id = try await shift.charge()
-            try await shift.until("anna was tried once") { stall.air.connects.contains("anna") }
-            stall.air.refuse("anna", nil)
+            try await shift.until("anna was tried once") { bed.radio.connects.contains("anna") }
+            bed.radio.refuse("anna", nil)
             try await shift.until(id, is: .succeeded, within: .seconds(60))
-            let between = stall.air.connects.drop { $0 != "anna" }.dropFirst().prefix { $0 != "anna" }
+            let between = bed.radio.connects.drop { $0 != "anna" }.dropFirst().prefix { $0 != "anna" }
             #expect(between.count <= 1)
         }
-        #expect(await stall.bank.paid == 1050)
+        #expect(await bed.acquirer.paid == 1050)
     }
 
     /// Of phones that arrive alike nobody knows who is nearer: whoever has failed waits until the others had their turn.
     @Test func ofPhonesThatArriveAlikeOneThatFailsLetsTheOthersGoFirst() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         for number in 0..<5 {
-            stall.air.add("mallory\(number)", HostilePhone(.emptyHello), rssi: -50, service: .standard)
+            bed.radio.add("mallory\(number)", HostilePhone(.emptyHello), rssi: -50, service: .standard)
         }
-        try await stall.run { shift in
+        try await bed.run { shift in
             let id = try await shift.charge()
-            try await shift.until("two have failed") { stall.air.connects.count >= 2 }
-            try stall.phone("anna", rssi: -54)
+            try await shift.until("two have failed") { bed.radio.connects.count >= 2 }
+            try bed.phone("anna", rssi: -54)
             try await shift.until(id, is: .succeeded, within: .seconds(60))
-            let tries = Dictionary(grouping: stall.air.connects.prefix { $0 != "anna" }) { $0 }.mapValues(\.count)
+            let tries = Dictionary(grouping: bed.radio.connects.prefix { $0 != "anna" }) { $0 }.mapValues(\.count)
             #expect(tries.values.allSatisfy { $0 == 1 })
         }
     }
 
     /// The radio is the phone's that shows its prompt; one that agrees at once has its claim before anybody else is sought.
     @Test func whileAPhoneIsAskedNobodyElseIsLookedForYet() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(20))))
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(20))))
+        try await bed.run { shift in
             let id = try await shift.charge()
-            try await shift.until("anna is asked") { stall.wasAsked("anna") }
-            let asked = stall.clock.now
-            let before = stall.air.scans.count
-            try stall.phone("berta")
-            try await shift.until("berta is found all the same") { stall.air.connects.contains("berta") }
-            let next = try #require(stall.air.scans.dropFirst(before).first)
+            try await shift.until("anna is asked") { bed.wasAsked("anna") }
+            let asked = bed.clock.now
+            let before = bed.radio.scans.count
+            try bed.phone("berta")
+            try await shift.until("berta is found all the same") { bed.radio.connects.contains("berta") }
+            let next = try #require(bed.radio.scans.dropFirst(before).first)
             #expect(next >= asked + .milliseconds(300))
             #expect(next <= asked + .seconds(2))
             try await shift.until(id, is: .succeeded, within: .seconds(60))
         }
-        #expect(await stall.bank.executions == 1)
+        #expect(await bed.acquirer.executions == 1)
     }
 
     /// Phones that are found, linked and gone, under a new address each time.
     @Test func aFloodOfLinksUnderNewAddressesKeepsNobodyFromPaying() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let scan = ScriptedRail(.scan, withdraws: true)
         let flood = Flood()
-        for number in 0..<60 { stall.air.add("flood\(number)", flood, rssi: -30, service: .standard) }
-        try await stall.run(scan: scan) { shift in
+        for number in 0..<60 { bed.radio.add("flood\(number)", flood, rssi: -30, service: .standard) }
+        try await bed.run(scan: scan) { shift in
             let id = try await shift.charge()
             try await shift.until("the code is offered") { scan.link(id) != nil }
             await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
-            try await shift.until("the flood is there") { stall.air.connects.count >= 20 }
+            try await shift.until("the flood is there") { bed.radio.connects.count >= 20 }
             #expect(try await shift.state(id).isFinal == false)
             // The strongest is asked first: a customer who holds a phone to the terminal is stronger than a crowd.
-            try stall.phone("anna", rssi: -20)
+            try bed.phone("anna", rssi: -20)
             try await shift.until(id, is: .succeeded)
-            #expect(stall.outcome("anna") == .paid || stall.outcome("anna") == nil)
-            try await shift.until("no link stays") { stall.air.openLinks <= 1 }
+            #expect(bed.outcome("anna") == .paid || bed.outcome("anna") == nil)
+            try await shift.until("no link stays") { bed.radio.openLinks <= 1 }
         }
-        #expect(await stall.bank.paid == 1050)
-        #expect(await stall.bank.executions == 1)
+        #expect(await bed.acquirer.paid == 1050)
+        #expect(await bed.acquirer.executions == 1)
         #expect(flood.hellos > 0)
     }
 }

@@ -66,7 +66,7 @@ extension TapDeskTests {
     ) async throws {
         let parts = try parts()
         let network = parts.network
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
                 try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
@@ -76,9 +76,9 @@ extension TapDeskTests {
                 network.flood.withLock { $0 = flood }
                 let id = try await shift.charge()
                 try await shift.until("it was handed in") { network.floodedAt.withLock { !$0.isEmpty } }
-                let start = parts.stall.clock.now
+                let start = parts.bed.clock.now
                 try await shift.until("five minutes have passed", within: .seconds(400), by: .milliseconds(100)) {
-                    parts.stall.clock.now >= start + .seconds(300)
+                    parts.bed.clock.now >= start + .seconds(300)
                 }
                 let times = network.floodedAt.withLock { $0 }
                 #expect(times.count <= 150)
@@ -88,7 +88,7 @@ extension TapDeskTests {
                 #expect([.processing, .unknown].contains(try await shift.state(id)))
                 network.flood.withLock { $0 = nil }
                 try await shift.until(id, is: .succeeded, within: .seconds(200), by: .milliseconds(50))
-                try await shift.until("anna knows") { parts.stall.outcome("anna") == .paid }
+                try await shift.until("anna knows") { parts.bed.outcome("anna") == .paid }
             }
         }
     }

@@ -160,7 +160,7 @@ actor HostilePhone: Peripheral {
     private func forged(
         _ change: (inout PaymentAcceptance) -> Void = { _ in }
     ) -> (Signed<PaymentAcceptance>, Signed<PaymentPass>)? {
-        guard let device = try? ES256Signer(scalar: [UInt8](repeating: 1, count: 32)), let bank = Self.thief,
+        guard let device = try? ES256Signer(scalar: [UInt8](repeating: 1, count: 32)), let acquirer = Self.thief,
             let request = lastRequest
         else { return nil }
         let pass = PaymentPass(
@@ -178,7 +178,7 @@ actor HostilePhone: Peripheral {
             nonce: [UInt8](repeating: 0, count: 16)
         )
         change(&accept)
-        guard let signedPass = try? Signed(signing: pass, with: bank),
+        guard let signedPass = try? Signed(signing: pass, with: acquirer),
             let signed = try? Signed(signing: accept, with: device)
         else { return nil }
         return (signed, signedPass)
@@ -192,9 +192,9 @@ actor HostilePhone: Peripheral {
         await say(.accept(accept, pass))
     }
 
-    /// A receipt for this very request that the bank has not signed.
+    /// A receipt for this very request that the acquirer has not signed.
     private func forgedReceipt() -> Signed<PaymentReceipt>? {
-        guard let request = lastRequest, let (accept, _) = forged(), let bank = Self.thief else { return nil }
+        guard let request = lastRequest, let (accept, _) = forged(), let acquirer = Self.thief else { return nil }
         let receipt = PaymentReceipt(
             status: .completed,
             request: request,
@@ -203,7 +203,7 @@ actor HostilePhone: Peripheral {
             transactionID: "tx",
             executedAtMilliseconds: request.payload.createdAtMilliseconds
         )
-        return try? Signed(signing: receipt, with: bank)
+        return try? Signed(signing: receipt, with: acquirer)
     }
 
     private var lastRequest: Signed<PaymentRequest>?

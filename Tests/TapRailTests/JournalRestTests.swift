@@ -19,16 +19,16 @@ struct JournalRestTests {
 
     /// In pages. The file stays as long as it ever was.
     private func longestLog(isRested: Bool) async throws -> Int {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let pages = Pages()
-        try await stall.run { shift in
+        try await bed.run { shift in
             let rest = JournalRest(desk: shift.desk, journal: shift.journal, logger: Logger(label: "test"))
             try await withThrowingTaskGroup { group in
                 if isRested { group.addTask { await rest.run() } }
                 for number in 1...Self.payments { try await shift.isPaid(by: "customer\(number)") }
                 group.cancelAll()
             }
-            let size = try FileManager.default.attributesOfItem(atPath: stall.folder + "/journal.sqlite-wal")[.size]
+            let size = try FileManager.default.attributesOfItem(atPath: bed.folder + "/journal.sqlite-wal")[.size]
             await pages.note((size as? Int ?? 0) / (24 + 4096))
         }
         return await pages.count

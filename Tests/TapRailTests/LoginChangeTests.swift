@@ -16,7 +16,7 @@ extension TapDeskTests {
     private static let second = "other@example.com"
 
     private func twoShops(losing losses: Int = 0) throws -> Parts {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         var configuration = AcquirerConfiguration()
         configuration.merchants.append(
             AcquirerConfiguration.Merchant(
@@ -31,7 +31,7 @@ extension TapDeskTests {
             configuration.faults = [AcquirerFault(endpoint: .execute, effect: .drop, times: losses)]
         }
         let state = AcquirerState(configuration: configuration)
-        return Parts(stall: stall, acquirer: SandboxAcquirer(state, clock: stall.wall))
+        return Parts(bed: bed, acquirer: SandboxAcquirer(state, clock: bed.wall))
     }
 
     private static func form(_ login: String) -> TapForm {
@@ -82,7 +82,7 @@ extension TapDeskTests {
 
     @Test func afterAnotherLoginThatMerchantIsShownAndPaid() async throws {
         let parts = try twoShops()
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 try await Self.enter(Self.first, shift, taps)
                 try await Self.enter(Self.second, shift, taps)
@@ -94,7 +94,7 @@ extension TapDeskTests {
                 #expect(try await Self.record(payment, as: Self.second, parts)?.word == .completed)
             }
         }
-        let shown = parts.stall.heard("anna").compactMap { event -> String? in
+        let shown = parts.bed.heard("anna").compactMap { event -> String? in
             if case .asked(_, let merchant, _, _, _) = event { merchant } else { nil }
         }
         #expect(shown == ["Other Shop"])
@@ -154,7 +154,7 @@ extension TapDeskTests {
     @Test func afterAnUpdateWhatIsOpenIsFollowedAlsoWhileTapIsOff() async throws {
         let parts = try twoShops(losing: 1)
         let charge = Mutex<ChargeID?>(nil)
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 let id = try await Self.unknownPayment(parts, shift, taps)
                 charge.withLock { $0 = id }
@@ -174,7 +174,7 @@ extension TapDeskTests {
 
     @Test func aPaymentUnderWayIsAskedAboutAsTheMerchantItWasMadeFor() async throws {
         let parts = try twoShops(losing: 1)
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 let id = try await Self.unknownPayment(parts, shift, taps)
                 let payment = try await shift.payment(id)
@@ -193,21 +193,21 @@ extension TapDeskTests {
     @Test func aPaymentOfAnEarlierLoginStaysUnknownUntilThatLoginIsSetAgain() async throws {
         let parts = try twoShops(losing: 1)
         let charge = Mutex<ChargeID?>(nil)
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 let id = try await Self.unknownPayment(parts, shift, taps)
                 charge.withLock { $0 = id }
                 try await Self.save(Self.second, taps)
             }
-            parts.stall.clock.advance(by: .seconds(700))
+            parts.bed.clock.advance(by: .seconds(700))
             parts.network.isUp = true
             try await open(parts) { shift, taps in
                 let id = try #require(charge.withLock { $0 })
                 let payment = try await shift.payment(id)
                 try await shift.until("the new one is certified") { await shift.station.status.light == .ready }
-                let start = parts.stall.clock.now
+                let start = parts.bed.clock.now
                 try await shift.until("minutes have passed", within: .seconds(300), by: .milliseconds(100)) {
-                    parts.stall.clock.now >= start + .seconds(200)
+                    parts.bed.clock.now >= start + .seconds(200)
                 }
                 #expect(try await shift.state(id) == .unknown)
                 #expect(try await shift.snapshot(id).reason?.action.contains("login") == true)
@@ -220,7 +220,7 @@ extension TapDeskTests {
 
     @Test func whatWasPaidToTheEarlierMerchantIsGivenBackByThatMerchantAlone() async throws {
         let parts = try twoShops()
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 try await Self.enter(Self.first, shift, taps)
                 try await Self.phone(parts)
@@ -240,31 +240,31 @@ extension TapDeskTests {
     }
 }
 
-/// The same with what the terminal keeps over a restart, beside the sandbox's own bank.
+/// The same with what the terminal keeps over a restart, beside the sandbox's own acquirer.
 struct MerchantChangeTests {
     @Test func whatWasTakenOfflineIsToldAsTheMerchantItWasTakenFor() async throws {
-        let stall = try Stall { $0.offline.isAllowed = true }
+        let bed = try TapTestBed { $0.offline.isAllowed = true }
         let charge = Mutex<ChargeID?>(nil)
-        try await stall.play {
-            try await stall.open { shift in
-                let phone = try stall.phone("anna", voucher: 10_000)
-                try await shift.until("anna has passes") { await stall.bank.passes >= 5 }
+        try await bed.play {
+            try await bed.open { shift in
+                let phone = try bed.phone("anna", voucher: 10_000)
+                try await shift.until("anna has passes") { await bed.acquirer.passes >= 5 }
                 try await shift.passes(.milliseconds(200))
                 await phone.setOnline(false)
-                await stall.bank.change { $0.reachesTerminal = false }
+                await bed.acquirer.change { $0.reachesTerminal = false }
                 await shift.station.note(online: false)
                 let id = try await shift.charge(500)
                 charge.withLock { $0 = id }
                 try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
             }
-            await stall.bank.change { ($0.merchant, $0.reachesTerminal) = ("m2", true) }
-            try await stall.open { shift in
+            await bed.acquirer.change { ($0.merchant, $0.reachesTerminal) = ("m2", true) }
+            try await bed.open { shift in
                 try await shift.passes(.seconds(20))
-                #expect(await stall.bank.uploads.isEmpty)
+                #expect(await bed.acquirer.uploads.isEmpty)
                 #expect(await shift.station.status.notices.map(\.code) == ["offline_elsewhere"])
             }
-            await stall.bank.change { $0.merchant = "m1" }
-            try await stall.open { shift in
+            await bed.acquirer.change { $0.merchant = "m1" }
+            try await bed.open { shift in
                 let id = try #require(charge.withLock { $0 })
                 try await shift.until(id, is: .succeeded)
             }
@@ -273,24 +273,24 @@ struct MerchantChangeTests {
 
     /// Nobody could carry it out as the merchant that it names.
     @Test func anOpenRequestOfAnEarlierMerchantIsNotShownAfterAStart() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let charge = Mutex<ChargeID?>(nil)
-        try await stall.play {
-            try await stall.open { shift in
+        try await bed.play {
+            try await bed.open { shift in
                 let id = try await shift.charge()
                 charge.withLock { $0 = id }
                 try await shift.until("it is offered") {
                     try await shift.snapshot(id).attempts.contains { $0.rail == .tap && $0.offer != nil }
                 }
             }
-            await stall.bank.change { $0.merchant = "m2" }
-            try await stall.open { shift in
-                try stall.phone("anna", user: Stall.acceptsQuickly)
+            await bed.acquirer.change { $0.merchant = "m2" }
+            try await bed.open { shift in
+                try bed.phone("anna", user: TapTestBed.acceptsQuickly)
                 let id = try #require(charge.withLock { $0 })
                 try await shift.until("the charge is over") { try await shift.state(id).isFinal }
                 #expect(try await shift.state(id) != .succeeded)
             }
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 }

@@ -13,18 +13,18 @@ struct ManyPaymentsTests {
     @Test func paymentAfterPaymentMemoryStaysAsItIs() async throws {
         let wanted = ProcessInfo.processInfo.environment["TILL_TAP_PAYMENTS"].flatMap { Int($0) } ?? 60
         let marks = [wanted / 10, wanted / 2, wanted]
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let memory = MemoryReadings()
-        try await stall.run { shift in
+        try await bed.run { shift in
             for number in 1...wanted {
                 try await shift.isPaid(by: "customer\(number)")
-                stall.air.forgetThePast()
-                await stall.bank.putBooksAway()
+                bed.radio.forgetThePast()
+                await bed.acquirer.putBooksAway()
                 if marks.contains(number) { memory.note(after: number, "payments") }
             }
         }
-        #expect(await stall.bank.executions == wanted)
-        #expect(await stall.bank.paid == wanted * 1050)
+        #expect(await bed.acquirer.executions == wanted)
+        #expect(await bed.acquirer.paid == wanted * 1050)
         guard let growth = memory.growth(where: "TILL_TAP_PAYMENTS") else { return }
         print("a payment leaves \(growth.heapBytes) bytes of heap, \(growth.residentBytes) resident")
         // The database's cache may still fill, and the test library notes each thrown error: 1.7 kB a payment were measured,

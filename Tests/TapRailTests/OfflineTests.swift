@@ -9,105 +9,106 @@ import TestSupport
 
 /// The four cells of who can reach the acquirer, and what becomes of what was taken offline.
 struct OfflineTests {
-    private func stall(_ change: @escaping (inout TapSettings) -> Void = { _ in }) throws -> Stall {
-        try Stall { settings in
+    private func bed(_ change: @escaping (inout TapSettings) -> Void = { _ in }) throws -> TapTestBed {
+        try TapTestBed { settings in
             settings.offline.isAllowed = true
             change(&settings)
         }
     }
 
     /// A phone that has fetched what it needs, and then loses its network.
-    private func stocked(_ stall: Stall, _ shift: Shift, voucher: Int? = 10_000, isOnline: Bool = false) async throws {
-        let phone = try stall.phone("anna", voucher: voucher)
-        try await shift.until("anna has passes") { await stall.bank.passes >= (voucher == nil ? 4 : 5) }
+    private func stocked(_ bed: TapTestBed, _ shift: Shift, voucher: Int? = 10_000, isOnline: Bool = false) async throws
+    {
+        let phone = try bed.phone("anna", voucher: voucher)
+        try await shift.until("anna has passes") { await bed.acquirer.passes >= (voucher == nil ? 4 : 5) }
         try await shift.passes(.milliseconds(200))
         await phone.setOnline(isOnline)
     }
 
-    private func goOffline(_ stall: Stall, _ shift: Shift) async {
-        await stall.bank.change { $0.reachesTerminal = false }
+    private func goOffline(_ bed: TapTestBed, _ shift: Shift) async {
+        await bed.acquirer.change { $0.reachesTerminal = false }
         await shift.station.note(online: false)
     }
 
     @Test func aPhoneWithoutNetworkPaysThroughTheTerminal() async throws {
-        let stall = try stall()
-        try await stall.run { shift in
-            try await stocked(stall, shift)
+        let bed = try bed()
+        try await bed.run { shift in
+            try await stocked(bed, shift)
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
-            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+            try await shift.until("anna knows") { bed.outcome("anna") == .paid }
         }
-        #expect(await stall.bank.executions == 1)
+        #expect(await bed.acquirer.executions == 1)
     }
 
     @Test func aTerminalWithoutNetworkIsPaidThroughThePhone() async throws {
-        let stall = try stall()
-        try await stall.run { shift in
-            try await stocked(stall, shift, isOnline: true)
-            await goOffline(stall, shift)
+        let bed = try bed()
+        try await bed.run { shift in
+            try await stocked(bed, shift, isOnline: true)
+            await goOffline(bed, shift)
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             #expect(try await shift.snapshot(id).evidence?.transactionID == "tx1")
         }
-        #expect(await stall.bank.paid == 1050)
+        #expect(await bed.acquirer.paid == 1050)
     }
 
     @Test func withNobodyOnlineAVoucherPaysAndIsSettledLater() async throws {
-        let stall = try stall()
-        try await stall.run { shift in
-            try await stocked(stall, shift)
-            await goOffline(stall, shift)
+        let bed = try bed()
+        try await bed.run { shift in
+            try await stocked(bed, shift)
+            await goOffline(bed, shift)
             let id = try await shift.charge()
             try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
             #expect(try await shift.snapshot(id).holdsTerminal == false)
             try await shift.until("it waits to be told") { await shift.station.status.waiting == 1 }
-            try await shift.until("anna has paid") { stall.outcome("anna") == .acceptedOffline }
-            #expect(await stall.bank.paid == 0)
-            await stall.bank.change { $0.reachesTerminal = true }
+            try await shift.until("anna has paid") { bed.outcome("anna") == .acceptedOffline }
+            #expect(await bed.acquirer.paid == 0)
+            await bed.acquirer.change { $0.reachesTerminal = true }
             try await shift.until(id, is: .succeeded, within: .seconds(700))
             #expect(try await shift.snapshot(id).isLate == false)
             try await shift.until("nothing waits any more") { await shift.station.status.waiting == 0 }
         }
-        #expect(await stall.bank.paid == 1050)
-        #expect(await stall.bank.executions == 1)
+        #expect(await bed.acquirer.paid == 1050)
+        #expect(await bed.acquirer.executions == 1)
     }
 
     @Test func aPromiseIsKeptOverAPowerCut() async throws {
-        let stall = try stall()
+        let bed = try bed()
         let place = Place()
-        try await stall.play {
-            try await stall.open { shift in
-                try await stocked(stall, shift)
-                await goOffline(stall, shift)
+        try await bed.play {
+            try await bed.open { shift in
+                try await stocked(bed, shift)
+                await goOffline(bed, shift)
                 let id = try await shift.charge()
                 await place.put(id)
                 try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
             }
-            await stall.bank.change { $0.reachesTerminal = true }
-            try await stall.open { shift in
+            await bed.acquirer.change { $0.reachesTerminal = true }
+            try await bed.open { shift in
                 let id = try #require(await place.id)
                 try await shift.until(id, is: .succeeded, within: .seconds(700))
             }
         }
-        #expect(await stall.bank.paid == 1050)
+        #expect(await bed.acquirer.paid == 1050)
     }
 
     @Test func anAnswerAboutAnotherAcceptSettlesNothing() async throws {
-        let stall = try stall()
-        try await stall.run { shift in
-            try await stocked(stall, shift)
-            await goOffline(stall, shift)
+        let bed = try bed()
+        try await bed.run { shift in
+            try await stocked(bed, shift)
+            await goOffline(bed, shift)
             let id = try await shift.charge()
             try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
-            await stall.bank.change {
+            await bed.acquirer.change {
                 $0.answersAboutAnother = true
                 $0.syncVerdict = .conflict
                 $0.reachesTerminal = true
             }
-            try await shift.until("it was told", within: .seconds(700)) { await stall.bank.uploads.count >= 1 }
+            try await shift.until("it was told", within: .seconds(700)) { await bed.acquirer.uploads.count >= 1 }
             try await shift.passes(.seconds(1))
             #expect(try await shift.state(id).isFinal == false)
-            await stall.bank.change {
+            await bed.acquirer.change {
                 $0.answersAboutAnother = false
                 $0.syncVerdict = .settled
             }
@@ -117,39 +118,39 @@ struct OfflineTests {
 
     @Test(arguments: [TapSyncAnswer.Verdict.expired, .revoked, .conflict, .refused])
     func aPromiseThatTheAcquirerDoesNotKeepIsTheMerchantsLoss(verdict: TapSyncAnswer.Verdict) async throws {
-        let stall = try stall()
-        try await stall.run { shift in
-            try await stocked(stall, shift)
-            await goOffline(stall, shift)
+        let bed = try bed()
+        try await bed.run { shift in
+            try await stocked(bed, shift)
+            await goOffline(bed, shift)
             let id = try await shift.charge()
             try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
-            await stall.bank.change {
+            await bed.acquirer.change {
                 $0.syncVerdict = verdict
                 $0.reachesTerminal = true
             }
             try await shift.until(id, is: .failed, within: .seconds(700))
             #expect(try await shift.snapshot(id).reason?.code == "failed_offline_\(verdict.rawValue)")
         }
-        #expect(await stall.bank.paid == 0)
+        #expect(await bed.acquirer.paid == 0)
     }
 
     @Test func withNobodyOnlineNothingElsePays() async throws {
-        let stall = try stall { $0.offline.isAllowed = false }
-        try await stall.run { shift in
-            try await stocked(stall, shift)
-            await goOffline(stall, shift)
+        let bed = try bed { $0.offline.isAllowed = false }
+        try await bed.run { shift in
+            try await stocked(bed, shift)
+            await goOffline(bed, shift)
             let id = try await shift.charge()
             try await shift.until("it is over") { try await shift.state(id).isFinal }
             #expect(try await shift.state(id) != .succeeded)
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func aVoucherAboveTheShopsOwnLimitIsNotTaken() async throws {
-        let stall = try stall { $0.offline.floorMinorUnits = 1000 }
-        try await stall.run { shift in
-            try await stocked(stall, shift)
-            await goOffline(stall, shift)
+        let bed = try bed { $0.offline.floorMinorUnits = 1000 }
+        try await bed.run { shift in
+            try await stocked(bed, shift)
+            await goOffline(bed, shift)
             let id = try await shift.charge(1001)
             try await shift.until("it is over") { try await shift.state(id).isFinal }
             #expect(try await shift.snapshot(id).isPromised == false)
@@ -160,29 +161,29 @@ struct OfflineTests {
     /// - Parameter isSettled: The first one was paid by the acquirer before the second comes.
     @Test(arguments: [false, true], [false, true])
     func aVoucherIsTakenOnceAlsoAfterAPowerCut(restarts: Bool, isSettled: Bool) async throws {
-        let stall = try stall()
-        let phone = spender(at: stall)
+        let bed = try bed()
+        let phone = spender(at: bed)
         let second: @Sendable (Shift) async throws -> Void = { shift in
             let id = try await shift.charge()
             try await shift.until("it is refused") { await phone.errors.contains(.counterConflict) }
             #expect(try await shift.snapshot(id).isPromised == false)
         }
-        try await stall.play {
-            try await stall.open { shift in
+        try await bed.play {
+            try await bed.open { shift in
                 await shift.station.note(online: true)
-                await goOffline(stall, shift)
+                await goOffline(bed, shift)
                 let id = try await shift.charge()
                 try await shift.until("the promise is taken") { try await shift.snapshot(id).isPromised }
                 #expect(await phone.errors == [])
                 if isSettled {
-                    await stall.bank.change { $0.reachesTerminal = true }
+                    await bed.acquirer.change { $0.reachesTerminal = true }
                     try await shift.until(id, is: .succeeded, within: .seconds(700))
-                    await goOffline(stall, shift)
+                    await goOffline(bed, shift)
                 }
                 if !restarts { try await second(shift) }
             }
             guard restarts else { return }
-            try await stall.open { shift in try await second(shift) }
+            try await bed.open { shift in try await second(shift) }
         }
         #expect(await phone.heard.count { if case .claim = $0 { true } else { false } } == 1)
     }
@@ -191,8 +192,8 @@ struct OfflineTests {
     /// can be asked.
     @Test(arguments: [false, true])
     func aVoucherThatPaidOnlineIsNotTakenAgainWithNobodyOnline(restarts: Bool) async throws {
-        let stall = try stall()
-        let phone = spender(at: stall)
+        let bed = try bed()
+        let phone = spender(at: bed)
         let second: @Sendable (Shift) async throws -> Void = { shift in
             let id = try await shift.charge()
             try await shift.until("it is refused, or promised") {
@@ -202,28 +203,28 @@ struct OfflineTests {
             #expect(await phone.errors == [.counterConflict])
             #expect(try await shift.snapshot(id).isPromised == false)
         }
-        try await stall.play {
-            try await stall.open { shift in
+        try await bed.play {
+            try await bed.open { shift in
                 let id = try await shift.charge()
                 try await shift.until(id, is: .succeeded)
                 #expect(try await shift.journal.tapPayments(with: "promised", without: "none").isEmpty)
                 if restarts { try await isKept(shift) }
-                try await shift.until("the phone has gone") { stall.air.openLinks == 0 }
-                await goOffline(stall, shift)
+                try await shift.until("the phone has gone") { bed.radio.openLinks == 0 }
+                await goOffline(bed, shift)
                 if !restarts { try await second(shift) }
             }
             guard restarts else { return }
-            try await stall.open { shift in try await second(shift) }
+            try await bed.open { shift in try await second(shift) }
         }
-        #expect(await stall.bank.executions == 1)
+        #expect(await bed.acquirer.executions == 1)
     }
 
     /// A device that signs the first place in its voucher's chain for whatever it is shown.
-    private func spender(at stall: Stall) -> HostilePhone {
-        let phone = HostilePhone { [bank = stall.bank] phone, request in
-            await Self.spend(request, of: bank, by: phone)
+    private func spender(at bed: TapTestBed) -> HostilePhone {
+        let phone = HostilePhone { [acquirer = bed.acquirer] phone, request in
+            await Self.spend(request, of: acquirer, by: phone)
         }
-        stall.air.add("mallory", phone, service: .standard)
+        bed.radio.add("mallory", phone, service: .standard)
         return phone
     }
 
@@ -251,15 +252,15 @@ struct OfflineTests {
 
     @Test(arguments: [(1, true), (23, true), (25, false)])
     func afterARestartWithoutNetworkVouchersAreTakenAsLongAsWithoutOne(hours: Int, isTaken: Bool) async throws {
-        let stall = try stall()
-        let phone = spender(at: stall)
-        try await stall.play {
-            try await stall.open { shift in
+        let bed = try bed()
+        let phone = spender(at: bed)
+        try await bed.play {
+            try await bed.open { shift in
                 try await isKept(shift)
-                await goOffline(stall, shift)
+                await goOffline(bed, shift)
             }
-            stall.clock.advance(by: .seconds(3600 * hours))
-            try await stall.open { shift in
+            bed.clock.advance(by: .seconds(3600 * hours))
+            try await bed.open { shift in
                 try await charges(phone, shift, isTaken: isTaken)
                 // What an earlier run heard is not said to be this one's.
                 #expect(await shift.station.lastOnline == nil)
@@ -269,58 +270,58 @@ struct OfflineTests {
 
     /// A time that lies ahead was kept by a wrong clock, or is read by one. It does not come true later either.
     @Test func aClockThatWasSetBackOverARestartMeansThatVouchersWaitForTheAcquirer() async throws {
-        let stall = try stall()
-        let phone = spender(at: stall)
-        try await stall.play {
-            try await stall.open { shift in
+        let bed = try bed()
+        let phone = spender(at: bed)
+        try await bed.play {
+            try await bed.open { shift in
                 try await isKept(shift)
-                await goOffline(stall, shift)
+                await goOffline(bed, shift)
             }
-            stall.clock.setWall(by: .seconds(-3600))
-            try await stall.open { shift in try await charges(phone, shift, isTaken: false) }
-            stall.clock.advance(by: .seconds(7200))
-            try await stall.open { shift in
+            bed.clock.setWall(by: .seconds(-3600))
+            try await bed.open { shift in try await charges(phone, shift, isTaken: false) }
+            bed.clock.advance(by: .seconds(7200))
+            try await bed.open { shift in
                 try await charges(phone, shift, isTaken: false)
-                await stall.bank.change { $0.reachesTerminal = true }
+                await bed.acquirer.change { $0.reachesTerminal = true }
                 await shift.station.note(online: true)
                 try await isKept(shift)
-                await goOffline(stall, shift)
+                await goOffline(bed, shift)
                 try await charges(phone, shift, isTaken: true)
             }
         }
     }
 
     @Test func aClockThatIsSetBackMeanwhileLengthensNoTimeWithoutTheAcquirer() async throws {
-        let stall = try stall()
-        let phone = spender(at: stall)
-        try await stall.run { shift in
-            await goOffline(stall, shift)
-            stall.clock.advance(by: .seconds(25 * 3600))
-            stall.clock.setWall(by: .seconds(-20 * 3600))
+        let bed = try bed()
+        let phone = spender(at: bed)
+        try await bed.run { shift in
+            await goOffline(bed, shift)
+            bed.clock.advance(by: .seconds(25 * 3600))
+            bed.clock.setWall(by: .seconds(-20 * 3600))
             try await charges(phone, shift, isTaken: false)
         }
     }
 
     /// Nobody can say later how long ago it was.
     @Test func aTimeByAClockThatIsNotSetIsNotKept() async throws {
-        let stall = try stall()
-        let phone = spender(at: stall)
-        stall.machineClock.withLock { $0 = false }
-        try await stall.play {
-            try await stall.open { shift in
+        let bed = try bed()
+        let phone = spender(at: bed)
+        bed.machineClock.withLock { $0 = false }
+        try await bed.play {
+            try await bed.open { shift in
                 try await shift.passes(.seconds(2))
                 #expect(try await shift.journal.document("tap-online") == nil)
-                await goOffline(stall, shift)
+                await goOffline(bed, shift)
             }
-            stall.machineClock.withLock { $0 = true }
-            try await stall.open { shift in try await charges(phone, shift, isTaken: false) }
+            bed.machineClock.withLock { $0 = true }
+            try await bed.open { shift in try await charges(phone, shift, isTaken: false) }
         }
     }
 
     /// A disk wears out by what is written.
     @Test func whenTheAcquirerAnsweredIsWrittenOnceAMinuteAtMost() async throws {
-        let stall = try stall()
-        try await stall.run { shift in
+        let bed = try bed()
+        try await bed.run { shift in
             @Sendable func version() async throws -> Int? {
                 try await shift.journal.document("tap-online")?.version
             }
@@ -341,19 +342,19 @@ struct OfflineTests {
 
     private static func spend(
         _ request: Signed<PaymentRequest>,
-        of bank: Bank,
+        of acquirer: SimulatedAcquirer,
         by phone: HostilePhone
     ) async {
         guard let device = try? ES256Signer(scalar: [UInt8](repeating: 1, count: 32)) else { return }
         let pass = PaymentPass(
             passID: [UInt8](repeating: 2, count: 16),
-            issuer: bank.issuer,
+            issuer: acquirer.issuer,
             deviceKey: device.publicKey,
             notBeforeSeconds: 0,
             notAfterSeconds: 4_000_000_000,
             voucher: PaymentPass.Voucher(currency: "EUR", exponent: 2, instrumentID: "card")
         )
-        guard let signedPass = try? Signed(signing: pass, with: bank.signer) else { return }
+        guard let signedPass = try? Signed(signing: pass, with: acquirer.signer) else { return }
         let accept = PaymentAcceptance(
             accepting: request,
             instrumentID: "card",

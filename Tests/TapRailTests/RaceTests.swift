@@ -10,167 +10,167 @@ import TestSupport
 /// Several phones, both sides' second thoughts, and other ways to pay.
 struct RaceTests {
     @Test func ofThreePhonesOnePaysAndTheOthersHearIt() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         for (name, delay) in [("anna", 5000), ("ben", 3000), ("cem", 4000)] {
-            try stall.phone(name, user: PhoneUser(answer: .accept(after: .milliseconds(delay))))
+            try bed.phone(name, user: PhoneUser(answer: .accept(after: .milliseconds(delay))))
         }
-        try await stall.run { shift in
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             try await shift.until("everybody knows") {
-                let outcomes = ["anna", "ben", "cem"].map(stall.outcome)
+                let outcomes = ["anna", "ben", "cem"].map(bed.outcome)
                 return outcomes.filter { $0 == .paid }.count == 1 && outcomes.filter { $0 == .notPaid }.count == 2
             }
-            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+            try await shift.until("no link stays") { bed.radio.openLinks == 0 }
         }
-        #expect(await stall.bank.executions == 1)
-        #expect(await stall.bank.paid == 1050)
+        #expect(await bed.acquirer.executions == 1)
+        #expect(await bed.acquirer.paid == 1050)
     }
 
     /// At once, and as many milliseconds after each other.
     @Test(arguments: [0, 5, 10])
     func twoPhonesThatAcceptAtOnceAreOnePayment(apart: Int) async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         for (name, delay) in [("anna", 3000), ("ben", 3000 + apart)] {
-            try stall.phone(name, user: PhoneUser(answer: .accept(after: .milliseconds(delay))))
+            try bed.phone(name, user: PhoneUser(answer: .accept(after: .milliseconds(delay))))
         }
-        try await stall.run { shift in
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
-            try await shift.until("both know") { stall.outcome("anna") != nil && stall.outcome("ben") != nil }
+            try await shift.until("both know") { bed.outcome("anna") != nil && bed.outcome("ben") != nil }
         }
         // The one whose accept lost believes the acquirer alone, and may not have heard from it yet.
-        let outcomes = ["anna", "ben"].compactMap(stall.outcome)
+        let outcomes = ["anna", "ben"].compactMap(bed.outcome)
         #expect(outcomes.count { $0 == .paid } == 1)
         #expect(outcomes.count { $0 == .notPaid || $0 == .unknown } == 1)
-        #expect(await stall.bank.paid == 1050)
+        #expect(await bed.acquirer.paid == 1050)
     }
 
     @Test func aTipIsPaidOnTop() async throws {
-        let stall = try Stall { $0.tips.mode = .allowed }
-        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .milliseconds(300)), tip: .preset(1)))
-        try await stall.run { shift in
+        let bed = try TapTestBed { $0.tips.mode = .allowed }
+        try bed.phone("anna", user: PhoneUser(answer: .accept(after: .milliseconds(300)), tip: .preset(1)))
+        try await bed.run { shift in
             let id = try await shift.charge(2000)
             try await shift.until(id, is: .succeeded)
             #expect(try await shift.snapshot(id).total.minorUnits == 2200)
         }
-        #expect(await stall.bank.paid == 2200)
+        #expect(await bed.acquirer.paid == 2200)
     }
 
     @Test func staffCancelAndThePhoneHearsIt() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: PhoneUser(answer: .never))
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: PhoneUser(answer: .never))
+        try await bed.run { shift in
             let id = try await shift.charge()
-            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            try await shift.until("anna is asked") { bed.wasAsked("anna") }
             _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
             try await shift.until(id, is: .cancelled)
-            try await shift.until("anna knows") { stall.outcome("anna") == .notPaid }
-            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+            try await shift.until("anna knows") { bed.outcome("anna") == .notPaid }
+            try await shift.until("no link stays") { bed.radio.openLinks == 0 }
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func aPhoneThatDeclinesIsNotAskedAgainAndAnotherPays() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: PhoneUser(answer: .decline(after: .milliseconds(100))))
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: PhoneUser(answer: .decline(after: .milliseconds(100))))
+        try await bed.run { shift in
             let id = try await shift.charge()
-            try await shift.until("anna declines") { stall.outcome("anna") == .declined }
-            let asked = stall.timesAsked("anna")
-            try stall.phone("ben", user: PhoneUser(answer: .accept(after: .seconds(20))))
+            try await shift.until("anna declines") { bed.outcome("anna") == .declined }
+            let asked = bed.timesAsked("anna")
+            try bed.phone("ben", user: PhoneUser(answer: .accept(after: .seconds(20))))
             try await shift.until(id, is: .succeeded)
-            #expect(stall.timesAsked("anna") == asked)
+            #expect(bed.timesAsked("anna") == asked)
         }
-        #expect(stall.outcome("ben") == .paid)
+        #expect(bed.outcome("ben") == .paid)
     }
 
     @Test func aDeclinedPaymentCanBeTriedAgainWithAnotherInstrument() async throws {
-        let stall = try Stall()
-        await stall.bank.change { $0.mood = .declinesOnce }
+        let bed = try TapTestBed()
+        await bed.acquirer.change { $0.mood = .declinesOnce }
         let user = PhoneUser(
             answer: .accept(after: .milliseconds(300)),
             secondAnswer: .accept(after: .milliseconds(500)),
             instruments: ["card", "bank"]
         )
-        try stall.phone("anna", user: user)
-        try await stall.run { shift in
+        try bed.phone("anna", user: user)
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
-            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+            try await shift.until("anna knows") { bed.outcome("anna") == .paid }
         }
-        #expect(await stall.bank.executions == 2)
-        #expect(await stall.bank.paid == 1050)
+        #expect(await bed.acquirer.executions == 2)
+        #expect(await bed.acquirer.paid == 1050)
     }
 
     /// A terminal with a phone that has its passes and no network of its own.
     private func offlinePhone(
-        _ stall: Stall,
+        _ bed: TapTestBed,
         _ shift: Shift,
-        user: PhoneUser = Stall.acceptsQuickly
+        user: PhoneUser = TapTestBed.acceptsQuickly
     ) async throws {
-        let phone = try stall.phone("anna", user: user)
-        try await shift.until("anna has passes") { await stall.bank.passes >= 4 }
+        let phone = try bed.phone("anna", user: user)
+        try await shift.until("anna has passes") { await bed.acquirer.passes >= 4 }
         try await shift.passes(.milliseconds(200))
         await phone.setOnline(false)
     }
 
     @Test func aSecondTryThatNeverArrivedIsHandedInAgainAfterADecline() async throws {
-        let stall = try Stall()
-        await stall.bank.change { $0.mood = .declinesOnce }
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        await bed.acquirer.change { $0.mood = .declinesOnce }
+        try await bed.run { shift in
             let user = PhoneUser(
                 answer: .accept(after: .milliseconds(300)),
                 secondAnswer: .accept(after: .milliseconds(500)),
                 instruments: ["card", "bank"]
             )
-            try await offlinePhone(stall, shift, user: user)
+            try await offlinePhone(bed, shift, user: user)
             let id = try await shift.charge()
-            try await shift.until("it is declined") { await stall.bank.executions == 1 }
-            await stall.bank.change { $0.reachesTerminal = false }
+            try await shift.until("it is declined") { await bed.acquirer.executions == 1 }
+            await bed.acquirer.change { $0.reachesTerminal = false }
             // Longer than the hand-in is repeated without a question.
             try await shift.passes(.seconds(15))
-            await stall.bank.change { $0.reachesTerminal = true }
+            await bed.acquirer.change { $0.reachesTerminal = true }
             try await shift.until(id, is: .succeeded)
         }
-        #expect(await stall.bank.paid == 1050)
+        #expect(await bed.acquirer.paid == 1050)
     }
 
     @Test(arguments: [true, false])
     func aRefusalNeverGivesBackWhatIsPaid(ofQuestions: Bool) async throws {
-        let stall = try Stall()
-        await stall.bank.change {
+        let bed = try TapTestBed()
+        await bed.acquirer.change {
             $0.lostAnswers = ofQuestions ? 4 : 1
             $0.refusedQuestions = ofQuestions ? 1 : 0
             $0.refusesRepeats = !ofQuestions
         }
-        try await stall.run { shift in
-            try await offlinePhone(stall, shift)
+        try await bed.run { shift in
+            try await offlinePhone(bed, shift)
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             #expect(try await shift.snapshot(id).isGivenBack == false)
         }
-        #expect(await stall.bank.paid == 1050)
-        #expect(await stall.bank.voided.isEmpty)
+        #expect(await bed.acquirer.paid == 1050)
+        #expect(await bed.acquirer.voided.isEmpty)
     }
 
     /// The staff's cancel around the moment at which the accept arrives: one of them is first in the journal, and all say so.
     @Test(arguments: 0..<8)
     func aStaffCancelThatCrossesTheAcceptEndsInOneWay(step: Int) async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .milliseconds(300))))
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: PhoneUser(answer: .accept(after: .milliseconds(300))))
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until("anna has accepted") {
-                stall.heard("anna").contains { if case .sent(.accept) = $0 { true } else { false } }
+                bed.heard("anna").contains { if case .sent(.accept) = $0 { true } else { false } }
             }
             try await shift.passes(.milliseconds(step * 5))
             _ = try? await shift.desk.cancel(id, by: .staff(name: "test"))
             try await shift.until("it has ended") { try await shift.state(id).isFinal }
             let isPaid = try await shift.state(id) == .succeeded
-            #expect(await stall.bank.paid == (isPaid ? 1050 : 0))
+            #expect(await bed.acquirer.paid == (isPaid ? 1050 : 0))
             try await shift.until("anna knows the same", within: .seconds(900)) {
-                switch stall.outcome("anna") {
+                switch bed.outcome("anna") {
                 case .paid: isPaid
                 case .notPaid, .unknown: !isPaid
                 default: false
@@ -180,69 +180,69 @@ struct RaceTests {
     }
 
     @Test func aCancelThatCrossesTheClaimComesTooLate() async throws {
-        let stall = try Stall()
-        await stall.bank.change {
+        let bed = try TapTestBed()
+        await bed.acquirer.change {
             $0.reachesTerminal = true; $0.lostAnswers = 2
         }
-        try stall.phone(
+        try bed.phone(
             "anna",
             user: PhoneUser(answer: .accept(after: .milliseconds(300)), regretAfter: .milliseconds(1))
         )
-        try await stall.run { shift in
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until("it has ended") { try await shift.state(id).isFinal }
             let isPaid = try await shift.state(id) == .succeeded
             try await shift.until("anna knows the same") {
-                stall.outcome("anna") == (isPaid ? .paid : .declined)
-                    || stall.outcome("anna") == (isPaid ? .paid : .notPaid)
+                bed.outcome("anna") == (isPaid ? .paid : .declined)
+                    || bed.outcome("anna") == (isPaid ? .paid : .notPaid)
             }
-            #expect(await stall.bank.paid == (isPaid ? 1050 : 0))
+            #expect(await bed.acquirer.paid == (isPaid ? 1050 : 0))
         }
     }
 
     @Test func silenceOfTheAcquirerIsFollowedUntilItSpeaks() async throws {
-        let stall = try Stall()
-        await stall.bank.change { $0.lostAnswers = 8 }
-        try stall.phone("anna")
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        await bed.acquirer.change { $0.lostAnswers = 8 }
+        try bed.phone("anna")
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
-            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+            try await shift.until("anna knows") { bed.outcome("anna") == .paid }
         }
-        #expect(await stall.bank.executions == 1)
+        #expect(await bed.acquirer.executions == 1)
     }
 
     /// The acquirer would not take it any more, and nobody waits for the goods: it is made impossible instead.
     @Test func aClaimOfTenMinutesAgoIsVoidedAndNotHandedIn() async throws {
-        let stall = try Stall()
-        try await stall.run { shift in
-            try await offlinePhone(stall, shift)
-            await stall.bank.change { $0.reachesTerminal = false }
+        let bed = try TapTestBed()
+        try await bed.run { shift in
+            try await offlinePhone(bed, shift)
+            await bed.acquirer.change { $0.reachesTerminal = false }
             let id = try await shift.charge()
             try await shift.until("anna has the claim") {
-                stall.heard("anna").contains { if case .heard(.claim) = $0 { true } else { false } }
+                bed.heard("anna").contains { if case .heard(.claim) = $0 { true } else { false } }
             }
             // Longer than it is handed in without a question.
             try await shift.passes(.seconds(15))
-            stall.clock.advance(by: .seconds(601))
-            await stall.bank.change { $0.reachesTerminal = true }
+            bed.clock.advance(by: .seconds(601))
+            await bed.acquirer.change { $0.reachesTerminal = true }
             try await shift.until("it has ended") { try await shift.state(id).isFinal }
             #expect(try await shift.state(id) != .succeeded)
-            #expect(await stall.bank.voided.count == 1)
+            #expect(await bed.acquirer.voided.count == 1)
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func anUnansweredPaymentExpires() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: PhoneUser(answer: .never))
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: PhoneUser(answer: .never))
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until("it is over", within: .seconds(180)) { try await shift.state(id).isFinal }
             #expect([.expired, .cancelled].contains(try await shift.state(id)))
-            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+            try await shift.until("no link stays") { bed.radio.openLinks == 0 }
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     // MARK: - Beside the QR code
@@ -255,10 +255,10 @@ struct RaceTests {
     }
 
     @Test func aTapTakesTheQRCodesPaymentBackBeforeMoneyMoves() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let scan = scan()
-        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(1))))
-        try await stall.run(scan: scan) { shift in
+        try bed.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(1))))
+        try await bed.run(scan: scan) { shift in
             let id = try await shift.charge()
             try await shift.until("the code is offered") { scan.link(id) != nil }
             await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
@@ -267,15 +267,15 @@ struct RaceTests {
             #expect(charge.attempts.first { $0.rail == .scan }?.ending == .cancelled)
             #expect(charge.surplusAttempts.isEmpty)
         }
-        #expect(await stall.bank.paid == 1050)
+        #expect(await bed.acquirer.paid == 1050)
     }
 
     @Test func anAcceptIsNotExecutedLongAfterTheChargesTime() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         // Its gateway is silent: the code's payment can neither be taken back nor asked about.
         let scan = ScriptedRail(.scan)
-        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(1))))
-        try await stall.run(scan: scan) { shift in
+        try bed.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(1))))
+        try await bed.run(scan: scan) { shift in
             let id = try await shift.charge()
             try await shift.until("the code is offered") { scan.link(id) != nil }
             await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
@@ -285,72 +285,72 @@ struct RaceTests {
             try await shift.until("it is over", within: .seconds(20)) { try await shift.state(id).isFinal }
             #expect(try await shift.state(id) != .succeeded)
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func aScanThatPaysFirstTellsThePhonesThatSomebodyPaid() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let scan = ScriptedRail(.scan)
-        try stall.phone("anna", user: PhoneUser(answer: .never))
-        try await stall.run(scan: scan) { shift in
+        try bed.phone("anna", user: PhoneUser(answer: .never))
+        try await bed.run(scan: scan) { shift in
             let id = try await shift.charge()
             try await shift.until("the code is offered") { scan.link(id) != nil }
             await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
-            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            try await shift.until("anna is asked") { bed.wasAsked("anna") }
             let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
             await scan.link(id)?.record(.reported(attempt: 1, report: .succeeded(evidence)))
             try await shift.until("anna hears it") {
-                stall.heard("anna").contains { if case .heard(.otherPaid) = $0 { true } else { false } }
+                bed.heard("anna").contains { if case .heard(.otherPaid) = $0 { true } else { false } }
             }
             #expect(try await shift.state(id) == .succeeded)
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func aPaymentUnderWayByQRCodeRefusesTheTap() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let scan = ScriptedRail(.scan)
-        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(2))))
-        try await stall.run(scan: scan) { shift in
+        try bed.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(2))))
+        try await bed.run(scan: scan) { shift in
             let id = try await shift.charge()
             try await shift.until("the code is offered") { scan.link(id) != nil }
             await scan.link(id)?.record(.offered(attempt: 1, offer: Self.offer))
             try await shift.until("anna has accepted") {
-                stall.heard("anna").contains { if case .sent(.accept) = $0 { true } else { false } }
+                bed.heard("anna").contains { if case .sent(.accept) = $0 { true } else { false } }
             }
             // The gateway does not say whether its payment could be taken back: nothing may move on the phone's.
             for _ in 0..<50 { try await shift.passes(.milliseconds(100)) }
-            #expect(await stall.bank.executions == 0)
+            #expect(await bed.acquirer.executions == 0)
             let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
             await scan.link(id)?.record(.reported(attempt: 1, report: .succeeded(evidence)))
             try await shift.until(id, is: .succeeded)
-            try await shift.until("anna hears it") { stall.outcome("anna") != nil || stall.heardOtherPaid("anna") }
+            try await shift.until("anna hears it") { bed.outcome("anna") != nil || bed.heardOtherPaid("anna") }
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     /// A phone gives up after two seconds without an answer to its accept.
     @Test func aPhoneIsAnsweredWhileTheJournalDoesNotTakeAnothersClaim() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let fuse = Fuse()
         fuse.refusedKinds.withLock { $0 = ["claimed"] }
-        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(4))))
-        try stall.phone("ben", user: PhoneUser(answer: .accept(after: .milliseconds(4_600))))
-        try await stall.run(fuse: fuse) { shift in
+        try bed.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(4))))
+        try bed.phone("ben", user: PhoneUser(answer: .accept(after: .milliseconds(4_600))))
+        try await bed.run(fuse: fuse) { shift in
             let id = try await shift.charge()
             try await shift.until("both have agreed") {
                 ["anna", "ben"].allSatisfy { name in
-                    stall.heard(name).contains { if case .accepted = $0 { true } else { false } }
+                    bed.heard(name).contains { if case .accepted = $0 { true } else { false } }
                 }
             }
             try await shift.until("one of them is held", within: .milliseconds(900)) {
                 ["anna", "ben"].contains { name in
-                    stall.heard(name).contains { if case .heard(.hold) = $0 { true } else { false } }
+                    bed.heard(name).contains { if case .heard(.hold) = $0 { true } else { false } }
                 }
             }
             fuse.refusedKinds.withLock { $0 = [] }
             try await shift.until(id, is: .succeeded, within: .seconds(20))
         }
-        #expect(await stall.bank.executions == 1)
+        #expect(await bed.acquirer.executions == 1)
     }
 }

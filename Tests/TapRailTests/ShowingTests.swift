@@ -14,41 +14,41 @@ struct ShowingTests {
         await shift.station.status.views[id]?.shortCodes ?? []
     }
 
-    private static func seen(by name: String, _ stall: Stall) -> [String] {
-        stall.heard(name).compactMap { if case .asked(_, _, _, _, let code) = $0 { code } else { nil } }
+    private static func seen(by name: String, _ bed: TapTestBed) -> [String] {
+        bed.heard(name).compactMap { if case .asked(_, _, _, _, let code) = $0 { code } else { nil } }
     }
 
     // MARK: - Digits
 
     @Test func theDigitsAreGoneWithThePhone() async throws {
-        let stall = try Stall(Self.digits)
-        try stall.phone("anna", user: PhoneUser(answer: .never))
-        try await stall.run { shift in
+        let bed = try TapTestBed(Self.digits)
+        try bed.phone("anna", user: PhoneUser(answer: .never))
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until("its digits are shown") { await digits(of: id, shift).count == 1 }
-            #expect(await digits(of: id, shift) == Self.seen(by: "anna", stall))
-            stall.air.refuse("anna", .failed("out of range"))
-            stall.air.cut(after: 0)
+            #expect(await digits(of: id, shift) == Self.seen(by: "anna", bed))
+            bed.radio.refuse("anna", .failed("out of range"))
+            bed.radio.cut(after: 0)
             try await shift.until("they are gone", within: .seconds(30)) { await digits(of: id, shift).isEmpty }
             #expect(await shift.station.status.phones == 0)
         }
     }
 
     @Test func ofSeveralPhonesAllDigitsAreShownAndThenThePayersAlone() async throws {
-        let stall = try Stall(Self.digits)
-        try stall.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(8))))
-        try stall.phone("ben", user: PhoneUser(answer: .never))
+        let bed = try TapTestBed(Self.digits)
+        try bed.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(8))))
+        try bed.phone("ben", user: PhoneUser(answer: .never))
         // The acquirer keeps the payer waiting, so that there is something to see.
-        await stall.bank.change { $0.lostAnswers = 3 }
-        try await stall.run { shift in
+        await bed.acquirer.change { $0.lostAnswers = 3 }
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until("both are shown", within: .seconds(8)) { await digits(of: id, shift).count == 2 }
             #expect(
                 await Set(digits(of: id, shift))
-                    == Set(Self.seen(by: "anna", stall) + Self.seen(by: "ben", stall))
+                    == Set(Self.seen(by: "anna", bed) + Self.seen(by: "ben", bed))
             )
             try await shift.until("the payer's are left") {
-                await digits(of: id, shift) == Self.seen(by: "anna", stall)
+                await digits(of: id, shift) == Self.seen(by: "anna", bed)
             }
             try await shift.until(id, is: .succeeded)
             try await shift.until("nothing is left to compare") { await digits(of: id, shift).isEmpty }
@@ -56,9 +56,9 @@ struct ShowingTests {
     }
 
     @Test func belowTheAmountNothingIsCompared() async throws {
-        let stall = try Stall(Self.digits)
-        try stall.phone("anna", user: PhoneUser(answer: .never))
-        try await stall.run { shift in
+        let bed = try TapTestBed(Self.digits)
+        try bed.phone("anna", user: PhoneUser(answer: .never))
+        try await bed.run { shift in
             let id = try await shift.charge(999)
             try await shift.until("it is shown") { await shift.station.status.phones == 1 }
             #expect(await digits(of: id, shift).isEmpty)
@@ -89,9 +89,9 @@ struct ShowingTests {
     }
 
     @Test func aFormIsShownWhileThePhoneWaitsAndThePaymentGoesOnByItself() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
-        try await WalletTests().play(stall, formBase: Self.formBase) { shift, gateway in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
+        try await WalletTests().play(bed, formBase: Self.formBase) { shift, gateway in
             let id = try await shift.charge()
             try await shift.until("the form is shown") {
                 await form(of: id, shift)?.hasPrefix(Self.formBase + "collect/?pid=pay_") == true
@@ -99,19 +99,19 @@ struct ShowingTests {
             // The customer takes their time: the phone stays, and nothing is signed.
             try await shift.passes(.seconds(20))
             #expect(await form(of: id, shift) != nil)
-            #expect(!stall.heard("anna").contains { if case .signing = $0 { true } else { false } })
+            #expect(!bed.heard("anna").contains { if case .signing = $0 { true } else { false } })
             try await fillIn(id, shift, gateway)
             try await shift.until(id, is: .succeeded)
             #expect(await form(of: id, shift) == nil)
             #expect(try await shift.snapshot(id).confirmedBy == .gateway)
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func aFormGoesWithTheCharge() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
-        try await WalletTests().play(stall, formBase: Self.formBase) { shift, _ in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
+        try await WalletTests().play(bed, formBase: Self.formBase) { shift, _ in
             let id = try await shift.charge()
             try await shift.until("the form is shown") { await form(of: id, shift) != nil }
             _ = try await shift.desk.cancel(id, by: .staff(name: "Ada"))
@@ -121,12 +121,12 @@ struct ShowingTests {
     }
 
     @Test func aFormGoesWithItsPhone() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
-        try await WalletTests().play(stall, formBase: Self.formBase) { shift, _ in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
+        try await WalletTests().play(bed, formBase: Self.formBase) { shift, _ in
             let id = try await shift.charge()
             try await shift.until("the form is shown") { await form(of: id, shift) != nil }
-            stall.air.cut(after: 0)
+            bed.radio.cut(after: 0)
             try await shift.until("it is gone", within: .seconds(30)) { await form(of: id, shift) == nil }
         }
     }
@@ -136,16 +136,16 @@ struct ShowingTests {
         "https://pay.walletconnect.com.evil.test/", "http://pay.walletconnect.com/", "https://evil.test/",
     ])
     func aFormElsewhereIsNeverShown(base: String) async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
-        try await WalletTests().play(stall, formBase: base) { shift, _ in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: WalletTests.user, isOnline: false, wallet: PrivateKey())
+        try await WalletTests().play(bed, formBase: base) { shift, _ in
             let id = try await shift.charge()
             try await shift.until("anna has heard the options") {
-                stall.heard("anna").contains { if case .heard(.options) = $0 { true } else { false } }
+                bed.heard("anna").contains { if case .heard(.options) = $0 { true } else { false } }
             }
             try await shift.passes(.seconds(5))
             #expect(await form(of: id, shift) == nil)
-            #expect(!stall.heard("anna").contains { if case .dataAsked = $0 { true } else { false } })
+            #expect(!bed.heard("anna").contains { if case .dataAsked = $0 { true } else { false } })
         }
     }
 }

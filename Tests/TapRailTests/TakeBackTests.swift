@@ -9,9 +9,9 @@ import Testing
 /// Giving a paid tap back, and tags.
 struct TakeBackTests {
     @Test func aPaidTapIsGivenBackOnce() async throws {
-        let stall = try Stall()
-        try stall.phone("anna")
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna")
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             try await shift.desk.takeBack(id, by: shift.station)
@@ -19,28 +19,28 @@ struct TakeBackTests {
             #expect(try await shift.snapshot(id).reason?.code == "given_back")
             try await shift.desk.takeBack(id, by: shift.station)
         }
-        #expect(await stall.bank.paid == 0)
-        #expect(await stall.bank.voided.count == 1)
+        #expect(await bed.acquirer.paid == 0)
+        #expect(await bed.acquirer.voided.count == 1)
     }
 
     @Test func whatWasNotPaidIsNotGivenBack() async throws {
-        let stall = try Stall()
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        try await bed.run { shift in
             let id = try await shift.charge()
             await #expect(throws: TakeBackRefusal.nothingPaid) {
                 try await shift.desk.takeBack(id, by: shift.station)
             }
         }
-        #expect(await stall.bank.voided.isEmpty)
+        #expect(await bed.acquirer.voided.isEmpty)
     }
 
     @Test func withoutAnAnswerNobodySaysThatItWasGivenBack() async throws {
-        let stall = try Stall()
-        try stall.phone("anna")
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna")
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
-            await stall.bank.change { $0.lostAnswers = 1 }
+            await bed.acquirer.change { $0.lostAnswers = 1 }
             await #expect(throws: TakeBackRefusal.unclear) { try await shift.desk.takeBack(id, by: shift.station) }
             #expect(try await shift.snapshot(id).isGivenBack == false)
             try await shift.desk.takeBack(id, by: shift.station)
@@ -51,10 +51,10 @@ struct TakeBackTests {
     /// - Parameter isOfCharge: Which of the two writes fails: of the charge, or of what happened over BLE.
     @Test(arguments: [true, false])
     func moneyThatWentBackAndIsNotWrittenDownIsSaidSoAndGoesBackOnce(isOfCharge: Bool) async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let fuse = Fuse()
-        try stall.phone("anna")
-        try await stall.run(fuse: fuse) { shift in
+        try bed.phone("anna")
+        try await bed.run(fuse: fuse) { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             fuse.refusesCharges.withLock { $0 = isOfCharge }
@@ -68,42 +68,42 @@ struct TakeBackTests {
             try await shift.desk.takeBack(id, by: shift.station)
             #expect(try await shift.snapshot(id).isGivenBack)
         }
-        #expect(await stall.bank.paid == 0)
-        #expect(await stall.bank.voided.count == 1)
+        #expect(await bed.acquirer.paid == 0)
+        #expect(await bed.acquirer.voided.count == 1)
     }
 
     @Test func aPaymentThatWasVoidedElsewhereIsBookedAsPaidAndGivenBack() async throws {
-        let stall = try Stall()
-        let phone = try stall.phone("anna")
+        let bed = try TapTestBed()
+        let phone = try bed.phone("anna")
         // The execution's answer is lost, and so are those of the next questions; meanwhile somebody voids it.
-        await stall.bank.change { $0.lostAnswers = 3 }
-        try await stall.run { shift in
-            try await shift.until("anna has passes") { await stall.bank.passes >= 4 }
+        await bed.acquirer.change { $0.lostAnswers = 3 }
+        try await bed.run { shift in
+            try await shift.until("anna has passes") { await bed.acquirer.passes >= 4 }
             try await shift.passes(.milliseconds(200))
             // Without network: else the phone brings the receipt before the void.
             await phone.setOnline(false)
             let id = try await shift.charge()
-            try await shift.until("it is executed") { await stall.bank.executions == 1 }
-            if let payment = await stall.bank.receipts.keys.first { _ = await stall.bank.void(payment) }
+            try await shift.until("it is executed") { await bed.acquirer.executions == 1 }
+            if let payment = await bed.acquirer.receipts.keys.first { _ = await bed.acquirer.void(payment) }
             try await shift.until(id, is: .succeeded)
             try await shift.until("it is given back") { try await shift.snapshot(id).isGivenBack }
         }
-        #expect(await stall.bank.paid == 0)
+        #expect(await bed.acquirer.paid == 0)
     }
 
     /// Its phone hears of it first, and tells the terminal while it is still near.
     @Test func aPaidPaymentThatTheAcquirerVoidsIsShownAsGivenBack() async throws {
-        let stall = try Stall()
-        let phone = HostilePhone { [bank = stall.bank] phone, request in
-            await RecoveryTests.accept(request, of: bank, by: phone)
+        let bed = try TapTestBed()
+        let phone = HostilePhone { [acquirer = bed.acquirer] phone, request in
+            await RecoveryTests.accept(request, of: acquirer, by: phone)
         }
-        stall.air.add("anna", phone, service: .standard)
-        try await stall.run { shift in
+        bed.radio.add("anna", phone, service: .standard)
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             let payment = try await shift.payment(id)
-            _ = await stall.bank.void(payment)
-            let receipt = await stall.bank.receipts[payment]
+            _ = await bed.acquirer.void(payment)
+            let receipt = await bed.acquirer.receipts[payment]
             #expect(receipt?.payload.status == .cancelled)
             await phone.say(.result(payment, .cancelled, receipt: receipt, transactionID: nil))
             try await shift.until("the charge says so", within: .seconds(5)) {
@@ -114,24 +114,24 @@ struct TakeBackTests {
             // Staff who give it back now hear that it is done, and not that nothing was paid.
             try await shift.desk.takeBack(id, by: shift.station)
         }
-        #expect(await stall.bank.paid == 0)
+        #expect(await bed.acquirer.paid == 0)
         #expect(await phone.errors.isEmpty)
     }
 
     /// A "no" after the money came says nothing of its way back: it can still be given back.
     @Test func aPaidPaymentCanBeGivenBackWhateverWasSaidOfItAfter() async throws {
-        let stall = try Stall()
-        let phone = HostilePhone { [bank = stall.bank] phone, request in
-            await RecoveryTests.accept(request, of: bank, by: phone)
+        let bed = try TapTestBed()
+        let phone = HostilePhone { [acquirer = bed.acquirer] phone, request in
+            await RecoveryTests.accept(request, of: acquirer, by: phone)
         }
-        stall.air.add("anna", phone, service: .standard)
-        try await stall.run { shift in
+        bed.radio.add("anna", phone, service: .standard)
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             let payment = try await shift.payment(id)
-            var failed = try #require(await stall.bank.receipts[payment]).payload
+            var failed = try #require(await bed.acquirer.receipts[payment]).payload
             (failed.status, failed.transactionID) = (.failed, nil)
-            let receipt = try Signed(signing: failed, with: stall.bank.signer)
+            let receipt = try Signed(signing: failed, with: bed.acquirer.signer)
             await phone.say(.result(payment, .failed, receipt: receipt, transactionID: nil))
             try await shift.until("the phone is answered", within: .seconds(5)) {
                 await phone.heard.contains { if case .acknowledge = $0 { true } else { false } }
@@ -140,32 +140,32 @@ struct TakeBackTests {
             try await shift.desk.takeBack(id, by: shift.station)
             #expect(try await shift.snapshot(id).isGivenBack)
         }
-        #expect(await stall.bank.paid == 0)
+        #expect(await bed.acquirer.paid == 0)
     }
 
     @Test func aPhoneThatReadTheTagIsFoundByItAndOthersAreNotAsked() async throws {
-        let stall = try Stall { $0.mode = .tagged }
-        try stall.phone("stranger")
-        try stall.phone("anna", tag: stall.tag)
-        try await stall.run { shift in
+        let bed = try TapTestBed { $0.mode = .tagged }
+        try bed.phone("stranger")
+        try bed.phone("anna", tag: bed.tag)
+        try await bed.run { shift in
             let id = try await shift.charge()
-            #expect(await shift.station.status.tagURI == stall.tag?.uri)
+            #expect(await shift.station.status.tagURI == bed.tag?.uri)
             try await shift.until(id, is: .succeeded)
-            try await shift.until("anna knows") { stall.outcome("anna") == .paid }
+            try await shift.until("anna knows") { bed.outcome("anna") == .paid }
         }
-        #expect(stall.timesAsked("stranger") == 0)
-        #expect(Set(stall.air.connects) == ["anna"])
+        #expect(bed.timesAsked("stranger") == 0)
+        #expect(Set(bed.radio.connects) == ["anna"])
     }
 
     @Test func bothScreensShowTheSameCodeAboveTheSetAmount() async throws {
-        let stall = try Stall { $0.shortCodeAboveMinorUnits = 1000 }
-        try stall.phone("anna", user: PhoneUser(answer: .never))
-        try await stall.run { shift in
+        let bed = try TapTestBed { $0.shortCodeAboveMinorUnits = 1000 }
+        try bed.phone("anna", user: PhoneUser(answer: .never))
+        try await bed.run { shift in
             let id = try await shift.charge()
-            try await shift.until("anna is asked") { stall.wasAsked("anna") }
+            try await shift.until("anna is asked") { bed.wasAsked("anna") }
             try await shift.until("the terminal has heard it") { await shift.station.status.phones == 1 }
             let shown = await shift.station.status.views[id]?.shortCodes
-            let seen = stall.heard("anna").compactMap { event -> String? in
+            let seen = bed.heard("anna").compactMap { event -> String? in
                 if case .asked(_, _, _, _, let code) = event { code } else { nil }
             }
             #expect(seen.count == 1 && shown == seen)
@@ -174,9 +174,9 @@ struct TakeBackTests {
 
     /// Without a charge nobody scans, and nobody would find out that the radio works again.
     @Test func theLightGoesByTheRadiosOwnWordOnceNobodyScans() async throws {
-        let stall = try Stall()
-        stall.air.failScans(true)
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        bed.radio.failScans(true)
+        try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until("the light says so") { await shift.station.status.light != .ready }
             _ = try await shift.desk.cancel(id, by: .staff(name: "Ada"))
@@ -188,9 +188,9 @@ struct TakeBackTests {
 
     /// A dead controller takes longer to say so than one look for phones lasts.
     @Test func theLightStaysWhileNoScanBegins() async throws {
-        let stall = try Stall()
-        stall.air.failScans(every: .seconds(5))
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        bed.radio.failScans(every: .seconds(5))
+        try await bed.run { shift in
             _ = try await shift.charge()
             try await shift.until("the light says so", within: .seconds(30)) {
                 await shift.station.status.light != .ready
@@ -199,7 +199,7 @@ struct TakeBackTests {
                 try await shift.passes(.milliseconds(500))
                 #expect(await shift.station.status.light != .ready)
             }
-            stall.air.failScans(every: nil)
+            bed.radio.failScans(every: nil)
             try await shift.until("the light is back", within: .seconds(60)) {
                 await shift.station.status.light == .ready
             }
@@ -207,12 +207,12 @@ struct TakeBackTests {
     }
 
     @Test func theLightComesBackOnceTheRadioScansAgain() async throws {
-        let stall = try Stall()
-        stall.air.failScans(true)
-        try await stall.run { shift in
+        let bed = try TapTestBed()
+        bed.radio.failScans(true)
+        try await bed.run { shift in
             _ = try await shift.charge()
             try await shift.until("the light says so") { await shift.station.status.light != .ready }
-            stall.air.failScans(false)
+            bed.radio.failScans(false)
             try await shift.until("the light is back", within: .seconds(30)) {
                 await shift.station.status.light == .ready
             }
@@ -220,10 +220,10 @@ struct TakeBackTests {
     }
 
     @Test func withoutARadioTheLightSaysWhyAndTheCodeIsStillPaid() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let scan = ScriptedRail(.scan)
-        try await stall.run(scan: scan) { shift in
-            stall.air.healthChange.yield(.gone(reason: "there is no Bluetooth adapter"))
+        try await bed.run(scan: scan) { shift in
+            bed.radio.healthChange.yield(.gone(reason: "there is no Bluetooth adapter"))
             try await shift.until("the light says so") {
                 if case .hindered(let reason) = await shift.station.status.light {
                     reason.message.contains("there is no Bluetooth adapter")

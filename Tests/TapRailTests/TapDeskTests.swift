@@ -103,7 +103,7 @@ struct TapDeskTests {
     }
 
     struct Parts: Sendable {
-        let stall: Stall
+        let bed: TapTestBed
         let acquirer: SandboxAcquirer
         let network = Network()
     }
@@ -120,24 +120,24 @@ struct TapDeskTests {
     }()
 
     func parts() throws -> Parts {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let state = AcquirerState(configuration: AcquirerConfiguration())
-        return Parts(stall: stall, acquirer: SandboxAcquirer(state, clock: stall.wall))
+        return Parts(bed: bed, acquirer: SandboxAcquirer(state, clock: bed.wall))
     }
 
     func open(
         _ parts: Parts,
         _ body: @escaping @Sendable (Shift, TapDesk) async throws -> Void
     ) async throws {
-        let stall = parts.stall
-        let key = try DeviceKey.loadOrCreate(at: stall.folder + "/device.key")
-        let journal = try Journal.open(directory: stall.folder, deviceKey: key)
+        let bed = parts.bed
+        let key = try DeviceKey.loadOrCreate(at: bed.folder + "/device.key")
+        let journal = try Journal.open(directory: bed.folder, deviceKey: key)
         var logger = Logger(label: "tap")
         logger.logLevel = .critical
-        let clock = stall.clock.terminalClock
+        let clock = bed.clock.terminalClock
         let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
         let station = TapStation(
-            radio: stall.air,
+            radio: bed.radio,
             journal: journal,
             clock: clock,
             logger: logger,
@@ -167,7 +167,7 @@ struct TapDeskTests {
             timeLimitSeconds: 120
         )
         await desk.use(merchant, drivers: [TapRail(station: station)])
-        let shift = Shift(stall: stall, desk: desk, station: station, journal: journal)
+        let shift = Shift(bed: bed, desk: desk, station: station, journal: journal)
         try await withThrowingTaskGroup { group in
             group.addTask { try await desk.run() }
             group.addTask { await station.run() }
@@ -183,7 +183,7 @@ struct TapDeskTests {
 
     @Test func aMerchantSwitchesTapOnAndIsPaidAndGivesItBack() async throws {
         let parts = try parts()
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 #expect(await shift.station.status.light == .off)
                 _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
@@ -191,7 +191,7 @@ struct TapDeskTests {
                 try await Self.phone(parts)
                 let id = try await shift.charge()
                 try await shift.until(id, is: .succeeded)
-                try await shift.until("anna knows") { parts.stall.outcome("anna") == .paid }
+                try await shift.until("anna knows") { parts.bed.outcome("anna") == .paid }
                 try await shift.desk.takeBack(id, by: shift.station)
                 #expect(try await shift.snapshot(id).isGivenBack)
             }
@@ -220,7 +220,7 @@ struct TapDeskTests {
             answer: .accept(after: .milliseconds(300)),
             instruments: instruments.map(\.instrumentID)
         )
-        return try parts.stall.phone(
+        return try parts.bed.phone(
             name,
             user: user,
             acquirer: SandboxPhoneAcquirer(client: client),
@@ -256,9 +256,9 @@ struct TapDeskTests {
             form.isEnabled = isEnabled
             _ = try await taps.save(form, replacing: 0, by: .staff(name: "test"))
             func passes(_ duration: Duration) async throws {
-                let end = parts.stall.clock.now + duration
+                let end = parts.bed.clock.now + duration
                 try await shift.until("time has passed", within: .seconds(9000), by: .seconds(5)) {
-                    parts.stall.clock.now >= end
+                    parts.bed.clock.now >= end
                 }
             }
             // Beyond the first pauses, and where nothing is tried beyond the long one.
@@ -290,7 +290,7 @@ struct TapDeskTests {
     @Test func whatIsOpenIsFollowedAlsoWhenTapIsSwitchedOff() async throws {
         let parts = try parts()
         let charge = Mutex<ChargeID?>(nil)
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 let stored = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
                 try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
@@ -299,7 +299,7 @@ struct TapDeskTests {
                 await phone.setOnline(false)
                 let id = try await shift.charge()
                 charge.withLock { $0 = id }
-                try await shift.until("anna is asked") { parts.stall.wasAsked("anna") }
+                try await shift.until("anna is asked") { parts.bed.wasAsked("anna") }
                 parts.network.isUp = false
                 try await shift.until(id, is: .processing)
                 var form = TapForm()
@@ -411,7 +411,7 @@ struct TapDeskTests {
             form.readUUID = chosen.read.description
         }
         let saved = form
-        try await parts.stall.play {
+        try await parts.bed.play {
             try await open(parts) { shift, taps in
                 let stored = try await taps.save(saved, replacing: 0, by: .staff(name: "test")).settings
                 #expect(stored.characteristics == chosen)
@@ -423,8 +423,8 @@ struct TapDeskTests {
                 try await shift.passes(.seconds(5))
                 try await Self.phone(parts, characteristics: chosen)
                 try await shift.until(id, is: .succeeded)
-                try await shift.until("anna knows") { parts.stall.outcome("anna") == .paid }
-                #expect(!parts.stall.wasAsked("ben"))
+                try await shift.until("anna knows") { parts.bed.outcome("anna") == .paid }
+                #expect(!parts.bed.wasAsked("ben"))
             }
             // They hold over a restart.
             try await open(parts) { _, taps in
@@ -525,7 +525,7 @@ struct TapDeskTests {
             let uri = await shift.station.status.tagURI
             first.withLock { $0 = uri }
         }
-        parts.stall.clock.advance(by: .seconds(2 * 86_400))
+        parts.bed.clock.advance(by: .seconds(2 * 86_400))
         try await open(parts) { shift, taps in
             #expect(await shift.station.status.tagURI == first.withLock { $0 })
             var form = TapForm()
@@ -548,7 +548,7 @@ struct TapDeskTests {
             _ = try await taps.save(tagged, replacing: 0, by: .staff(name: "test"))
             try await shift.until("the tag is there") { await shift.station.status.tagURI != nil }
             let before = await shift.station.status.tagURI
-            let file = try DatabaseQueue(path: parts.stall.folder + "/journal.sqlite")
+            let file = try DatabaseQueue(path: parts.bed.folder + "/journal.sqlite")
             try await file.write { db in
                 try db.execute(
                     sql: """
@@ -580,9 +580,9 @@ struct TapDeskTests {
             _ = try await taps.save(Self.form, replacing: 0, by: .staff(name: "test"))
             try await shift.until("the certificate is there") { await shift.station.status.light == .ready }
             #expect(await shift.station.isClockSet)
-            parts.stall.clock.setWall(by: .seconds(500))
+            parts.bed.clock.setWall(by: .seconds(500))
             #expect(await shift.station.isClockSet)
-            parts.stall.clock.setWall(by: .seconds(500))
+            parts.bed.clock.setWall(by: .seconds(500))
             #expect(await shift.station.isClockSet == false)
         }
     }

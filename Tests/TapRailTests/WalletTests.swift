@@ -129,22 +129,22 @@ struct WalletTests {
     typealias Opening = @Sendable (@escaping @Sendable (Shift) async throws -> Void) async throws -> Void
 
     func play(
-        _ stall: Stall,
+        _ bed: TapTestBed,
         swallowing desk: DeskLine? = nil,
         formBase: String? = nil,
         _ body: @escaping @Sendable (Shift) async throws -> Void
     ) async throws {
-        try await play(stall, swallowing: desk, formBase: formBase) { shift, _ in try await body(shift) }
+        try await play(bed, swallowing: desk, formBase: formBase) { shift, _ in try await body(shift) }
     }
 
     func play(
-        _ stall: Stall,
+        _ bed: TapTestBed,
         swallowing desk: DeskLine? = nil,
         formBase: String?,
         _ body: @escaping @Sendable (Shift, Gateway) async throws -> Void
     ) async throws {
-        try await playing(stall, swallowing: desk, formBase: formBase) { open, gateway in
-            try await stall.play { try await open { try await body($0, gateway) } }
+        try await playing(bed, swallowing: desk, formBase: formBase) { open, gateway in
+            try await bed.play { try await open { try await body($0, gateway) } }
         }
     }
 
@@ -152,7 +152,7 @@ struct WalletTests {
     ///   - formBase: Where the gateway's form is, which it asks everybody to fill in; nil where it asks for nothing.
     ///   - body: Opens the terminal with gateway and wallets, as often as it likes.
     func playing(
-        _ stall: Stall,
+        _ bed: TapTestBed,
         swallowing desk: DeskLine?,
         formBase: String? = nil,
         _ body: @escaping @Sendable (@escaping Opening, Gateway) async throws -> Void
@@ -160,13 +160,13 @@ struct WalletTests {
         var configuration = GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")
         (configuration.collectsData, configuration.formBase) = (formBase != nil, formBase)
         configuration.controlToken = "control"
-        let gateway = Gateway(GatewayState(configuration: configuration), clock: stall.wall)
+        let gateway = Gateway(GatewayState(configuration: configuration), clock: bed.wall)
         let line = Line(
             gateway: gateway,
             isDown: { desk?.isDown.withLock { $0 } ?? false },
             fault: { url in url.contains("/confirm") ? desk?.confirms.withLock { $0 } : nil }
         )
-        let clock = stall.clock.terminalClock
+        let clock = bed.clock.terminalClock
         let merchant = try MerchantClient(
             baseURL: Line.baseURL,
             credentials: MerchantCredentials(merchantID: "m1", apiKey: Secret("wcp_test")),
@@ -184,7 +184,7 @@ struct WalletTests {
             baseURL: Line.baseURL,
             credentials: .app(id: "till", clientID: "till"),
             transport: line,
-            clock: TurnedClock(clock: stall.clock),
+            clock: TurnedClock(clock: bed.clock),
             retries: 0
         )
         try await withThrowingTaskGroup { group in
@@ -199,9 +199,9 @@ struct WalletTests {
                     let silent = SilentGateway(inner: wallet, desk: desk)
                     desk.wallet.withLock { $0 = silent }
                     let found = desk.isLate.withLock { $0 } ? nil : silent
-                    try await stall.open(scan: Overheard(inner: scan, desk: desk), wallet: found, work)
+                    try await bed.open(scan: Overheard(inner: scan, desk: desk), wallet: found, work)
                 } else {
-                    try await stall.open(scan: scan, wallet: wallet, work)
+                    try await bed.open(scan: scan, wallet: wallet, work)
                 }
             }
             try await body(open, gateway)
@@ -211,31 +211,31 @@ struct WalletTests {
     static let user = PhoneUser(answer: .accept(after: .milliseconds(300)), means: .wallet, instruments: [])
 
     @Test func aWalletWithoutNetworkPaysThroughTheTerminal() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
-        try await play(stall) { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        try await play(bed) { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             let charge = try await shift.snapshot(id)
             #expect(charge.attempts.first { $0.id == charge.paidAttempt }?.rail == .scan)
             #expect(charge.surplusAttempts.isEmpty)
             try await shift.until("the terminal has reported it to anna") {
-                stall.heard("anna").contains { if case .reported(.completed, _) = $0 { true } else { false } }
+                bed.heard("anna").contains { if case .reported(.completed, _) = $0 { true } else { false } }
             }
-            try await shift.until("no link stays") { stall.air.openLinks == 0 }
+            try await shift.until("no link stays") { bed.radio.openLinks == 0 }
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test(arguments: [true, false])
     func aWalletsPhoneHearsOfMoneyOnlyAfterTheGatewaysLastWord(isPaid: Bool) async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let desk = DeskLine()
-        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        try bed.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
         let heard: @Sendable () -> [TapProtocol.PaymentStatus] = {
-            stall.heard("anna").compactMap { if case .reported(let status, _) = $0 { status } else { nil } }
+            bed.heard("anna").compactMap { if case .reported(let status, _) = $0 { status } else { nil } }
         }
-        try await play(stall, swallowing: desk) { shift in
+        try await play(bed, swallowing: desk) { shift in
             let id = try await shift.charge()
             try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
             await desk.report(.processing)
@@ -253,22 +253,22 @@ struct WalletTests {
     }
 
     @Test func anotherPhoneIsHeldWhileAWalletPaysAndHearsThatSomebodyPaid() async throws {
-        let stall = try Stall()
-        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
-        try stall.phone("ben", user: PhoneUser(answer: .never))
-        try await play(stall) { shift in
+        let bed = try TapTestBed()
+        try bed.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        try bed.phone("ben", user: PhoneUser(answer: .never))
+        try await play(bed) { shift in
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             try await shift.until("ben hears it, or was never asked") {
-                stall.heardOtherPaid("ben") || !stall.wasAsked("ben")
+                bed.heardOtherPaid("ben") || !bed.wasAsked("ben")
             }
         }
-        #expect(await stall.bank.executions == 0)
+        #expect(await bed.acquirer.executions == 0)
     }
 
     @Test func twoPhonesAreEachAskedToSignForAnOptionOfTheirOwn() async throws {
-        let stall = try Stall()
-        try await play(stall, formBase: nil) { shift, gateway in
+        let bed = try TapTestBed()
+        try await play(bed, formBase: nil) { shift, gateway in
             let id = try await shift.charge()
             try await shift.until("the code is there") {
                 let attempts = try await shift.snapshot(id).attempts
@@ -282,7 +282,7 @@ struct WalletTests {
                 baseURL: Line.baseURL,
                 credentials: .app(id: "till", clientID: "till"),
                 transport: Line(gateway: gateway),
-                clock: TurnedClock(clock: stall.clock),
+                clock: TurnedClock(clock: bed.clock),
                 retries: 0
             )
             let wallet = TapWalletClient(client: client, host: "gateway.example") { 0 }
@@ -313,21 +313,21 @@ struct WalletTests {
 
     /// Money may be moving for the signatures: a phone that hears "time is up" then would sign again elsewhere.
     @Test func aTerminalThatStartsAgainLongAfterTheSignaturesWaitsForTheGatewaysWord() async throws {
-        let stall = try Stall()
+        let bed = try TapTestBed()
         let desk = DeskLine()
-        try stall.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
+        try bed.phone("anna", user: Self.user, isOnline: false, wallet: PrivateKey())
         let charge = Mutex<ChargeID?>(nil)
         let scan = ScriptedRail(.scan)
-        try await playing(stall, swallowing: desk) { open, _ in
-            try await stall.play {
+        try await playing(bed, swallowing: desk) { open, _ in
+            try await bed.play {
                 try await open { shift in
                     let id = try await shift.charge()
                     charge.withLock { $0 = id }
                     try await shift.until("anna has signed") { desk.isSigned.withLock { $0 } }
                     await desk.report(.processing)
                 }
-                stall.clock.advance(by: .seconds(300))
-                try await stall.open(scan: scan) { shift in
+                bed.clock.advance(by: .seconds(300))
+                try await bed.open(scan: scan) { shift in
                     let id = try #require(charge.withLock { $0 })
                     try await shift.passes(.seconds(5))
                     let tap = try await shift.snapshot(id).attempts.first { $0.rail == .tap }
@@ -343,7 +343,7 @@ struct WalletTests {
             }
         }
         #expect(
-            !stall.heard("anna").contains {
+            !bed.heard("anna").contains {
                 if case .heard(.cancelledByTerminal) = $0 { true } else { false }
             }
         )

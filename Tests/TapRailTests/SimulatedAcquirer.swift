@@ -4,7 +4,7 @@ import TapProtocol
 import Terminal
 
 /// The acquirer of both sides, in one place: it moves money at most once for each payment, and answers as it is told.
-actor Bank {
+actor SimulatedAcquirer {
     enum Mood: Sendable, Equatable {
         case pays, declines, declinesOnce
     }
@@ -68,7 +68,7 @@ actor Bank {
         return keys
     }
 
-    func change(_ body: @Sendable (isolated Bank) -> Void) { body(self) }
+    func change(_ body: @Sendable (isolated SimulatedAcquirer) -> Void) { body(self) }
 
     /// Minor units that the merchant got and kept.
     var paid: Int {
@@ -123,7 +123,7 @@ actor Bank {
     }
 }
 
-extension Bank: TapAcquirer {
+extension SimulatedAcquirer: TapAcquirer {
     nonisolated var url: String { "https://bank.example" }
 
     func execute(_ bundle: TapBundle) -> TapWord {
@@ -219,7 +219,7 @@ extension Bank: TapAcquirer {
     }
 }
 
-extension Bank: PhoneAcquirer {
+extension SimulatedAcquirer: PhoneAcquirer {
     func keys() throws(PhoneAcquirerError) -> [TrustedGatewayKey] {
         try reach()
         return [TrustedGatewayKey(issuer: issuer, keyID: Array("bank1".utf8), publicKey: publicKey)]

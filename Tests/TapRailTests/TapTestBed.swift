@@ -11,13 +11,13 @@ import TerminalTestSupport
 import Testing
 import TestSupport
 
-/// A terminal with a real journal file, phones around it, and the bank of both.
-final class Stall: Sendable {
+/// A test bed of payments over BLE: a terminal with a real journal file, simulated phones around it, and the acquirer of both.
+final class TapTestBed: Sendable {
     static let acceptsQuickly = PhoneUser(answer: .accept(after: .milliseconds(300)))
 
     let clock: ManualClock
-    let bank: Bank
-    let air: Air
+    let acquirer: SimulatedAcquirer
+    let radio: RadioSimulation
     let folder: String
     let keys: TapTerminalKeys
     let tag: TerminalTag?
@@ -41,9 +41,9 @@ final class Stall: Sendable {
     ) throws {
         let clock = ManualClock()
         self.clock = clock
-        bank = try Bank { Int(clock.terminalClock.wallTime().millisecondsSince1970) }
-        air = Air(clock: clock.terminalClock, maximumValueLength: maximumValueLength)
-        self.folder = folder ?? NSTemporaryDirectory() + "/stall-\(UUID().uuidString)"
+        acquirer = try SimulatedAcquirer { Int(clock.terminalClock.wallTime().millisecondsSince1970) }
+        radio = RadioSimulation(clock: clock.terminalClock, maximumValueLength: maximumValueLength)
+        self.folder = folder ?? NSTemporaryDirectory() + "/tap-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
         keys = TapTerminalKeys(
             agreement: try AgreementKey(bytes: [UInt8](repeating: 5, count: 32)),
@@ -57,7 +57,7 @@ final class Stall: Sendable {
         var settings = TapSettings()
         settings.isEnabled = true
         settings.mode = .open
-        settings.acquirerURL = bank.url
+        settings.acquirerURL = acquirer.url
         change(&settings)
         stored = Mutex(settings)
     }
@@ -90,7 +90,7 @@ final class Stall: Sendable {
             logger: logger
         )
         let station = TapStation(
-            radio: air,
+            radio: radio,
             journal: FusedTapJournal(journal: journal, fuse: fuse),
             clock: clock.terminalClock,
             logger: logger,
@@ -99,7 +99,7 @@ final class Stall: Sendable {
         )
         await station.serve(desk)
         await station.use(try await setup(wallet: wallet))
-        if await bank.reachesTerminal { await station.note(online: true) }
+        if await acquirer.reachesTerminal { await station.note(online: true) }
         let merchant = MerchantSettings(
             operatorID: "op1",
             merchantID: "m1",
@@ -110,7 +110,7 @@ final class Stall: Sendable {
         )
         let rails: [any RailDriver] = [TapRail(station: station)] + (scan.map { [$0] } ?? [])
         await desk.use(merchant, drivers: rails)
-        let shift = Shift(stall: self, desk: desk, station: station, journal: journal)
+        let shift = Shift(bed: self, desk: desk, station: station, journal: journal)
         try await withThrowingTaskGroup { group in
             group.addTask { try await desk.run() }
             group.addTask { await station.run() }
@@ -130,8 +130,12 @@ final class Stall: Sendable {
     func setup(wallet: (any TapWalletGateway)?) async throws -> TapStation.Setup {
         TapStation.Setup(
             settings: settings,
-            credentials: TapCredentials(keys: keys, certificate: try await bank.certify(keys), trusted: bank.trusted),
-            acquirer: bank,
+            credentials: TapCredentials(
+                keys: keys,
+                certificate: try await acquirer.certify(keys),
+                trusted: acquirer.trusted
+            ),
+            acquirer: acquirer,
             tag: tag,
             wallet: wallet
         )
@@ -140,7 +144,7 @@ final class Stall: Sendable {
     @discardableResult
     func phone(
         _ name: String,
-        user: PhoneUser = Stall.acceptsQuickly,
+        user: PhoneUser = TapTestBed.acceptsQuickly,
         isOnline: Bool = true,
         rssi: Int? = -50,
         tag: TerminalTag? = nil,
@@ -159,13 +163,13 @@ final class Stall: Sendable {
             isOnline: isOnline
         )
         configuration.keys = [
-            TrustedGatewayKey(issuer: bank.issuer, keyID: Array("bank1".utf8), publicKey: bank.publicKey)
+            TrustedGatewayKey(issuer: acquirer.issuer, keyID: Array("bank1".utf8), publicKey: acquirer.publicKey)
         ]
         configuration.wallet = wallet
         configuration.voucherWish = voucher.map {
             VoucherWish(instrumentID: "card", currency: "EUR", exponent: 2, limitTotal: $0)
         }
-        // The phones are in this stall's air: a strong reference would keep it, and its folder, for ever.
+        // The phones are in this bed's radio: a strong reference would keep it, and its folder, for ever.
         let record: @Sendable (PhoneEvent) -> Void = { [weak self] event in
             guard let self else { return }
             events.withLock { $0[name, default: []].append(event) }
@@ -173,12 +177,12 @@ final class Stall: Sendable {
         }
         let phone = try TapPhone(
             configuration,
-            acquirer: acquirer ?? bank,
+            acquirer: acquirer ?? self.acquirer,
             linkWallet: linkWallet,
             clock: clock ?? wall(offBy: offset),
             log: record
         )
-        air.add(name, phone, rssi: rssi, characteristics: characteristics)
+        radio.add(name, phone, rssi: rssi, characteristics: characteristics)
         arrivals.continuation.yield((name, phone))
         return phone
     }
@@ -212,7 +216,7 @@ final class Stall: Sendable {
 
     private func live(_ name: String, _ phone: TapPhone) async {
         await withDiscardingTaskGroup { group in
-            group.addTask { for await service in phone.advertisement { self.air.advertise(name, service) } }
+            group.addTask { for await service in phone.advertisement { self.radio.advertise(name, service) } }
             await phone.run()
             group.cancelAll()
         }
@@ -220,7 +224,7 @@ final class Stall: Sendable {
 
     /// A customer has left for good.
     func forget(_ name: String) {
-        air.remove(name)
+        radio.remove(name)
         events.withLock { $0[name] = nil }
     }
 
@@ -241,7 +245,7 @@ final class Stall: Sendable {
 
 /// The terminal while it is switched on.
 struct Shift: Sendable {
-    let stall: Stall
+    let bed: TapTestBed
     let desk: ChargeDesk
     let station: TapStation
     let journal: Journal
@@ -262,14 +266,14 @@ struct Shift: Sendable {
 
     /// A charge from its beginning until nothing of its customer is left.
     func isPaid(by name: String) async throws {
-        let phone = try stall.phone(name)
+        let phone = try bed.phone(name)
         let id = try await charge()
         try await until(id, is: .succeeded)
-        try await until("the customer knows") { stall.outcome(name) == .paid }
+        try await until("the customer knows") { bed.outcome(name) == .paid }
         await phone.end()
         // What the terminal keeps for a phone that comes back is let go after a minute.
         for _ in 0..<10 { try await skips(.seconds(2)) }
-        stall.forget(name)
+        bed.forget(name)
     }
 
     struct TooLong: Error, CustomStringConvertible {
@@ -284,26 +288,26 @@ struct Shift: Sendable {
         by step: Duration = .milliseconds(5),
         _ isSo: @Sendable () async throws -> Bool
     ) async throws {
-        let end = stall.clock.now + limit
-        while stall.clock.now < end {
+        let end = bed.clock.now + limit
+        while bed.clock.now < end {
             if try await isSo() { return }
             for _ in 0..<20 { await Task.yield() }
             // The disk and other threads take real time; the clock stands still meanwhile.
             try await Task.sleep(for: .microseconds(500))
-            stall.clock.advance(by: step)
+            bed.clock.advance(by: step)
         }
         throw TooLong(description: "not within \(limit): \(what)")
     }
 
     /// Lets time pass.
     func passes(_ duration: Duration) async throws {
-        let end = stall.clock.now + duration
-        try await until("time has passed") { stall.clock.now >= end }
+        let end = bed.clock.now + duration
+        try await until("time has passed") { bed.clock.now >= end }
     }
 
     /// Lets time pass in one step: who sleeps wakes late.
     func skips(_ duration: Duration) async throws {
-        stall.clock.advance(by: duration)
+        bed.clock.advance(by: duration)
         for _ in 0..<20 { await Task.yield() }
         try await Task.sleep(for: .microseconds(500))
     }

@@ -17,8 +17,8 @@ protocol Peripheral: Sendable {
 
 extension TapPhone: Peripheral {}
 
-/// The air of one shop: phones that advertise, links that can be cut, and no Bluetooth.
-final class Air: TapRadio {
+/// A radio without Bluetooth: phones that advertise, and links that can be cut.
+final class RadioSimulation: TapRadio {
     private struct Phone {
         let peripheral: any Peripheral
         let characteristics: TapCharacteristics
@@ -174,8 +174,8 @@ final class Air: TapRadio {
         guard let found, found.service != nil else { throw .failed("not there") }
         guard found.characteristics == characteristics else { throw .failed("the phone does not offer the profile") }
         state.withLock { $0.open += 1 }
-        let connection = AirConnection(
-            air: self,
+        let connection = SimulatedConnection(
+            radio: self,
             peripheral: found.peripheral,
             central: "\(name)#\(number)",
             maximumValueLength: maximumValueLength
@@ -199,12 +199,12 @@ final class Air: TapRadio {
     func closed() { state.withLock { $0.open -= 1 } }
 }
 
-/// One link through the air.
-final class AirConnection: TapConnection {
+/// One link over the simulated radio.
+final class SimulatedConnection: TapConnection {
     let maximumValueLength: Int
     let fragments: AsyncThrowingStream<[UInt8], any Error>
     private let incoming: AsyncThrowingStream<[UInt8], any Error>.Continuation
-    private let air: Air
+    private let radio: RadioSimulation
     private let peripheral: any Peripheral
     private let central: String
     private let isClosed = Mutex(false)
@@ -218,8 +218,8 @@ final class AirConnection: TapConnection {
         let sender: CheckedContinuation<Result<Void, TapRadioError>, Never>?
     }
 
-    init(air: Air, peripheral: any Peripheral, central: String, maximumValueLength: Int) {
-        (self.air, self.peripheral, self.central) = (air, peripheral, central)
+    init(radio: RadioSimulation, peripheral: any Peripheral, central: String, maximumValueLength: Int) {
+        (self.radio, self.peripheral, self.central) = (radio, peripheral, central)
         self.maximumValueLength = maximumValueLength
         (fragments, incoming) = AsyncThrowingStream.makeStream(of: [UInt8].self)
     }
@@ -237,7 +237,7 @@ final class AirConnection: TapConnection {
         }
         await peripheral.subscribe(central: central, maximumValueLength: maximumValueLength) { [weak self] value in
             guard let self else { return }
-            switch air.passage() {
+            switch radio.passage() {
             case .arrives: incoming.yield(value)
             case .isLost: break
             case .cutsTheLink: await fall()
@@ -250,7 +250,7 @@ final class AirConnection: TapConnection {
     func sendAtOnce(_ fragment: [UInt8]) throws(TapRadioError) -> Bool {
         guard !isClosed.withLock({ $0 }) else { throw .failed("the link is down") }
         return held.withLock { held in
-            guard held < air.room else { return false }
+            guard held < radio.room else { return false }
             held += 1
             buffer.continuation.yield(Held(fragment: fragment, sender: nil))
             return true
@@ -258,7 +258,7 @@ final class AirConnection: TapConnection {
     }
 
     func send(_ fragment: [UInt8]) async throws(TapRadioError) {
-        guard air.room > 0 else { return try await pass(fragment) }
+        guard radio.room > 0 else { return try await pass(fragment) }
         // What was taken before goes first.
         let result = await withCheckedContinuation { sender in
             held.withLock { held in
@@ -272,7 +272,7 @@ final class AirConnection: TapConnection {
 
     private func pass(_ fragment: [UInt8]) async throws(TapRadioError) {
         guard !isClosed.withLock({ $0 }) else { throw .failed("the link is down") }
-        switch air.passage() {
+        switch radio.passage() {
         case .arrives: await peripheral.write(fragment, by: central)
         case .isLost: break
         case .cutsTheLink:
@@ -282,7 +282,7 @@ final class AirConnection: TapConnection {
     }
 
     func close() async {
-        await air.takeTimeToClose()
+        await radio.takeTimeToClose()
         await fall()
     }
 
@@ -294,7 +294,7 @@ final class AirConnection: TapConnection {
         guard isFirst else { return }
         incoming.finish()
         buffer.continuation.finish()
-        air.closed()
+        radio.closed()
         await peripheral.unsubscribe(central: central)
     }
 }
