@@ -16,7 +16,7 @@ struct ChaosTests {
     private func expectTrue(_ shift: Shift, _ id: ChargeID, _ what: String) async throws {
         let charge = try await shift.charge(id)
         #expect(charge.surplusAttempts.isEmpty, "\(what)")
-        #expect(try await shift.counter.paidPayments() == 1, "\(what)")
+        #expect(try await shift.bed.paidPayments() == 1, "\(what)")
     }
 
     @Test(arguments: [
@@ -31,13 +31,13 @@ struct ChaosTests {
         while number < 60 {
             let fault = RelayFault(place, .die, moment: moment, fromCall: number, times: 1)
             let what = "\(place) \(moment) \(number)"
-            let counter = try Counter()
-            let hasDied = try await MortalRelay.running(counter, fault) { relay in
-                let wallet = try await Wallet(relay, clock: counter.clock)
+            let bed = try ConnectTestBed()
+            let hasDied = try await MortalRelay.running(bed, fault) { relay in
+                let wallet = try await Wallet(relay, clock: bed.clock)
                 try await wallet.online {
-                    try await counter.open(relay) { shift in
+                    try await bed.open(relay) { shift in
                         let id = try await shift.charge()
-                        try await wallet.scan(patiently: try await shift.pairing(of: id), counter)
+                        try await wallet.scan(patiently: try await shift.pairing(of: id), bed)
                         try await shift.until(id, is: .succeeded)
                         try await self.expectTrue(shift, id, what)
                         try await shift.until("the session is over, \(what)") { wallet.count("end") == 1 }
@@ -55,14 +55,14 @@ struct ChaosTests {
     @Test func theWalletDiesAtEachRecordAndPaysAllTheSame() async throws {
         var number = 1
         while number < 100 {
-            let (counter, phone) = (try Counter(), MortalPhone(diesAfter: number))
+            let (bed, phone) = (try ConnectTestBed(), MortalPhone(diesAfter: number))
             let what = "wallet, record \(number)"
-            try await counter.play { relay in
-                try await counter.open(relay) { shift in
+            try await bed.play { relay in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     let code = try await shift.pairing(of: id)
                     try await withThrowingTaskGroup(of: Void.self) { group in
-                        group.addTask { try await phone.live(at: relay, counter.clock, scanning: code) }
+                        group.addTask { try await phone.live(at: relay, bed.clock, scanning: code) }
                         defer { group.cancelAll() }
                         try await shift.until(id, is: .succeeded)
                     }
@@ -79,8 +79,8 @@ struct ChaosTests {
 
 extension Wallet {
     /// Scans until the relay is there, as a customer does.
-    func scan(patiently code: String, _ counter: Counter) async throws {
-        try await counter.until("the code is scanned") {
+    func scan(patiently code: String, _ bed: ConnectTestBed) async throws {
+        try await bed.until("the code is scanned") {
             do {
                 try await self.scan(code)
                 return true
@@ -146,7 +146,7 @@ private final class MortalPhone: PhoneStorage {
         let line = try RelayClient(
             settings: settings,
             identity: identity,
-            sockets: try Counter.plain.get(),
+            sockets: try ConnectTestBed.plain.get(),
             memory: memory,
             clock: RelayClock(
                 elapsed: terminalClock.elapsed,

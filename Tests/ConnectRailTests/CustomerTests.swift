@@ -16,13 +16,13 @@ struct CustomerTests {
     }
 
     @Test func aCustomerWhoSaysNoLeavesTheChargeForTheNextOne() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let unwilling = try await Wallet(relay, clock: counter.clock) { $0.approves = false }
-            let willing = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let unwilling = try await Wallet(relay, clock: bed.clock) { $0.approves = false }
+            let willing = try await Wallet(relay, clock: bed.clock)
             try await unwilling.online {
                 try await willing.online {
-                    try await counter.open(relay) { shift in
+                    try await bed.open(relay) { shift in
                         let id = try await shift.charge()
                         let first = try await shift.pairing(of: id)
                         try await unwilling.scan(first)
@@ -38,17 +38,17 @@ struct CustomerTests {
     }
 
     @Test func aNoToThePaymentIsToldFromANoToTheSession() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.signs = false }
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.signs = false }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     let code = try await shift.pairing(of: id)
                     try await wallet.scan(code)
                     #expect(try await trouble(shift, id) == "connect_payment_declined")
                     _ = try await shift.pairing(of: id, after: code)
-                    #expect(counter.line.faults.count(of: "/confirm") == 0)
+                    #expect(bed.line.faults.count(of: "/confirm") == 0)
                     #expect(try await shift.charge(id).state == .requiresAction)
                     try await shift.until("the session is over") { wallet.count("end") == 1 }
                 }
@@ -57,11 +57,11 @@ struct CustomerTests {
     }
 
     @Test func aWalletOfOtherNetworksHearsAndShowsWhy() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.chains = [56] }
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.chains = [56] }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     #expect(try await trouble(shift, id) == "connect_other_networks")
@@ -73,11 +73,11 @@ struct CustomerTests {
     }
 
     @Test func aWalletThatCannotSignHearsAndShowsWhy() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.methods = ["personal_sign"] }
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.methods = ["personal_sign"] }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     #expect(try await trouble(shift, id) == "connect_missing_method")
@@ -88,33 +88,33 @@ struct CustomerTests {
 
     @Test(arguments: ["0x1234", "not a signature", "0x" + String(repeating: "zz", count: 65)])
     func whatIsNoSignatureIsNotConfirmed(answer: String) async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.answer = answer }
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.answer = answer }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     #expect(try await trouble(shift, id) == "connect_bad_answer")
-                    #expect(counter.line.faults.count(of: "/confirm") == 0)
+                    #expect(bed.line.faults.count(of: "/confirm") == 0)
                 }
             }
         }
     }
 
     @Test func aSignatureOfAnotherKeyTakesNoOtherWayBackAndTheChargeStaysOpen() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.strangersKey = PrivateKey() }
-            let honest = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.strangersKey = PrivateKey() }
+            let honest = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
                 try await honest.online {
-                    try await counter.open(relay) { shift in
+                    try await bed.open(relay) { shift in
                         let id = try await shift.charge()
                         let code = try await shift.pairing(of: id)
                         try await wallet.scan(code)
                         #expect(try await trouble(shift, id) == "connect_other_signer")
-                        #expect(counter.line.faults.count(of: "/confirm") == 0)
+                        #expect(bed.line.faults.count(of: "/confirm") == 0)
                         let next = try await shift.pairing(of: id, after: code)
                         #expect(try await shift.snapshot(id).paymentLink != nil, "others can still pay by the link")
                         try await honest.scan(next)
@@ -126,15 +126,15 @@ struct CustomerTests {
     }
 
     @Test func aContractsSignatureThatTheGatewayRefusesPaysNothingAndTheChargeStaysOpen() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) {
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) {
                 $0.answer = "0x" + String(repeating: "11", count: 96)
             }
-            let honest = try await Wallet(relay, clock: counter.clock)
+            let honest = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
                 try await honest.online {
-                    try await counter.open(relay) { shift in
+                    try await bed.open(relay) { shift in
                         let id = try await shift.charge()
                         let code = try await shift.pairing(of: id)
                         try await wallet.scan(code)
@@ -148,9 +148,9 @@ struct CustomerTests {
     }
 
     @Test func aCodeThatNobodyScansIsRenewedAndTheChargeEndsByTheGatewaysWord() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            try await counter.open(relay, timeLimitSeconds: 400) { shift in
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            try await bed.open(relay, timeLimitSeconds: 400) { shift in
                 let id = try await shift.charge()
                 let first = try await shift.pairing(of: id)
                 try await shift.until("the code is renewed", within: .seconds(320)) {
@@ -169,20 +169,20 @@ struct CustomerTests {
     }
 
     @Test func twoWalletsOnOneCodePayOnce() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let anna = try await Wallet(relay, clock: counter.clock)
-            let ben = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let anna = try await Wallet(relay, clock: bed.clock)
+            let ben = try await Wallet(relay, clock: bed.clock)
             try await anna.online {
                 try await ben.online {
-                    try await counter.open(relay) { shift in
+                    try await bed.open(relay) { shift in
                         let id = try await shift.charge()
                         let code = try await shift.pairing(of: id)
                         async let one: Void = anna.scan(code)
                         async let other: Void = ben.scan(code)
                         _ = try? await (one, other)
                         try await shift.until(id, is: .succeeded)
-                        try await counter.passes(.seconds(5))
+                        try await bed.passes(.seconds(5))
                         #expect(anna.count("signed") + ben.count("signed") == 1)
                         #expect(try await shift.charge(id).surplusAttempts.isEmpty)
                     }
@@ -192,13 +192,13 @@ struct CustomerTests {
     }
 
     @Test func aSecondWalletOnOneCodeHearsThatItIsTakenAndSoDoesItsCustomer() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let anna = try await Wallet(relay, clock: counter.clock) { $0.signs = nil }
-            let ben = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let anna = try await Wallet(relay, clock: bed.clock) { $0.signs = nil }
+            let ben = try await Wallet(relay, clock: bed.clock)
             try await anna.online {
                 try await ben.online {
-                    try await counter.open(relay) { shift in
+                    try await bed.open(relay) { shift in
                         let id = try await shift.charge()
                         let code = try await shift.pairing(of: id)
                         try await anna.scan(code)
@@ -219,11 +219,11 @@ struct CustomerTests {
     }
 
     @Test func aFormLeavesTheCodeToOthersAndThePaymentThenGoesOnByItself() async throws {
-        let counter = try Counter { $0.collectsData = true }
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed { $0.collectsData = true }
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until("the form is shown") {
@@ -237,7 +237,7 @@ struct CustomerTests {
                     let payment = try #require(
                         try await shift.charge(id).attempts.first { $0.rail == .connect }?.offer?.paymentID
                     )
-                    #expect(try await counter.control("collect", #"{"paymentId":"\#(payment)"}"#) == 200)
+                    #expect(try await bed.control("collect", #"{"paymentId":"\#(payment)"}"#) == 200)
                     try await shift.until(id, is: .succeeded)
                     #expect(wallet.count("signed") == 1)
                 }
@@ -246,9 +246,9 @@ struct CustomerTests {
     }
 
     @Test func oneCodeServesBothKindsOfWallets() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            try await counter.open(relay) { shift in
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            try await bed.open(relay) { shift in
                 let id = try await shift.charge()
                 _ = try await shift.pairing(of: id)
                 try await shift.until("both are there") {
@@ -265,9 +265,9 @@ struct CustomerTests {
     }
 
     @Test func withTwoCodesTheScreenShowsOneAndStaffTurnIt() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            try await counter.open(relay, settings: { $0.usesOneCode = false }) { shift in
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            try await bed.open(relay, settings: { $0.usesOneCode = false }) { shift in
                 let id = try await shift.charge()
                 let pairing = try await shift.pairing(of: id)
                 try await shift.until("the payment link") { try await shift.snapshot(id).paymentLink != nil }

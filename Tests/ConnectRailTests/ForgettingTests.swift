@@ -8,33 +8,33 @@ import WalletConnect
 /// The owner lets the terminal forget its wallets.
 @Suite(.timeLimit(.minutes(10)))
 struct ForgettingTests {
-    private func names(_ shop: Shop) async throws -> [String] {
-        try await ConnectStore(journal: shop.shift.journal).values(prefix: "").keys.sorted()
+    private func names(_ terminal: ConfiguredTerminal) async throws -> [String] {
+        try await ConnectStore(journal: terminal.shift.journal).values(prefix: "").keys.sorted()
     }
 
     @Test func everythingIsForgottenAndTheNextWalletPays() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.openShop(relay) { shop in
-                    let shift = shop.shift
+                try await bed.openConfigured(relay) { terminal in
+                    let shift = terminal.shift
                     let first = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: first))
                     try await shift.until(first, is: .succeeded)
                     try await shift.until("the sale is over") {
                         await shift.station.status.charges.isEmpty && wallet.count("end") == 1
                     }
-                    let identity = try await names(shop).filter { $0.hasPrefix("connect-relay/") }
+                    let identity = try await names(terminal).filter { $0.hasPrefix("connect-relay/") }
                     #expect(!identity.isEmpty)
                     let known = try #require(
                         try await ConnectStore(journal: shift.journal).values(prefix: identity[0])[identity[0]]
                     )
-                    try await counter.clock.passing { try await shop.wallets.forgetEverything() }
+                    try await bed.clock.passing { try await terminal.wallets.forgetEverything() }
                     try await shift.until("there is a connection again") {
                         await shift.station.status.light == .ready
                     }
-                    let left = try await names(shop)
+                    let left = try await names(terminal)
                     #expect(!left.contains { $0.hasPrefix("wc2/") || $0.hasPrefix("connect/") })
                     let fresh = try await ConnectStore(journal: shift.journal).values(prefix: identity[0])[identity[0]]
                     #expect(fresh != nil && fresh != known, "the relay knows it by another key")
@@ -47,15 +47,15 @@ struct ForgettingTests {
     }
 
     @Test func whileAWalletCanPayNothingIsForgotten() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.openShop(relay) { shop in
-                    let shift = shop.shift
+                try await bed.openConfigured(relay) { terminal in
+                    let shift = terminal.shift
                     let id = try await shift.charge()
                     let code = try await shift.pairing(of: id)
-                    await #expect(throws: ConnectForgetError.inUse) { try await shop.wallets.forgetEverything() }
+                    await #expect(throws: ConnectForgetError.inUse) { try await terminal.wallets.forgetEverything() }
                     try await wallet.scan(code)
                     try await shift.until(id, is: .succeeded)
                 }
@@ -64,20 +64,20 @@ struct ForgettingTests {
     }
 
     @Test func aConnectedWalletHearsThatItIsForgotten() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.signs = nil }
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.signs = nil }
             try await wallet.online {
-                try await counter.openShop(relay) { shop in
+                try await bed.openConfigured(relay) { terminal in
                     // A session that no charge knows, as another program or an older version may have left it.
-                    let engine = try #require(await shop.shift.station.engine?.client)
-                    let uri = try await counter.clock.passing {
+                    let engine = try #require(await terminal.shift.station.engine?.client)
+                    let uri = try await bed.clock.passing {
                         try await engine.connect(namespaces: ConnectChecks(chains: ["eip155:8453"]).proposal)
                     }
                     try await wallet.scan(uri.absoluteString)
-                    try await shop.shift.until("there is a session") { await !engine.getSessions().isEmpty }
-                    try await counter.clock.passing { try await shop.wallets.forgetEverything() }
-                    try await shop.shift.until("the wallet hears of it") { wallet.count("end") == 1 }
+                    try await terminal.shift.until("there is a session") { await !engine.getSessions().isEmpty }
+                    try await bed.clock.passing { try await terminal.wallets.forgetEverything() }
+                    try await terminal.shift.until("the wallet hears of it") { wallet.count("end") == 1 }
                 }
             }
         }

@@ -17,12 +17,12 @@ struct GatewayTests {
     }
 
     /// Where a wallet is told after pairing why it is not asked; it must have heard no request.
-    private func refusal(_ counter: Counter) async throws -> String? {
+    private func refusal(_ bed: ConnectTestBed) async throws -> String? {
         let found = Told()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.chains = [8453] }
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.chains = [8453] }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     await found.set(try await trouble(shift, id))
@@ -55,32 +55,32 @@ struct GatewayTests {
 
     @Test(arguments: ["personal_sign", "eth_sign", "eth_signTypedData", "eth_sendTransaction", "wallet_sendCalls"])
     func aWalletIsAskedForNothingThatTheTerminalDoesNotKnow(method: String) async throws {
-        let counter = try Counter()
-        counter.line.faults.lie(of: "/fetch") { $0.replacing("eth_signTypedData_v4", with: method) }
-        #expect(try await refusal(counter) == "connect_unknown_request")
+        let bed = try ConnectTestBed()
+        bed.line.faults.lie(of: "/fetch") { $0.replacing("eth_signTypedData_v4", with: method) }
+        #expect(try await refusal(bed) == "connect_unknown_request")
     }
 
     @Test func anotherMessageThanAPaymentIsNotPassedOn() async throws {
-        let counter = try Counter()
-        counter.line.faults.lie(of: "/fetch") {
+        let bed = try ConnectTestBed()
+        bed.line.faults.lie(of: "/fetch") {
             $0.replacing("ReceiveWithAuthorization", with: "TransferWithAuthorization")
         }
-        #expect(try await refusal(counter) == "connect_unknown_request")
+        #expect(try await refusal(bed) == "connect_unknown_request")
     }
 
     @Test func aTokenThatNobodyKnowsHidesNoOrderOverOneThatIsKnown() async throws {
-        let counter = try Counter()
-        counter.line.faults.lie(of: "/options") { Self.swap($0) }
-        #expect(try await refusal(counter) == "connect_suspicious")
+        let bed = try ConnectTestBed()
+        bed.line.faults.lie(of: "/options") { Self.swap($0) }
+        #expect(try await refusal(bed) == "connect_suspicious")
     }
 
     @Test func aTokenThatNobodyKnowsIsPaidWithInTheKnownForm() async throws {
-        let counter = try Counter()
-        for path in ["/options", "/fetch"] { counter.line.faults.lie(of: path) { Self.swap($0) } }
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.chains = [8453] }
+        let bed = try ConnectTestBed()
+        for path in ["/options", "/fetch"] { bed.line.faults.lie(of: path) { Self.swap($0) } }
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.chains = [8453] }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     // The sandbox knows only its own tokens and refuses what it did not order.
@@ -96,52 +96,52 @@ struct GatewayTests {
         (#""info":{"#, #""info":null,"other":{"#),
     ])
     func anotherAmountThanTheChargesIsNotPaid(truth: String, lie: String) async throws {
-        let counter = try Counter()
-        counter.line.faults.lie(of: "/options") { text in
+        let bed = try ConnectTestBed()
+        bed.line.faults.lie(of: "/options") { text in
             #expect(text.contains(truth), "the test changes something")
             return text.replacing(truth, with: lie)
         }
-        #expect(try await refusal(counter) == "connect_suspicious")
+        #expect(try await refusal(bed) == "connect_suspicious")
     }
 
     @Test func nothingIsSignedThatOutlivesTheCharge() async throws {
-        let counter = try Counter()
-        let later = counter.clock.terminalClock.wallTime().secondsSince1970 + 86_400
-        counter.line.faults.lie(of: "/options") {
+        let bed = try ConnectTestBed()
+        let later = bed.clock.terminalClock.wallTime().secondsSince1970 + 86_400
+        bed.line.faults.lie(of: "/options") {
             $0.replacing(/"info":{"status":"requires_action",(.*?)"expiresAt":[0-9]+/) {
                 #""info":{"status":"requires_action",\#($0.output.1)"expiresAt":\#(later)"#
             }
         }
-        counter.line.faults.lie(of: "/fetch") {
+        bed.line.faults.lie(of: "/fetch") {
             $0.replacing(/"validBefore\\":\\"0x[0-9a-f]+/, with: #""validBefore\":\"0x"# + String(later, radix: 16))
         }
-        #expect(try await refusal(counter) == "connect_suspicious")
+        #expect(try await refusal(bed) == "connect_suspicious")
     }
 
     @Test func aPaymentThatIsOverIsNotToldAsAnEmptyWallet() async throws {
-        let counter = try Counter()
-        counter.line.faults.lie(of: "/options") {
+        let bed = try ConnectTestBed()
+        bed.line.faults.lie(of: "/options") {
             $0.replacing("requires_action", with: "succeeded").replacing(/"options":\[.*\]/, with: #""options":null"#)
         }
-        #expect(try await refusal(counter) == "connect_over")
+        #expect(try await refusal(bed) == "connect_over")
     }
 
     @Test func aFormAtAnotherHostIsShownToNobody() async throws {
         for host in ["http://127.0.0.1.evil.test", "https://pay.walletconnect.com.evil.test"] {
-            let counter = try Counter {
+            let bed = try ConnectTestBed {
                 $0.collectsData = true
                 $0.formBase = host + "/"
             }
-            #expect(try await refusal(counter) == "connect_form_in_wallet")
+            #expect(try await refusal(bed) == "connect_form_in_wallet")
         }
     }
 
     @Test func aFormThatNobodyFillsInLetsTheWalletGo() async throws {
-        let counter = try Counter { $0.collectsData = true }
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed { $0.collectsData = true }
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     let code = try await shift.pairing(of: id)
                     try await wallet.scan(code)
@@ -157,11 +157,11 @@ struct GatewayTests {
     }
 
     @Test func staffNeedNotWaitForAForm() async throws {
-        let counter = try Counter { $0.collectsData = true }
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed { $0.collectsData = true }
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     let code = try await shift.pairing(of: id)
                     await shift.station.endForm(of: id)
@@ -179,20 +179,20 @@ struct GatewayTests {
     }
 
     @Test func aPauseThatTheGatewayAsksAWalletsQuestionForIsKeptByAll() async throws {
-        let counter = try Counter()
-        counter.line.faults.pause("/options", seconds: 25)
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        bed.line.faults.pause("/options", seconds: 25)
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
-                    try await shift.until("the gateway was asked") { counter.line.faults.count(of: "/options") == 1 }
+                    try await shift.until("the gateway was asked") { bed.line.faults.count(of: "/options") == 1 }
                     // What was under way may end.
-                    try await counter.passes(.seconds(2))
-                    let asked = counter.line.faults.calls.count
-                    try await counter.passes(.seconds(20))
-                    #expect(counter.line.faults.calls.count == asked, "nobody asks while the pause lasts")
+                    try await bed.passes(.seconds(2))
+                    let asked = bed.line.faults.calls.count
+                    try await bed.passes(.seconds(20))
+                    #expect(bed.line.faults.calls.count == asked, "nobody asks while the pause lasts")
                     #expect(try await shift.snapshot(id).connect?.trouble?.code == "connect_gateway_silent")
                     #expect(try await shift.snapshot(id).connect?.step == .choosing)
                     try await shift.until(id, is: .succeeded)
@@ -202,12 +202,12 @@ struct GatewayTests {
     }
 
     @Test func aGatewayThatSaysNothingUsableIsNotAskedForEver() async throws {
-        let counter = try Counter()
-        counter.line.faults.lose(.max, of: "/options")
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        bed.line.faults.lose(.max, of: "/options")
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     let code = try await shift.pairing(of: id)
                     try await wallet.scan(code)

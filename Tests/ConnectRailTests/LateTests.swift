@@ -17,13 +17,13 @@ struct LateTests {
     }
 
     @Test func aSignatureAfterACancelIsCountedAndTheGatewayIsAskedWhatItIsWorth() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock, phone: .init(store: ClingingStore())) {
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock, phone: .init(store: ClingingStore())) {
                 $0.signs = nil
             }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     let request = try await ask(wallet, shift, id)
                     let payment = try #require(
@@ -32,13 +32,13 @@ struct LateTests {
                     _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
                     try await shift.until(id, is: .cancelled)
                     try await shift.until("the sale is over") { await shift.station.status.charges[id] == nil }
-                    let asked = counter.line.faults.count(of: payment)
+                    let asked = bed.line.faults.count(of: payment)
                     try await wallet.respond(request, signs: true)
                     try await shift.until("the answer is counted") {
                         await shift.station.status.counts.lateAnswers == 1
                     }
-                    try await shift.until("the gateway is asked") { counter.line.faults.count(of: payment) > asked }
-                    #expect(counter.line.faults.count(of: "/confirm") == 0)
+                    try await shift.until("the gateway is asked") { bed.line.faults.count(of: payment) > asked }
+                    #expect(bed.line.faults.count(of: "/confirm") == 0)
                     #expect(try await shift.charge(id).state == .cancelled)
                 }
             }
@@ -46,22 +46,22 @@ struct LateTests {
     }
 
     @Test func aLateSignaturePaysAlsoWhereTheRelayWasAwayMeanwhile() async throws {
-        let counter = try Counter { $0.quoteLifetimeSeconds = 3000 }
-        let state = counter.folder + "/relay"
+        let bed = try ConnectTestBed { $0.quoteLifetimeSeconds = 3000 }
+        let state = bed.folder + "/relay"
         let port = Mutex<UInt16>(0)
         try await withThrowingTaskGroup { group in
-            group.addTask { [gateway = counter.gateway] in try await gateway.run() }
+            group.addTask { [gateway = bed.gateway] in try await gateway.run() }
             defer { group.cancelAll() }
-            try await LiveRelay.running(clock: counter.wall, state: state) { relay in
+            try await LiveRelay.running(clock: bed.wall, state: state) { relay in
                 port.withLock { $0 = relay.port }
             }
             let relay = LiveRelay(port: port.withLock { $0 })
-            let wallet = try await Wallet(relay, clock: counter.clock, behind: .seconds(900)) { $0.signs = nil }
+            let wallet = try await Wallet(relay, clock: bed.clock, behind: .seconds(900)) { $0.signs = nil }
             try await wallet.online {
-                try await counter.open(relay, timeLimitSeconds: 900) { shift in
+                try await bed.open(relay, timeLimitSeconds: 900) { shift in
                     let id = try await shift.charge()
                     let seen = Mutex<Request?>(nil)
-                    try await LiveRelay.running(clock: counter.wall, port: relay.port, state: state) { _ in
+                    try await LiveRelay.running(clock: bed.wall, port: relay.port, state: state) { _ in
                         let request = try await ask(wallet, shift, id)
                         seen.withLock { $0 = request }
                     }
@@ -70,7 +70,7 @@ struct LateTests {
                     }
                     let request = try #require(seen.withLock { $0 })
                     try await wallet.respond(request, signs: true)
-                    try await LiveRelay.running(clock: counter.wall, port: relay.port, state: state) { _ in
+                    try await LiveRelay.running(clock: bed.wall, port: relay.port, state: state) { _ in
                         try await shift.until(id, is: .succeeded)
                     }
                     #expect(try await shift.charge(id).surplusAttempts.isEmpty)
@@ -80,12 +80,12 @@ struct LateTests {
     }
 
     @Test func aLateSignaturePaysAlsoAfterARestart() async throws {
-        let counter = try Counter { $0.quoteLifetimeSeconds = 3000 }
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock, behind: .seconds(900)) { $0.signs = nil }
+        let bed = try ConnectTestBed { $0.quoteLifetimeSeconds = 3000 }
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock, behind: .seconds(900)) { $0.signs = nil }
             try await wallet.online {
                 let seen = Mutex<(id: ChargeID, request: Request)?>(nil)
-                try await counter.open(relay, timeLimitSeconds: 900) { shift in
+                try await bed.open(relay, timeLimitSeconds: 900) { shift in
                     let id = try await shift.charge()
                     let code = try await shift.pairing(of: id)
                     let request = try await ask(wallet, shift, id)
@@ -97,7 +97,7 @@ struct LateTests {
                 }
                 let (id, request) = try #require(seen.withLock { $0 })
                 try await wallet.respond(request, signs: true)
-                try await counter.open(relay, timeLimitSeconds: 900) { shift in
+                try await bed.open(relay, timeLimitSeconds: 900) { shift in
                     try await shift.until(id, is: .succeeded)
                     #expect(wallet.count("request") == 1)
                     try await shift.until("nothing is left of it") { try await shift.isQuiet() }
@@ -108,13 +108,13 @@ struct LateTests {
 
     /// Anna signs late, while the gateway is asked what Ben can pay with: Anna pays, and Ben hears that it is over.
     @Test func aLateSignatureIsNotLostBecauseAnotherWalletComesMeanwhile() async throws {
-        let counter = try Counter { $0.quoteLifetimeSeconds = 3000 }
-        try await counter.play { relay in
-            let anna = try await Wallet(relay, clock: counter.clock, behind: .seconds(900)) { $0.signs = nil }
-            let ben = try await Wallet(relay, clock: counter.clock) { $0.signs = nil }
+        let bed = try ConnectTestBed { $0.quoteLifetimeSeconds = 3000 }
+        try await bed.play { relay in
+            let anna = try await Wallet(relay, clock: bed.clock, behind: .seconds(900)) { $0.signs = nil }
+            let ben = try await Wallet(relay, clock: bed.clock) { $0.signs = nil }
             try await anna.online {
                 try await ben.online {
-                    try await counter.open(relay, timeLimitSeconds: 900) { shift in
+                    try await bed.open(relay, timeLimitSeconds: 900) { shift in
                         let id = try await shift.charge()
                         let code = try await shift.pairing(of: id)
                         let request = try await ask(anna, shift, id)
@@ -123,7 +123,7 @@ struct LateTests {
                             return now != nil && now != code
                         }
                         let gate = Gate()
-                        counter.line.faults.before("/options") { await gate.wait() }
+                        bed.line.faults.before("/options") { await gate.wait() }
                         try await ben.scan(try await shift.pairing(of: id))
                         try await shift.until("the gateway is asked for Ben") { await gate.isWaitedFor }
                         try await anna.respond(request, signs: true)
@@ -143,26 +143,26 @@ struct LateTests {
 
     /// The customer signs on one device and closes the wallet on another: the end of the session overtakes the signature.
     @Test func aSignatureOfAWalletThatHasLeftStillPays() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
             let (store, copy) = (MemoryStore(), MemoryStore())
             let phone = Wallet.Phone(store: store)
-            let wallet = try await Wallet(relay, clock: counter.clock, phone: phone) { $0.signs = nil }
-            try await counter.open(relay) { shift in
+            let wallet = try await Wallet(relay, clock: bed.clock, phone: phone) { $0.signs = nil }
+            try await bed.open(relay) { shift in
                 let id = try await shift.charge()
                 let seen = Mutex<Request?>(nil)
                 try await wallet.online {
                     let request = try await ask(wallet, shift, id)
                     seen.withLock { $0 = request }
                     try await copy.apply(store.values(prefix: "").map { .set(name: $0.key, value: $0.value) })
-                    try await counter.clock.passing { try await wallet.client.disconnect(topic: request.topic) }
+                    try await bed.clock.passing { try await wallet.client.disconnect(topic: request.topic) }
                     try await shift.until("the terminal has heard of it") {
                         try await shift.snapshot(id).connect?.trouble?.code == "connect_left"
                     }
                 }
                 let other = try await Wallet(
                     relay,
-                    clock: counter.clock,
+                    clock: bed.clock,
                     phone: .init(key: phone.key, store: ClingingStore(copy))
                 ) { $0.signs = nil }
                 try await other.online {
@@ -175,12 +175,12 @@ struct LateTests {
     }
 
     @Test func aSignatureThatComesWhileTheTerminalIsOffIsNotAskedForAgain() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.signs = nil }
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.signs = nil }
             try await wallet.online {
                 let seen = Mutex<(id: ChargeID, request: Request)?>(nil)
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     let request = try await ask(wallet, shift, id)
                     seen.withLock { $0 = (id, request) }
@@ -188,10 +188,10 @@ struct LateTests {
                 let (id, request) = try #require(seen.withLock { $0 })
                 try await wallet.respond(request, signs: true)
                 // The relay is faster than the gateway, so that the answer is there before anybody goes on with the charge.
-                counter.line.faults.before("/payments") {
-                    try? await counter.clock.terminalClock.sleep(.seconds(2))  // Cancelled: the test is over.
+                bed.line.faults.before("/payments") {
+                    try? await bed.clock.terminalClock.sleep(.seconds(2))  // Cancelled: the test is over.
                 }
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     try await shift.until(id, is: .succeeded)
                     #expect(wallet.count("request") == 1)
                 }
@@ -201,14 +201,14 @@ struct LateTests {
 
     @Test func aWalletThatSignsAndLeavesAtOnceHasPaid() async throws {
         for round in 0..<5 {
-            let counter = try Counter()
-            try await counter.play { relay in
-                let wallet = try await Wallet(relay, clock: counter.clock) { $0.signs = nil }
+            let bed = try ConnectTestBed()
+            try await bed.play { relay in
+                let wallet = try await Wallet(relay, clock: bed.clock) { $0.signs = nil }
                 try await wallet.online {
-                    try await counter.open(relay) { shift in
+                    try await bed.open(relay) { shift in
                         let id = try await shift.charge()
                         let request = try await ask(wallet, shift, id)
-                        try await counter.clock.passing {
+                        try await bed.clock.passing {
                             async let signed: Void = wallet.respond(request, signs: true)
                             async let left: Void = wallet.client.disconnect(topic: request.topic)
                             _ = try? await (signed, left)

@@ -6,26 +6,26 @@ import WebSocket
 
 /// A relay that loses its power at one message and comes back with what its disk had.
 final class MortalRelay: Sendable {
-    private let counter: Counter
+    private let bed: ConnectTestBed
     private let fault: RelayFault
     /// Chosen by the system for the first life, and kept.
     private let port = Mutex<UInt16>(0)
     private let deaths = AsyncStream<Void>.makeStream()
     private let count = Mutex(0)
 
-    private init(_ counter: Counter, _ fault: RelayFault) { (self.counter, self.fault) = (counter, fault) }
+    private init(_ bed: ConnectTestBed, _ fault: RelayFault) { (self.bed, self.fault) = (bed, fault) }
 
     /// Runs gateway and relay beside `body`.
     /// - Returns: Whether the relay died: whether there was such a message.
     static func running(
-        _ counter: Counter,
+        _ bed: ConnectTestBed,
         _ fault: RelayFault,
         _ body: @Sendable @escaping (LiveRelay) async throws -> Void
     ) async throws -> Bool {
-        let mortal = MortalRelay(counter, fault)
+        let mortal = MortalRelay(bed, fault)
         let (births, born) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [gateway = counter.gateway] in try await gateway.run() }
+            group.addTask { [gateway = bed.gateway] in try await gateway.run() }
             group.addTask {
                 defer { born.finish() }
                 try await mortal.live { born.yield() }
@@ -68,8 +68,8 @@ final class MortalRelay: Sendable {
             do {
                 let (relay, _) = try await Relay.remembering(
                     configuration,
-                    in: counter.folder + "/relay.state",
-                    clock: counter.wall
+                    in: bed.folder + "/relay.state",
+                    clock: bed.wall
                 )
                 let server = try await RelayServer(relay)
                 port.withLock { $0 = server.port }

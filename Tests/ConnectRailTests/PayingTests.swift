@@ -6,11 +6,11 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct PayingTests {
     @Test func aWalletPairsSignsAndPays() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until(id, is: .succeeded)

@@ -12,13 +12,13 @@ struct PowerTests {
     /// - Returns: How many records one run without a cut writes.
     @discardableResult
     private func play(cutAfter records: Int?) async throws -> Int {
-        let counter = try Counter()
+        let bed = try ConnectTestBed()
         let fuse = Fuse(after: records)
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
                 let opened = Opened()
-                try await counter.open(relay, fuse: fuse) { shift in
+                try await bed.open(relay, fuse: fuse) { shift in
                     do {
                         let id = try await shift.charge()
                         await opened.set(id)
@@ -38,7 +38,7 @@ struct PowerTests {
                     } catch { guard fuse.isBlown else { throw error } }
                 }
                 guard fuse.isBlown, let id = await opened.id else { return }
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     guard try await shift.charge(id).attempts.contains(where: { $0.rail == .connect }) else {
                         // It had not begun: the charge goes on by its other way.
                         _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
@@ -60,7 +60,7 @@ struct PowerTests {
                 }
             }
         }
-        #expect(try await counter.paidPayments() <= 1)
+        #expect(try await bed.paidPayments() <= 1)
         return fuse.records
     }
 
@@ -80,30 +80,30 @@ struct PowerTests {
     }
 
     @Test func aRelayThatLeavesAndComesBackHoldsUpNothingForGood() async throws {
-        let counter = try Counter()
-        let state = counter.folder + "/relay"
-        let merchant = counter.gateway
+        let bed = try ConnectTestBed()
+        let state = bed.folder + "/relay"
+        let merchant = bed.gateway
         try await withThrowingTaskGroup { group in
             group.addTask { try await merchant.run() }
             defer { group.cancelAll() }
             let port = Port()
-            try await LiveRelay.running(clock: counter.wall, state: state) { relay in await port.set(relay) }
+            try await LiveRelay.running(clock: bed.wall, state: state) { relay in await port.set(relay) }
             let first = try #require(await port.relay)
-            let wallet = try await Wallet(first, clock: counter.clock)
+            let wallet = try await Wallet(first, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(first) { shift in
+                try await bed.open(first) { shift in
                     let id = try await shift.charge()
                     try await shift.until("nothing can connect") {
                         await shift.station.status.light.isTrouble
                     }
                     #expect(try await shift.snapshot(id).pairingURI == nil)
                     try await shift.until("Scan goes on") { try await shift.snapshot(id).paymentLink != nil }
-                    try await LiveRelay.running(clock: counter.wall, port: first.port, state: state) { _ in
+                    try await LiveRelay.running(clock: bed.wall, port: first.port, state: state) { _ in
                         try await wallet.scan(try await shift.pairing(of: id))
                         try await shift.until("the wallet is asked") { wallet.count("request") == 1 }
                     }
-                    try await counter.passes(.seconds(5))
-                    try await LiveRelay.running(clock: counter.wall, port: first.port, state: state) { _ in
+                    try await bed.passes(.seconds(5))
+                    try await LiveRelay.running(clock: bed.wall, port: first.port, state: state) { _ in
                         try await shift.until(id, is: .succeeded)
                     }
                     #expect(try await shift.charge(id).surplusAttempts.isEmpty)
@@ -118,19 +118,19 @@ struct PowerTests {
     }
 
     @Test func aWalletThatLeavesInTheMiddleGoesOnWhereItWas() async throws {
-        let counter = try Counter()
+        let bed = try ConnectTestBed()
         let phone = Wallet.Phone()
-        try await counter.play { relay in
-            try await counter.open(relay) { shift in
+        try await bed.play { relay in
+            try await bed.open(relay) { shift in
                 let id = try await shift.charge()
                 let code = try await shift.pairing(of: id)
-                let before = try await Wallet(relay, clock: counter.clock, phone: phone) { $0.signs = nil }
+                let before = try await Wallet(relay, clock: bed.clock, phone: phone) { $0.signs = nil }
                 try await before.online {
                     try await before.scan(code)
                     try await shift.until("the wallet is asked") { before.count("request") == 1 }
                 }
-                try await counter.passes(.seconds(20))
-                let after = try await Wallet(relay, clock: counter.clock, phone: phone)
+                try await bed.passes(.seconds(20))
+                let after = try await Wallet(relay, clock: bed.clock, phone: phone)
                 try await after.online {
                     let request = try #require(await after.client.getPendingRequests().first)
                     try await after.respond(request, signs: true)

@@ -12,17 +12,17 @@ import WalletConnectPay
 @Suite(.timeLimit(.minutes(10)))
 struct RaceTests {
     /// Pays by the link, as wallets do that know payment links.
-    private func pay(_ link: String, _ counter: Counter) async throws {
+    private func pay(_ link: String, _ bed: ConnectTestBed) async throws {
         let customer = CustomerWallet(
             key: PrivateKey(),
             client: try PayClient(
-                baseURL: Line.baseURL,
+                baseURL: LossyTransport.baseURL,
                 credentials: .app(id: "wallet", clientID: "wallet"),
-                transport: counter.line,
-                clock: TurnedClock(clock: counter.clock),
+                transport: bed.line,
+                clock: TurnedClock(clock: bed.clock),
                 retries: 0
             ),
-            now: counter.clock.terminalClock.wallTime
+            now: bed.clock.terminalClock.wallTime
         )
         let bill = try await customer.look(at: link, CustomerWallet.Wishes())
         let signed = try await customer.sign(bill)
@@ -30,23 +30,23 @@ struct RaceTests {
     }
 
     @Test func whoPaysByTheLinkFirstEndsTheOthersSessionAndNothingOfItIsConfirmed() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.signs = nil }
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.signs = nil }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until("the wallet is asked") { wallet.count("request") == 1 }
                     let link = try #require(try await shift.snapshot(id).paymentLink)
-                    async let paid: Void = pay(link, counter)
+                    async let paid: Void = pay(link, bed)
                     try await shift.until(id, is: .succeeded)
                     try await paid
                     let charge = try await shift.charge(id)
                     #expect(charge.attempts.first { $0.id == charge.paidAttempt }?.rail == .scan)
                     try await shift.until("the session is over") { wallet.count("end") == 1 }
                     // One confirmation: the customer's own.
-                    #expect(counter.line.faults.count(of: "/confirm") == 1)
+                    #expect(bed.line.faults.count(of: "/confirm") == 1)
                     try await shift.until("the other payment is taken back") {
                         try await shift.charge(id).attempts.allSatisfy { !$0.isOpen }
                     }
@@ -57,11 +57,11 @@ struct RaceTests {
     }
 
     @Test func theLinkIsTakenBackBeforeTheWalletsSignatureIsConfirmed() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await shift.until("both can be paid") {
                         let now = try await shift.snapshot(id)
@@ -69,7 +69,7 @@ struct RaceTests {
                     }
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until(id, is: .succeeded)
-                    let calls = counter.line.faults.calls
+                    let calls = bed.line.faults.calls
                     let scan = try #require(
                         try await shift.charge(id).attempts.first { $0.rail == .scan }?.offer?.paymentID
                     )
@@ -82,11 +82,11 @@ struct RaceTests {
     }
 
     @Test func aCancelEndsTheSessionAndASignatureAfterItIsNotConfirmed() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock) { $0.signs = nil }
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock) { $0.signs = nil }
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until("the wallet is asked") { wallet.count("request") == 1 }
@@ -97,18 +97,18 @@ struct RaceTests {
                     try await shift.until("it is over") { try await shift.charge(id).state.isFinal }
                     #expect(try await shift.charge(id).state == .cancelled)
                     try await shift.until("the session is over") { wallet.count("end") == 1 }
-                    #expect(counter.line.faults.count(of: "/confirm") == 0)
+                    #expect(bed.line.faults.count(of: "/confirm") == 0)
                 }
             }
         }
     }
 
     @Test func aLateSignatureStillPaysWhileTheChargeWaits() async throws {
-        let counter = try Counter { $0.quoteLifetimeSeconds = 3000 }
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock, behind: .seconds(900)) { $0.signs = nil }
+        let bed = try ConnectTestBed { $0.quoteLifetimeSeconds = 3000 }
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock, behind: .seconds(900)) { $0.signs = nil }
             try await wallet.online {
-                try await counter.open(relay, timeLimitSeconds: 900) { shift in
+                try await bed.open(relay, timeLimitSeconds: 900) { shift in
                     let id = try await shift.charge()
                     let code = try await shift.pairing(of: id)
                     try await wallet.scan(code)
@@ -129,24 +129,24 @@ struct RaceTests {
     }
 
     @Test func aPaymentThatEndsAfterTheTerminalHasGoneOnIsBookedAndSaid() async throws {
-        let counter = try Counter { $0.settleAfter = nil }
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed { $0.settleAfter = nil }
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until("the gateway has the signature") {
-                        guard counter.line.faults.count(of: "/confirm") > 0 else { return false }
+                        guard bed.line.faults.count(of: "/confirm") > 0 else { return false }
                         return try await shift.charge(id).state == .processing
                     }
                     _ = try await shift.desk.release(id, by: .staff(name: "test"))
                     try await shift.until("the session is over") { wallet.count("end") == 1 }
                     #expect(try await !shift.charge(id).state.isFinal)
-                    #expect(try await counter.control("settle", "{}") == 200)
+                    #expect(try await bed.control("settle", "{}") == 200)
                     try await shift.until(id, is: .succeeded, within: .seconds(300))
                     #expect(try await shift.charge(id).isLate)
-                    #expect(try await counter.paidPayments() == 1)
+                    #expect(try await bed.paidPayments() == 1)
                 }
             }
         }
@@ -154,12 +154,12 @@ struct RaceTests {
 
     @Test(arguments: [1, 3])
     func aConfirmationWhoseAnswerIsLostPaysOnce(lost: Int) async throws {
-        let counter = try Counter()
-        counter.line.faults.lose(lost, of: "/confirm")
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        bed.line.faults.lose(lost, of: "/confirm")
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.open(relay) { shift in
+                try await bed.open(relay) { shift in
                     let id = try await shift.charge()
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until(id, is: .succeeded)

@@ -23,9 +23,9 @@ struct RelayTroubleTests {
     }
 
     @Test func aRelayThatRefusedIsTriedAgainAfterAWhile() async throws {
-        let counter = try Counter()
-        try await counter.play(faults: [Self.refusal]) { relay in
-            try await counter.open(relay) { shift in
+        let bed = try ConnectTestBed()
+        try await bed.play(faults: [Self.refusal]) { relay in
+            try await bed.open(relay) { shift in
                 try await expectRefused(shift)
                 try await untilReady(shift, within: .seconds(310))
             }
@@ -33,42 +33,42 @@ struct RelayTroubleTests {
     }
 
     @Test func aRelayThatRefusedIsTriedAtOnceWhenTheSettingsAreSaved() async throws {
-        let counter = try Counter()
-        try await counter.play(faults: [Self.refusal]) { relay in
-            try await counter.openShop(relay) { shop in
-                try await expectRefused(shop.shift)
-                try await shop.switchConnect(true)
-                try await untilReady(shop.shift, within: .seconds(10))
+        let bed = try ConnectTestBed()
+        try await bed.play(faults: [Self.refusal]) { relay in
+            try await bed.openConfigured(relay) { terminal in
+                try await expectRefused(terminal.shift)
+                try await terminal.switchConnect(true)
+                try await untilReady(terminal.shift, within: .seconds(10))
             }
         }
     }
 
     @Test func aRelayThatRefusedForTheClockIsTriedOnceTheClockIsSet() async throws {
-        let counter = try Counter()
-        try await counter.play(faults: [Self.refusal]) { relay in
-            try await counter.open(relay) { shift in
+        let bed = try ConnectTestBed()
+        try await bed.play(faults: [Self.refusal]) { relay in
+            try await bed.open(relay) { shift in
                 try await expectRefused(shift)
-                counter.clock.setWall(by: .seconds(86_400))
+                bed.clock.setWall(by: .seconds(86_400))
                 try await untilReady(shift, within: .seconds(30))
             }
         }
     }
 
     @Test func aCodeOnTheScreenSaysWhenTheRelayIsAwayAndForgetsItAfterwards() async throws {
-        let counter = try Counter()
-        let state = counter.folder + "/relay"
+        let bed = try ConnectTestBed()
+        let state = bed.folder + "/relay"
         let port = Mutex<UInt16>(0)
         try await withThrowingTaskGroup { group in
-            group.addTask { [gateway = counter.gateway] in try await gateway.run() }
+            group.addTask { [gateway = bed.gateway] in try await gateway.run() }
             defer { group.cancelAll() }
-            try await LiveRelay.running(clock: counter.wall, state: state) { relay in
+            try await LiveRelay.running(clock: bed.wall, state: state) { relay in
                 port.withLock { $0 = relay.port }
             }
             let relay = LiveRelay(port: port.withLock { $0 })
-            try await counter.open(relay) { shift in
+            try await bed.open(relay) { shift in
                 let id = try await shift.charge()
                 let code = Mutex<String?>(nil)
-                try await LiveRelay.running(clock: counter.wall, port: relay.port, state: state) { _ in
+                try await LiveRelay.running(clock: bed.wall, port: relay.port, state: state) { _ in
                     let uri = try await shift.pairing(of: id)
                     code.withLock { $0 = uri }
                     #expect(try await shift.snapshot(id).connect?.trouble == nil)
@@ -79,7 +79,7 @@ struct RelayTroubleTests {
                 let shown = try await shift.snapshot(id)
                 #expect(shown.pairingURI == code.withLock { $0 })
                 #expect(shown.connect?.trouble?.action.isEmpty == false)
-                try await LiveRelay.running(clock: counter.wall, port: relay.port, state: state) { _ in
+                try await LiveRelay.running(clock: bed.wall, port: relay.port, state: state) { _ in
                     try await shift.until("it is forgotten") {
                         try await shift.snapshot(id).connect?.trouble == nil
                     }
@@ -90,25 +90,25 @@ struct RelayTroubleTests {
 
     @Test(arguments: [false, true])
     func aWalletThatIsAskedOverAnotherRelayThanTheSettingsNameMakesRoomForTheNext(restarts: Bool) async throws {
-        let counter = try Counter()
-        try await counter.play { first in
-            try await LiveRelay.running(clock: counter.wall) { second in
-                let silent = try await Wallet(first, clock: counter.clock) { $0.signs = nil }
-                let willing = try await Wallet(second, clock: counter.clock)
+        let bed = try ConnectTestBed()
+        try await bed.play { first in
+            try await LiveRelay.running(clock: bed.wall) { second in
+                let silent = try await Wallet(first, clock: bed.clock) { $0.signs = nil }
+                let willing = try await Wallet(second, clock: bed.clock)
                 let known = Mutex<ChargeID?>(nil)
                 try await silent.online {
                     try await willing.online {
-                        try await counter.openShop(first) { shop in
-                            let shift = shop.shift
+                        try await bed.openConfigured(first) { terminal in
+                            let shift = terminal.shift
                             let id = try await shift.charge()
                             known.withLock { $0 = id }
                             try await silent.scan(try await shift.pairing(of: id))
                             try await shift.until("the wallet is asked") { silent.count("request") == 1 }
-                            try await shop.switchConnect(true) { $0.relayURL = "ws://\(second.host)" }
+                            try await terminal.switchConnect(true) { $0.relayURL = "ws://\(second.host)" }
                             if !restarts { try await pay(id, willing, shift) }
                         }
                         guard restarts, let id = known.withLock({ $0 }) else { return }
-                        try await counter.openShop(second) { try await pay(id, willing, $0.shift) }
+                        try await bed.openConfigured(second) { try await pay(id, willing, $0.shift) }
                     }
                 }
             }

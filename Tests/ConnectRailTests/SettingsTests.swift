@@ -58,11 +58,11 @@ struct SettingsTests {
     }
 
     @Test func savedSettingsHoldAtOnceAndAfterARestart() async throws {
-        let counter = try Counter()
-        try await counter.play { relay in
-            let key = try DeviceKey.loadOrCreate(at: counter.folder + "/device.key")
-            let journal = try Journal.open(directory: counter.folder, deviceKey: key)
-            let clock = counter.clock.terminalClock
+        let bed = try ConnectTestBed()
+        try await bed.play { relay in
+            let key = try DeviceKey.loadOrCreate(at: bed.folder + "/device.key")
+            let journal = try Journal.open(directory: bed.folder, deviceKey: key)
+            let clock = bed.clock.terminalClock
             let logger = Logger(label: "test")
             let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
             func make() throws -> ConnectDesk {
@@ -72,7 +72,7 @@ struct SettingsTests {
                     station: ConnectStation(
                         store: ConnectStore(journal: journal),
                         memory: ConnectRelayMemory(journal: journal),
-                        sockets: try Counter.plain.get(),
+                        sockets: try ConnectTestBed.plain.get(),
                         clock: clock,
                         logger: logger
                     ),
@@ -92,7 +92,7 @@ struct SettingsTests {
                 form.projectID = "0123456789abcdef0123456789ABCDEF"
                 let stored = try await wallets.save(form, replacing: 0, by: .staff(name: "owner"))
                 #expect(stored.settings.projectID == "0123456789abcdef0123456789abcdef")
-                try await counter.until("there is a connection") { await wallets.station.status.light == .ready }
+                try await bed.until("there is a connection") { await wallets.station.status.light == .ready }
                 await #expect(throws: SettingsError.conflict) {
                     try await wallets.save(form, replacing: 0, by: .staff(name: "owner"))
                 }

@@ -8,35 +8,35 @@ import Testing
 struct SwitchedOffTests {
     @Test(arguments: [false, true])
     func aPaymentThatWasLetGoIsBookedAlsoWhenConnectIsSwitchedOff(restarts: Bool) async throws {
-        let counter = try Counter { $0.settleAfter = nil }
+        let bed = try ConnectTestBed { $0.settleAfter = nil }
         let known = Known()
-        try await counter.play { relay in
-            let wallet = try await Wallet(relay, clock: counter.clock)
+        try await bed.play { relay in
+            let wallet = try await Wallet(relay, clock: bed.clock)
             try await wallet.online {
-                try await counter.openShop(relay) { shop in
-                    let shift = shop.shift
+                try await bed.openConfigured(relay) { terminal in
+                    let shift = terminal.shift
                     let id = try await shift.charge()
                     await known.set(id)
                     try await wallet.scan(try await shift.pairing(of: id))
                     try await shift.until("the gateway has the signature") {
-                        guard counter.line.faults.count(of: "/confirm") > 0 else { return false }
+                        guard bed.line.faults.count(of: "/confirm") > 0 else { return false }
                         return try await shift.charge(id).state == .processing
                     }
                     _ = try await shift.desk.release(id, by: .staff(name: "test"))
                     try await shift.until("the session is over") { wallet.count("end") == 1 }
-                    try await shop.switchConnect(false)
+                    try await terminal.switchConnect(false)
                     if !restarts { try await expectBooked(id, shift) }
                 }
                 guard restarts else { return }
                 let id = try #require(await known.id)
-                try await counter.openShop(relay) { try await expectBooked(id, $0.shift) }
+                try await bed.openConfigured(relay) { try await expectBooked(id, $0.shift) }
             }
         }
     }
 
     private func expectBooked(_ id: ChargeID, _ shift: Shift) async throws {
         #expect(try await !shift.charge(id).state.isFinal)
-        #expect(try await shift.counter.control("settle", "{}") == 200)
+        #expect(try await shift.bed.control("settle", "{}") == 200)
         try await shift.until(id, is: .succeeded, within: .seconds(300))
         #expect(try await shift.charge(id).isLate)
         // The next one is by the ways that are switched on.

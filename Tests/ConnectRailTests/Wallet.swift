@@ -61,7 +61,7 @@ final class Wallet: Sendable {
         self.relay = try RelayClient(
             settings: settings,
             identity: phone.identity,
-            sockets: try Counter.plain.get(),
+            sockets: try ConnectTestBed.plain.get(),
             memory: phone.memory,
             clock: RelayClock(
                 elapsed: terminalClock.elapsed,

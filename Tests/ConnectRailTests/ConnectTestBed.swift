@@ -13,20 +13,20 @@ import WalletConnect
 import WalletConnectPay
 import WebSocket
 
-/// A shop's counter: a terminal with a real journal file, the sandbox's gateway, a real relay, and customers' wallets.
-final class Counter: Sendable {
+/// A test bed of WalletConnect: a terminal with a real journal file, the sandbox's gateway, a real relay, and customers' wallets.
+final class ConnectTestBed: Sendable {
     static let plain = Result { () throws(WebSocketFailure) in try WebSocketClient(allowsPlain: true) }
 
     let clock = ManualClock()
     let folder: String
     let gateway: Gateway
-    let line: Line
+    let line: LossyTransport
     /// What outlives the terminal's power.
     let store = MemoryStore()
     let memory = ShortRelayMemory()
 
     init(_ change: (inout GatewayConfiguration) -> Void = { _ in }) throws {
-        folder = NSTemporaryDirectory() + "/counter-\(UUID().uuidString)"
+        folder = NSTemporaryDirectory() + "/connect-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         var configuration = GatewayConfiguration(merchantID: "m1", apiKey: "wcp_test")
         configuration.settleAfter = .milliseconds(300)
@@ -37,7 +37,7 @@ final class Counter: Sendable {
             GatewayState(configuration: configuration),
             clock: SandboxClock(now: terminalClock.wallTime, sleep: terminalClock.sleep)
         )
-        line = Line(gateway: gateway)
+        line = LossyTransport(gateway: gateway)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -66,10 +66,10 @@ final class Counter: Sendable {
     }
 
     /// The gateway as the terminal asks it for wallets.
-    static func wallets(_ line: Line, _ clock: ManualClock, _ pace: GatewayPace) -> (any ConnectGateway)? {
+    static func wallets(_ line: LossyTransport, _ clock: ManualClock, _ pace: GatewayPace) -> (any ConnectGateway)? {
         try? ConnectGatewayClient(
             client: PayClient(
-                baseURL: Line.baseURL,
+                baseURL: LossyTransport.baseURL,
                 credentials: .app(id: "till", clientID: "till"),
                 transport: line,
                 clock: TurnedClock(clock: clock),
@@ -123,7 +123,7 @@ final class Counter: Sendable {
             ) { _ in Self.wallets(line, manual, pace) }
         )
         let merchant = try MerchantClient(
-            baseURL: Line.baseURL,
+            baseURL: LossyTransport.baseURL,
             credentials: MerchantCredentials(merchantID: "m1", apiKey: Secret("wcp_test")),
             transport: line
         )
@@ -148,7 +148,7 @@ final class Counter: Sendable {
             ),
             drivers: [rail(.scan), ConnectRail(station: station, payment: rail(.connect))]
         )
-        let shift = Shift(counter: self, desk: desk, station: station, journal: journal)
+        let shift = Shift(bed: self, desk: desk, station: station, journal: journal)
         try await withThrowingTaskGroup { group in
             group.addTask { try await desk.run() }
             group.addTask { await station.run() }
@@ -170,7 +170,7 @@ final class Counter: Sendable {
 
 /// The terminal while it is switched on.
 struct Shift: Sendable {
-    let counter: Counter
+    let bed: ConnectTestBed
     let desk: ChargeDesk
     let station: ConnectStation
     let journal: Journal
@@ -192,7 +192,7 @@ struct Shift: Sendable {
         within limit: Duration = .seconds(100),
         _ isSo: @Sendable () async throws -> Bool
     ) async throws {
-        try await counter.until(what, within: limit, isSo)
+        try await bed.until(what, within: limit, isSo)
     }
 
     func until(_ id: ChargeID, is state: Charge.State, within limit: Duration = .seconds(100)) async throws {
@@ -210,12 +210,12 @@ struct Shift: Sendable {
 
     /// Nothing of the wallet's conversation is left.
     func isQuiet() async throws -> Bool {
-        let stored = try await counter.store.values(prefix: "")
+        let stored = try await bed.store.values(prefix: "")
         return !stored.keys.contains { $0.hasPrefix("connect/") || $0.hasPrefix("wc2/session") }
     }
 }
 
-extension Counter {
+extension ConnectTestBed {
     /// Tells the gateway what a test wants of it. - Returns: The HTTP status.
     func control(_ path: String, _ body: String) async throws -> Int? {
         let request = GatewayRequest(
@@ -262,7 +262,7 @@ extension Counter {
 }
 
 /// Asks the gateway without a socket, and loses what it is told to lose.
-struct Line: HTTPTransport {
+struct LossyTransport: HTTPTransport {
     static let baseURL = "http://127.0.0.1:1"
     let gateway: Gateway
     let faults = Faults()

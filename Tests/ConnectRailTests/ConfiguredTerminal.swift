@@ -9,7 +9,7 @@ import WalletConnect
 import WalletConnectPay
 
 /// The terminal as the program puts it together: with what the merchant sets, in one journal.
-struct Shop: Sendable {
+struct ConfiguredTerminal: Sendable {
     let shift: Shift
     let settings: SettingsDesk
     let wallets: ConnectDesk
@@ -28,9 +28,11 @@ struct Shop: Sendable {
     }
 }
 
-extension Counter {
+extension ConnectTestBed {
     /// Opens the journal and runs the terminal while `body` does; what was set is there again the next time.
-    func openShop(_ relay: LiveRelay, _ body: @escaping @Sendable (Shop) async throws -> Void) async throws {
+    func openConfigured(_ relay: LiveRelay, _ body: @escaping @Sendable (ConfiguredTerminal) async throws -> Void)
+        async throws
+    {
         let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
         let journal = try Journal.open(directory: folder, deviceKey: key)
         let logger = Self.logger
@@ -59,7 +61,7 @@ extension Counter {
             pace: pace
         ) { settings, key in
             try MerchantClient(
-                baseURL: Line.baseURL,
+                baseURL: LossyTransport.baseURL,
                 credentials: MerchantCredentials(merchantID: settings.merchantID, apiKey: key),
                 transport: line
             )
@@ -67,8 +69,8 @@ extension Counter {
         try await wallets.load()
         try await settings.load()
         if await settings.current == nil { try await setUp(settings, wallets, relay) }
-        let shop = Shop(
-            shift: Shift(counter: self, desk: desk, station: station, journal: journal),
+        let terminal = ConfiguredTerminal(
+            shift: Shift(bed: self, desk: desk, station: station, journal: journal),
             settings: settings,
             wallets: wallets
         )
@@ -77,10 +79,10 @@ extension Counter {
             group.addTask { await station.run() }
             group.addTask { await wallets.show() }
             defer { group.cancelAll() }
-            try await shop.shift.until("the terminal is ready") {
+            try await terminal.shift.until("the terminal is ready") {
                 if case .starting = await desk.snapshot.phase { false } else { true }
             }
-            try await body(shop)
+            try await body(terminal)
         }
         try journal.close()
     }
