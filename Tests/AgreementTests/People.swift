@@ -7,18 +7,18 @@ import TerminalTestSupport
 import WalletConnectPay
 
 /// The people at the counter.
-extension Counter {
+extension ChargeSimulation {
     /// What is done in front of the screen while a run of the program lasts.
-    func work(at desk: ChargeDesk, for life: Life, _ archive: MortalArchive, _ merchant: MerchantClient) async {
-        let office = Office(counter: self, merchant: merchant, archive: archive, life: life)
+    func work(at desk: ChargeDesk, for run: ProgramRun, _ archive: MortalArchive, _ merchant: MerchantClient) async {
+        let office = BackOffice(simulation: self, merchant: merchant, archive: archive, run: run)
         await withDiscardingTaskGroup { group in
             for await snapshot in await desk.snapshots() {
-                if life.isOver { break }
+                if run.isOver { break }
                 await attend(snapshot, desk)
                 if case .charging(let charge) = snapshot.phase, let link = charge.link {
                     links.continuation.yield(link)
                 }
-                if story.hasOffice, await office.isWanted() { group.addTask { await office.work() } }
+                if scenario.hasOffice, await office.isWanted() { group.addTask { await office.work() } }
             }
             group.cancelAll()
         }
@@ -38,11 +38,11 @@ extension Counter {
         case .charging(let charge):
             let id = charge.id
             notes.withLock { $0.opened = id }
-            if story.isCancelled, charge.link != nil, notes.withLock({ !$0.hasCancelled }) {
+            if scenario.isCancelled, charge.link != nil, notes.withLock({ !$0.hasCancelled }) {
                 let isDone = (try? await desk.cancel(id, by: .staff(name: "Ada"))) != nil
                 notes.withLock { $0.hasCancelled = isDone }
             }
-            if story == .released, charge.charge.canRelease, notes.withLock({ !$0.hasReleased }) {
+            if scenario == .released, charge.charge.canRelease, notes.withLock({ !$0.hasReleased }) {
                 let isDone = (try? await desk.release(id, by: .staff(name: "Ada"))) != nil
                 notes.withLock { $0.hasReleased = isDone }
             }
@@ -54,11 +54,11 @@ extension Counter {
 
     /// There is one, and they scan the first code that they see. What becomes of the terminal is nothing to their wallet.
     func serveCustomers() async {
-        guard story.hasCustomer else { return }
+        guard scenario.hasCustomer else { return }
         for await link in links.stream {
             notes.withLock { $0.isCustomerBusy = true }
             let payment = String(link.split(separator: "=").last ?? "")
-            switch story {
+            switch scenario {
             case .declined: await decline(payment)
             case .identified where await !identify(payment): break
             default: await pay(link, payment)

@@ -16,35 +16,35 @@ struct Trouble: Sendable {
 /// An endpoint of the gateway's, and how it comes to be asked.
 struct Column: Sendable, CustomTestStringConvertible {
     let endpoint: Endpoint
-    /// The story in which it is asked most.
-    let story: Story
+    /// The scenario in which it is asked most.
+    let scenario: ChargeScenario
     /// What has to go wrong first, so that it is asked at all.
     var before: [String] = []
     var testDescription: String {
-        before.isEmpty ? "\(endpoint.rawValue), \(story)" : "\(endpoint.rawValue) after trouble"
+        before.isEmpty ? "\(endpoint.rawValue), \(scenario)" : "\(endpoint.rawValue) after trouble"
     }
 
     /// Whether neither till nor customer ever asks it, and the office only once a run: then to fail once is as good as to
     /// fail for ever.
-    var isOfficesAlone: Bool { story == .administered }
+    var isOfficesAlone: Bool { scenario == .administered }
 
     static let all =
         Endpoint.allCases.map(Column.init) + [
             // The terminal asks for the list only where an order was refused after silence.
             Column(
                 endpoint: .list,
-                story: .paid,
+                scenario: .paid,
                 before: ["create:drop,times=1", "create:refuse=idempotency_conflict,from=2,times=1"]
             )
         ]
 
-    private init(endpoint: Endpoint, story: Story, before: [String]) {
-        (self.endpoint, self.story, self.before) = (endpoint, story, before)
+    private init(endpoint: Endpoint, scenario: ChargeScenario, before: [String]) {
+        (self.endpoint, self.scenario, self.before) = (endpoint, scenario, before)
     }
 
     private init(_ endpoint: Endpoint) {
         self.endpoint = endpoint
-        story =
+        scenario =
             switch endpoint {
             case .create, .status, .options, .fetch, .confirm: .paid
             case .cancel: .both

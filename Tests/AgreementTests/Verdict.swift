@@ -2,7 +2,7 @@ import Payments
 
 /// How things stand after a play, or in the middle of it.
 struct Ending: Sendable {
-    let story: Story
+    let scenario: ChargeScenario
     /// The charge as the journal has it.
     var charge: Charge?
     /// What the gateway has under the charge's reference.
@@ -14,9 +14,9 @@ struct Ending: Sendable {
     /// Whether the office knows that the payment is marked as given back.
     var isKnownAsRefunded: Bool
     /// Where each run of the program came by.
-    var lives: [[Point]]
+    var runs: [[Point]]
     /// How many of them there were while the faults lasted.
-    var livesWithFaults: Int
+    var runsWithFaults: Int
     /// Where a run died.
     var deaths: [Point]
 }
@@ -64,7 +64,7 @@ extension Ending {
             return "called \(charge.state.rawValue), and it is \(payments[0].status)"
         }
         if Set(words.filter(\.isFinal)).count > 1 { return "said one thing and then another" }
-        let shouldBeRefunded = story == .refunded && charge.state == .succeeded
+        let shouldBeRefunded = scenario == .refunded && charge.state == .succeeded
         if isKnownAsRefunded != shouldBeRefunded { return "the office does not know whether it is given back" }
         if payments.contains(where: \.refunded) != shouldBeRefunded { return "marked as given back, or not, unasked" }
         return nil

@@ -1,14 +1,14 @@
 import Foundation
 import Locks
 
-/// Lets as many plays through at once as there are cores. More of them would only wait for each other.
-final class Gate: Sendable {
+/// A limit of as many plays at once as there are cores. More of them would only wait for each other.
+final class ConcurrencyLimit: Sendable {
     private struct State {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    static let all = Gate()
+    static let all = ConcurrencyLimit()
     private let state = Mutex(State(free: ProcessInfo.processInfo.activeProcessorCount))
 
     func enter() async {

@@ -1,7 +1,7 @@
 import Payments
 
-/// What the people at the counter, in front of it and in the office behind it do with one charge.
-enum Story: String, CaseIterable, Sendable {
+/// A scenario of one charge: what the people at the counter, in front of it and in the office behind it do.
+enum ChargeScenario: String, CaseIterable, Sendable {
     /// The customer pays.
     case paid
     /// The customer pays, and the transfer takes its time.

@@ -54,7 +54,7 @@ struct Death: Hashable, Sendable, CustomStringConvertible {
 /// One run of the terminal's program. It may die, as in a power cut, at one of the things that it does outside of itself.
 ///
 /// What it did before stays: the journal's file and what the gateway knows. From its death on it does nothing more.
-final class Life: Sendable {
+final class ProgramRun: Sendable {
     private struct State {
         var points: [Point] = []
         var isOver = false
@@ -92,7 +92,7 @@ final class Life: Sendable {
 /// The journal, as far as the program lives to write it. It may die before a write, or after it and before it knows.
 struct MortalArchive: ChargeArchive {
     let journal: Journal
-    let life: Life
+    let run: ProgramRun
 
     private static let dead = JournalError.unavailable(detail: "the program is dead")
 
@@ -100,16 +100,16 @@ struct MortalArchive: ChargeArchive {
         _ what: String,
         _ work: @escaping @Sendable () async throws(JournalError) -> Void
     ) throws(JournalError) {
-        guard life.comesBy(.before, what) else { throw Self.dead }
-        try Stage.standingStill(for: work)
-        guard life.comesBy(.after, what) else { throw Self.dead }
+        guard run.comesBy(.before, what) else { throw Self.dead }
+        try SimulationExecutor.standingStill(for: work)
+        guard run.comesBy(.after, what) else { throw Self.dead }
     }
 
     private func read<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(JournalError) -> Value
     ) throws(JournalError) -> Value {
-        guard !life.isOver else { throw Self.dead }
-        return try Stage.standingStill(for: work)
+        guard !run.isOver else { throw Self.dead }
+        return try SimulationExecutor.standingStill(for: work)
     }
 
     func open(
@@ -121,7 +121,7 @@ struct MortalArchive: ChargeArchive {
         try write("opened") { () async throws(JournalError) in
             try await journal.open(terms, beginning: events, under: key, from: place)
         }
-        life.knows(.created)
+        run.knows(.created)
     }
 
     func append(
@@ -134,7 +134,7 @@ struct MortalArchive: ChargeArchive {
         try write("\(names), so \(charge.state.rawValue)") { () async throws(JournalError) in
             try await journal.append(events, to: charge, at: time, with: notes)
         }
-        life.knows(charge.state)
+        run.knows(charge.state)
     }
 
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
@@ -143,7 +143,7 @@ struct MortalArchive: ChargeArchive {
 
     func openCharges() async throws(JournalError) -> [Charge] {
         let open = try read { () async throws(JournalError) in try await journal.openCharges() }
-        if let charge = open.last { life.knows(charge.state) }
+        if let charge = open.last { run.knows(charge.state) }
         return open
     }
 
@@ -195,16 +195,16 @@ struct MortalArchive: ChargeArchive {
 /// read the answer.
 struct MortalTransport: HTTPTransport {
     let line: DirectTransport
-    let life: Life
+    let run: ProgramRun
     /// Whether its requests have to do with the charge.
     var isTills = true
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let what = Self.words(request)
-        guard life.comesBy(.before, what, isTills: isTills) else { throw .cancelled }
+        guard run.comesBy(.before, what, isTills: isTills) else { throw .cancelled }
         let answer: Result<HTTPResponse, TransportError>
         do { answer = .success(try await line.send(request)) } catch { answer = .failure(error) }
-        guard life.comesBy(.after, what, isTills: isTills) else { throw .cancelled }
+        guard run.comesBy(.after, what, isTills: isTills) else { throw .cancelled }
         return try answer.get()
     }
 

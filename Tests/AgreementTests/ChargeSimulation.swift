@@ -10,9 +10,9 @@ import TerminalTestSupport
 import TestSupport
 import WalletConnectPay
 
-/// A terminal with a real journal, the sandbox's gateway and the people in front of them. Time passes whenever nobody has
-/// anything left to do, so that an hour of silence is over at once.
-final class Counter: Sendable {
+/// A simulation of one charge: a terminal with a real journal, the sandbox's gateway and the people in front of them. Time
+/// passes whenever nobody has anything left to do, so that an hour of silence is over at once.
+final class ChargeSimulation: Sendable {
     private static let token = "agreement"
     static let gatewayKey = "wcp_agreement"
     static let merchantID = "mrch_agreement"
@@ -23,8 +23,8 @@ final class Counter: Sendable {
     /// When the play began, on the wall clock.
     private let start: WallTime
     let script: Script
-    var story: Story { script.story }
-    let stage = Stage()
+    var scenario: ChargeScenario { script.scenario }
+    let executor = SimulationExecutor()
     let clock = ManualClock()
     private let gateway: Gateway
     let line: DirectTransport
@@ -56,8 +56,8 @@ final class Counter: Sendable {
         var configuration = GatewayConfiguration(merchantID: Self.merchantID, apiKey: Self.gatewayKey)
         configuration.controlToken = Self.token
         configuration.faults = script.faults
-        configuration.settleAfter = script.story.settleAfter
-        configuration.collectsData = script.story == .identified
+        configuration.settleAfter = script.scenario.settleAfter
+        configuration.collectsData = script.scenario == .identified
         configuration.seed = UInt64(number)
         let terminal = clock.terminalClock
         let clockOfGateway = SandboxClock(now: terminal.wallTime, sleep: terminal.sleep)
@@ -75,45 +75,46 @@ final class Counter: Sendable {
         )
     }
 
-    /// Plays the story out: with the faults for as long as it takes to give up on them, then without.
+    /// Plays the scenario out: with the faults for as long as it takes to give up on them, then without.
     /// - Parameter check: Looks at how things stand while the faults last.
     func play(_ check: @Sendable (Ending) -> Void) async throws -> Ending {
-        try await withTaskExecutorPreference(stage) {
+        try await withTaskExecutorPreference(executor) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.gateway.run() }
                 group.addTask { await self.serveCustomers() }
                 defer { group.cancelAll() }
-                let before = try await live(script.before, until: clock.now + .seconds(1800))
-                check(try await ending(before.lives, [], before.journal))
+                let before = try await execute(script.before, until: clock.now + .seconds(1800))
+                check(try await ending(before.runs, [], before.journal))
                 _ = try await tellGateway("DELETE", "faults")
-                let after = try await live(script.after, until: clock.now + .seconds(7200))
+                let after = try await execute(script.after, until: clock.now + .seconds(7200))
                 await pass(until: clock.now + .seconds(120)) { !self.notes.withLock { $0.isCustomerBusy } }
-                return try await ending(before.lives, after.lives, after.journal)
+                return try await ending(before.runs, after.runs, after.journal)
             }
         }
     }
 
     /// Runs of the program, each started where the one before it died. The last one dies of nothing.
-    private func live(_ deaths: [Death], until end: Duration) async throws -> (lives: [Life], journal: Journal) {
-        var lives: [Life] = []
+    private func execute(_ deaths: [Death], until end: Duration) async throws -> (runs: [ProgramRun], journal: Journal)
+    {
+        var runs: [ProgramRun] = []
         for death in deaths {
-            let life = Life(death)
-            lives.append(life)
+            let run = ProgramRun(death)
+            runs.append(run)
             let journal = try books.journal()
-            try await live(life, journal, until: end)
+            try await execute(run, journal, until: end)
             // It may have been over before it came there.
-            guard life.isOver else { return (lives, journal) }
+            guard run.isOver else { return (runs, journal) }
             await pass(until: clock.now + death.pause)
         }
         let journal = try books.journal()
-        lives.append(Life(nil))
-        try await live(lives[lives.count - 1], journal, until: end)
-        return (lives, journal)
+        runs.append(ProgramRun(nil))
+        try await execute(runs[runs.count - 1], journal, until: end)
+        return (runs, journal)
     }
 
     /// One run of the program, until it dies, its charge has ended, or the time is over.
-    private func live(_ life: Life, _ journal: Journal, until end: Duration) async throws {
-        let archive = MortalArchive(journal: journal, life: life)
+    private func execute(_ run: ProgramRun, _ journal: Journal, until end: Duration) async throws {
+        let archive = MortalArchive(journal: journal, run: run)
         let desk = ChargeDesk(
             archive: archive,
             clock: clock.terminalClock,
@@ -122,7 +123,7 @@ final class Counter: Sendable {
         let merchant = try MerchantClient(
             baseURL: DirectTransport.baseURL,
             credentials: MerchantCredentials(merchantID: Self.merchantID, apiKey: Secret(Self.gatewayKey)),
-            transport: MortalTransport(line: line, life: life)
+            transport: MortalTransport(line: line, run: run)
         )
         let rail = ScanRail(
             merchant: merchant,
@@ -136,8 +137,8 @@ final class Counter: Sendable {
         await withTaskGroup { group in
             group.addTask { try? await desk.run() }  // Throws where the program is dead.
             group.addTask { for await snapshot in await desk.snapshots() { self.listen(to: snapshot) } }
-            group.addTask { await self.work(at: desk, for: life, archive, merchant) }
-            await pass(until: end) { life.isOver || self.isSettled }
+            group.addTask { await self.work(at: desk, for: run, archive, merchant) }
+            await pass(until: end) { run.isOver || self.isSettled }
             group.cancelAll()
         }
     }
@@ -153,7 +154,7 @@ final class Counter: Sendable {
     /// Lets time pass whenever everybody waits for it, until nobody waits for anything any more.
     private func pass(until end: Duration, or isOver: () -> Bool = { false }) async {
         while true {
-            await stage.untilCalm()
+            await executor.untilCalm()
             guard clock.now < end, !isOver(), let next = clock.shortestSleep else { return }
             clock.advance(by: min(next, end - clock.now))
         }
@@ -171,22 +172,22 @@ final class Counter: Sendable {
 
     // MARK: - What came of it
 
-    private func ending(_ before: [Life], _ after: [Life], _ journal: Journal) async throws -> Ending {
-        let lives = before + after
+    private func ending(_ before: [ProgramRun], _ after: [ProgramRun], _ journal: Journal) async throws -> Ending {
+        let runs = before + after
         let newest = try await journal.records(before: nil, limit: 1, state: nil).first?.charge
         let charge = newest.flatMap { $0.terms.openedAt >= start ? $0 : nil }
         let payments = try await truth()
         return notes.withLock { notes in
             Ending(
-                story: story,
+                scenario: scenario,
                 charge: charge,
                 payments: payments,
                 words: notes.words,
                 objections: notes.objections,
                 isKnownAsRefunded: notes.isKnownAsRefunded,
-                lives: lives.map(\.points),
-                livesWithFaults: before.count,
-                deaths: lives.filter(\.isOver).compactMap(\.points.last)
+                runs: runs.map(\.points),
+                runsWithFaults: before.count,
+                deaths: runs.filter(\.isOver).compactMap(\.points.last)
             )
         }
     }

@@ -1,8 +1,8 @@
 import Locks
 import Payments
 
-/// A number of plays with one shop's journal: how many there were, where the program came by, and where it was killed.
-final class Season: Sendable {
+/// The coverage of a number of plays with one shop's journal: which points the program came to, and where it was killed.
+final class CrashCoverage: Sendable {
     private struct State {
         var books: Books
         var plays = 0
@@ -33,8 +33,8 @@ final class Season: Sendable {
                 state.killed.insert(point)
                 state.spared[point] = nil
             }
-            for (index, life) in ending.lives.enumerated() {
-                for death in Death.all(along: life) where death.occasion == 1 && counts(death.point) {
+            for (index, run) in ending.runs.enumerated() {
+                for death in Death.all(along: run) where death.occasion == 1 && counts(death.point) {
                     guard !state.killed.contains(death.point), state.spared[death.point] == nil else { continue }
                     state.spared[death.point] = script.dying(death, in: index, of: ending)
                 }

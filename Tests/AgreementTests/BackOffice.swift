@@ -6,20 +6,20 @@ import TerminalTestSupport
 import TestSupport
 import WalletConnectPay
 
-/// The office behind the counter. Its program runs, and dies, with the terminal's; what it knows is on paper.
-struct Office: Sendable {
-    let counter: Counter
+/// The office behind the counter, with its own access to the gateway. Its program runs, and dies, with the terminal's; what it knows is on paper.
+struct BackOffice: Sendable {
+    let simulation: ChargeSimulation
     let merchant: MerchantClient
     let archive: MortalArchive
-    let life: Life
+    let run: ProgramRun
 
     /// Whether there is something to do that nobody does. Whoever asks and hears yes has to ``work()``.
     func isWanted() async -> Bool {
-        let isFree = counter.notes.withLock { !$0.isOfficeBusy && !$0.isAdministered && !$0.isKnownAsRefunded }
+        let isFree = simulation.notes.withLock { !$0.isOfficeBusy && !$0.isAdministered && !$0.isKnownAsRefunded }
         guard isFree, let charge = await charge() else { return false }
-        return counter.notes.withLock { notes in
+        return simulation.notes.withLock { notes in
             let isDue =
-                counter.story == .refunded
+                simulation.scenario == .refunded
                 ? charge.state == .succeeded && !notes.isKnownAsRefunded
                 : charge.attempts.contains { $0.offer != nil } && !notes.isAdministered
             notes.isOfficeBusy = isDue
@@ -28,12 +28,12 @@ struct Office: Sendable {
     }
 
     func work() async {
-        if counter.story == .refunded { await giveBack() } else { await administer() }
-        if !life.isOver { counter.notes.withLock { $0.isOfficeBusy = false } }
+        if simulation.scenario == .refunded { await giveBack() } else { await administer() }
+        if !run.isOver { simulation.notes.withLock { $0.isOfficeBusy = false } }
     }
 
     private func charge() async -> Charge? {
-        guard let id = counter.notes.withLock({ $0.opened }) else { return nil }
+        guard let id = simulation.notes.withLock({ $0.opened }) else { return nil }
         return try? await archive.record(of: id)?.charge
     }
 
@@ -42,22 +42,22 @@ struct Office: Sendable {
     /// Looks at the payment, marks it, and looks again, until it is known to be marked.
     private func giveBack() async {
         guard let name = await charge()?.evidence?.paymentID, let payment = PaymentID(name) else { return }
-        let retrying = RetryingMerchant(merchant, clock: TurnedClock(clock: counter.clock), spread: { 0.5 })
+        let retrying = RetryingMerchant(merchant, clock: TurnedClock(clock: simulation.clock), spread: { 0.5 })
         var pause = Duration.seconds(60)
-        while !life.isOver {
+        while !run.isOver {
             if let details = try? await retrying.payment(payment) { await says(details.status, name, "the payment") }
             // On paper first: what this program does not live to hear, the next one must not deny.
-            let isInTheDark = counter.notes.withLock { notes in
+            let isInTheDark = simulation.notes.withLock { notes in
                 defer { notes.mayBeRefunded = true }
                 return notes.mayBeRefunded
             }
             do throws(MerchantError) {
                 _ = try await retrying.markRefunded(payment)
-                await counter.say(.refunded, of: name, "the office")
-                counter.notes.withLock { $0.isKnownAsRefunded = true }
+                await simulation.say(.refunded, of: name, "the office")
+                simulation.notes.withLock { $0.isKnownAsRefunded = true }
             } catch  where !error.mayHaveTakenEffect && !isInTheDark {
-                await counter.say(.notRefunded, of: name, "the office")
-                counter.notes.withLock { $0.mayBeRefunded = false }
+                await simulation.say(.notRefunded, of: name, "the office")
+                simulation.notes.withLock { $0.mayBeRefunded = false }
             } catch {
                 // Nobody knows: the office asks again.
             }
@@ -65,14 +65,14 @@ struct Office: Sendable {
             for listed in (try? await merchant.partnerPayments(query))?.payments ?? [] {
                 await says(listed.status, listed.paymentID.rawValue, "the partner's list")
             }
-            if counter.notes.withLock({ $0.isKnownAsRefunded }) { return }
-            do { try await counter.clock.terminalClock.sleep(pause) } catch { return }  // The program stops.
+            if simulation.notes.withLock({ $0.isKnownAsRefunded }) { return }
+            do { try await simulation.clock.terminalClock.sleep(pause) } catch { return }  // The program stops.
             pause *= 2
         }
     }
 
     private func says(_ status: PaymentStatus, _ payment: String, _ who: String) async {
-        await counter.say(.stands(status.word), of: payment, who)
+        await simulation.say(.stands(status.word), of: payment, who)
     }
 
     // MARK: - Merchants
@@ -92,8 +92,8 @@ struct Office: Sendable {
         let name = #"{"merchantName":"Kiosk","merchantEmail":"kiosk@example.com"}"#
         _ = await ask(.get, "")
         let new = await ask(.post, "", name, key: "merchant")?.merchant?.id ?? "mrch_none"
-        _ = await ask(.patch, "/\(Counter.merchantID)", #"{"merchantName":"Kiosk"}"#)
-        _ = await ask(.get, "/\(Counter.merchantID)")
+        _ = await ask(.patch, "/\(ChargeSimulation.merchantID)", #"{"merchantName":"Kiosk"}"#)
+        _ = await ask(.get, "/\(ChargeSimulation.merchantID)")
         let list = #"{"settlements":[{"asset":"\#(asset)","destination":"\#(account)"}]}"#
         let made = await ask(.post, "/\(new)/settlements/crypto", list, key: "settlement")?.settlements?.first?.id
         let settlement = "/\(new)/settlements/crypto/\(made ?? "crypto_none")"
@@ -101,10 +101,10 @@ struct Office: Sendable {
         _ = await ask(.get, "/\(new)/settlements")
         _ = await ask(.delete, settlement)
         _ = await ask(.delete, "/\(new)")
-        for listed in await ask(.get, "/\(Counter.merchantID)/payments")?.data ?? [] {
-            await counter.say(.stands(listed.status), of: listed.payment_id, "the older list")
+        for listed in await ask(.get, "/\(ChargeSimulation.merchantID)/payments")?.data ?? [] {
+            await simulation.say(.stands(listed.status), of: listed.payment_id, "the older list")
         }
-        if !life.isOver { counter.notes.withLock { $0.isAdministered = true } }
+        if !run.isOver { simulation.notes.withLock { $0.isAdministered = true } }
     }
 
     private func ask(
@@ -113,7 +113,7 @@ struct Office: Sendable {
         _ body: String? = nil,
         key: String? = nil
     ) async -> Found? {
-        var headers = [HTTPRequest.Header("Api-Key", Counter.gatewayKey)]
+        var headers = [HTTPRequest.Header("Api-Key", ChargeSimulation.gatewayKey)]
         if let key { headers.append(HTTPRequest.Header("Idempotency-Key", key)) }
         let request = HTTPRequest(
             method: method,
@@ -121,7 +121,7 @@ struct Office: Sendable {
             headers: headers,
             body: body.map { Array($0.utf8) }
         )
-        let line = MortalTransport(line: counter.line, life: life, isTills: false)
+        let line = MortalTransport(line: simulation.line, run: run, isTills: false)
         guard let answer = try? await line.send(request), (200..<300).contains(answer.status) else { return nil }
         return try? JSONDecoder().decode(Found.self, from: Data(answer.body))
     }

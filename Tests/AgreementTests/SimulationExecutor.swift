@@ -1,18 +1,19 @@
 import Dispatch
 import Locks
 
-/// The one thread on which everybody in a play acts, one after the other, so that it is known when all have done what they
-/// can and wait for time to pass. That costs no guess and no turn of a busy loop. Nothing of a play runs anywhere else but the
-/// journal's own work, and the thread stands still for that: a play goes the same way each time, however busy the machine is.
-final class Stage: TaskExecutor {
+/// An executor with one thread, on which all tasks of a simulation run one after the other. It knows when all of them wait for
+/// time to pass, without a guess and without a busy loop. Only the journal's own work runs elsewhere, and the thread stands still
+/// for that: a play goes the same way each time, however busy the machine is.
+final class SimulationExecutor: TaskExecutor {
     private struct State {
         /// In the order in which they run.
         var waiting: [UnownedJob] = []
         var isRunning = false
-        var audience: [CheckedContinuation<Void, Never>] = []
+        /// Tasks that wait until no other has anything left to do.
+        var calmWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let queue = DispatchQueue(label: "stage")
+    private let queue = DispatchQueue(label: "simulation")
     private let state = Mutex(State())
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -25,27 +26,27 @@ final class Stage: TaskExecutor {
         if starts { queue.async { self.run() } }
     }
 
-    /// Returns when nobody on the stage has anything left to do. To be called by one of them.
+    /// Returns when no other task has anything left to do. To be called by one of them.
     func untilCalm() async {
-        await withCheckedContinuation { continuation in state.withLock { $0.audience.append(continuation) } }
+        await withCheckedContinuation { continuation in state.withLock { $0.calmWaiters.append(continuation) } }
     }
 
     private func run() {
         while true {
-            let (job, audience) = state.withLock { state -> (UnownedJob?, [CheckedContinuation<Void, Never>]) in
+            let (job, waiters) = state.withLock { state -> (UnownedJob?, [CheckedContinuation<Void, Never>]) in
                 guard state.waiting.isEmpty else { return (state.waiting.removeFirst(), []) }
-                defer { state.audience = [] }
-                state.isRunning = !state.audience.isEmpty
-                return (nil, state.audience)
+                defer { state.calmWaiters = [] }
+                state.isRunning = !state.calmWaiters.isEmpty
+                return (nil, state.calmWaiters)
             }
             if let job { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
-            // Those who wait for calm, once there is: they are the next to act.
-            for continuation in audience { continuation.resume() }
-            if job == nil && audience.isEmpty { return }
+            // Those who wait for calm, once there is: they run next.
+            for continuation in waiters { continuation.resume() }
+            if job == nil && waiters.isEmpty { return }
         }
     }
 
-    /// Everybody waits until this is done, on another thread.
+    /// Stops all tasks until this is done, on another thread.
     static func standingStill<Value: Sendable, Failure: Error>(
         for work: @escaping @Sendable () async throws(Failure) -> Value
     ) throws(Failure) -> Value {
