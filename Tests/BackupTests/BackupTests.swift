@@ -14,12 +14,12 @@ struct BackupTests {
     @Test func aBackupMovesEverythingToAnotherTerminal() async throws {
         let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         let chain = try await old.withJournal { journal in
-            try await Shop.fill(journal, open: 1)
-            let facts = try await Shop.backUp(journal, old)
+            try await ExampleJournal.fill(journal, open: 1)
+            let facts = try await ExampleJournal.backUp(journal, old)
             #expect(facts.openCharges == 1 && facts.lostSecrets.isEmpty && facts.merchantName == "Kiosk")
             return try await journal.verifyChain()
         }
-        let prepared = try await Shop.prepare(old.backup, for: new)
+        let prepared = try await ExampleJournal.prepare(old.backup, for: new)
         #expect(prepared.openCharges == 1, "it will ask the authority about this one")
         #expect(!Restore.isWanted(new.state), "checked is not wanted")
         try Restore.want(new.state)
@@ -30,13 +30,16 @@ struct BackupTests {
             #expect(try await journal.verifyChain() == chain, "every entry, and nothing else")
             #expect(try await journal.verifyProjections() == nil)
             #expect(try await journal.openCharges().count == 1)
-            #expect(try await journal.secret("gateway-key") == Array(Shop.secret.utf8), "sealed by the new device")
+            #expect(
+                try await journal.secret("gateway-key") == Array(ExampleJournal.secret.utf8),
+                "sealed by the new device"
+            )
             #expect(try await journal.document("settings") != nil)
             #expect(try await journal.document("sessions") == nil, "nobody is signed in")
             #expect(try await journal.connectValues(prefix: "").isEmpty, "wallets stay with the old one")
             let last = try await journal.auditEntries(before: nil, limit: 1)
             #expect(last.first?.entry.what == "restore")
-            _ = try await Shop.charge(journal, 99)
+            _ = try await ExampleJournal.charge(journal, 99)
             #expect(try await journal.verifyChain() != chain, "it goes on")
         }
         let keys = try [old, new].map { try Data(contentsOf: URL(fileURLWithPath: $0.state + "/device.key")) }
@@ -46,26 +49,26 @@ struct BackupTests {
     @Test func noSecretLiesOpenOutsideTheSealedFile() async throws {
         let folder = try TemporaryFolder()
         try await folder.withJournal { journal in
-            try await Shop.fill(journal)
+            try await ExampleJournal.fill(journal)
             let copy = folder.state + "/backup.copy"
             let writer = try await BackupWriter(
                 of: journal,
-                at: Shop.time,
+                at: ExampleJournal.time,
                 by: "",
                 merchantName: nil,
-                passphrase: Shop.passphrase,
+                passphrase: ExampleJournal.passphrase,
                 copyingTo: copy,
                 work: 10
             )
             let bytes = try Data(contentsOf: URL(fileURLWithPath: copy))
-            #expect(bytes.range(of: Data(Shop.secret.utf8)) == nil)
+            #expect(bytes.range(of: Data(ExampleJournal.secret.utf8)) == nil)
             let key = try Data(contentsOf: URL(fileURLWithPath: folder.state + "/device.key"))
             #expect(bytes.range(of: key) == nil)
             var status = stat()
             #expect(unsafe stat(copy, &status) == 0 && status.st_mode & 0o777 == 0o600)
             var sealed = Data()
             while let part = try await writer.next() { sealed.append(contentsOf: part) }
-            for canary in [Data("SQLite format 3".utf8), Data("mrch_1".utf8), Data(Shop.secret.utf8), key] {
+            for canary in [Data("SQLite format 3".utf8), Data("mrch_1".utf8), Data(ExampleJournal.secret.utf8), key] {
                 #expect(sealed.range(of: canary) == nil)
             }
             #expect(!FileManager.default.fileExists(atPath: copy), "the copy went with the last part")
@@ -75,13 +78,13 @@ struct BackupTests {
     @Test func chargesGoOnWhileTheBackupIsTaken() async throws {
         let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
-            try await Shop.fill(journal, charges: 10)
+            try await ExampleJournal.fill(journal, charges: 10)
             let writer = try await BackupWriter(
                 of: journal,
-                at: Shop.time,
+                at: ExampleJournal.time,
                 by: "",
                 merchantName: nil,
-                passphrase: Shop.passphrase,
+                passphrase: ExampleJournal.passphrase,
                 copyingTo: old.state + "/backup.copy",
                 work: 10
             )
@@ -89,11 +92,11 @@ struct BackupTests {
             var number = 10
             while let part = try await writer.next() {
                 bytes.append(contentsOf: part)
-                _ = try await Shop.charge(journal, number)
+                _ = try await ExampleJournal.charge(journal, number)
                 number += 1
             }
             try bytes.write(to: URL(fileURLWithPath: old.backup))
-            let prepared = try await Shop.prepare(old.backup, for: new)
+            let prepared = try await ExampleJournal.prepare(old.backup, for: new)
             #expect(prepared.facts.ends.entries == 50, "ten charges of five entries: one moment, whatever followed")
         }
     }
@@ -101,11 +104,11 @@ struct BackupTests {
     @Test func aWrongPassphraseIsToldApartFromADamagedFile() async throws {
         let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
-            try await Shop.fill(journal)
-            try await Shop.backUp(journal, old)
+            try await ExampleJournal.fill(journal)
+            try await ExampleJournal.backUp(journal, old)
         }
         await #expect(throws: BackupError.wrongPassphrase) {
-            _ = try await Shop.prepare(old.backup, "four unrelated words", for: new)
+            _ = try await ExampleJournal.prepare(old.backup, "four unrelated words", for: new)
         }
         #expect(new.names == ["device.key"], "nothing is left of the try")
     }
@@ -114,8 +117,8 @@ struct BackupTests {
     @Test func noChangedCutOrReorderedFileIsTaken() async throws {
         let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
-            try await Shop.fill(journal, charges: 40)
-            try await Shop.backUp(journal, old)
+            try await ExampleJournal.fill(journal, charges: 40)
+            try await ExampleJournal.backUp(journal, old)
         }
         let whole = try Data(contentsOf: URL(fileURLWithPath: old.backup))
         #expect(whole.count > 3 * (AgeCounter.pieceBytes + 16), "it has several pieces")
@@ -165,12 +168,12 @@ struct BackupTests {
             #expect(await kind(of: old, for: new) == "notABackup", "\(name)")
         }
         try Data("age-encryption.org/v2\n".utf8).write(to: URL(fileURLWithPath: old.backup))
-        await #expect(throws: BackupError.newer) { _ = try await Shop.prepare(old.backup, for: new) }
+        await #expect(throws: BackupError.newer) { _ = try await ExampleJournal.prepare(old.backup, for: new) }
     }
 
     private func kind(of old: TemporaryFolder, for new: TemporaryFolder) async -> String {
         do {
-            _ = try await Shop.prepare(old.backup, for: new)
+            _ = try await ExampleJournal.prepare(old.backup, for: new)
             return "taken"
         } catch { return "\(error)".prefix { $0 != "(" }.split(separator: ".").last.map(String.init) ?? "" }
     }
@@ -180,8 +183,8 @@ struct BackupTests {
     func ageAndTarOpenIt() async throws {
         let folder = try TemporaryFolder()
         try await folder.withJournal { journal in
-            try await Shop.fill(journal)
-            try await Shop.backUp(journal, folder)
+            try await ExampleJournal.fill(journal)
+            try await ExampleJournal.backUp(journal, folder)
         }
         // `age` asks at a terminal for the passphrase; `script` is one.
         let command =
@@ -190,7 +193,7 @@ struct BackupTests {
         let result = try await run(
             .name("script"),
             arguments: ["-qec", command, "/dev/null"],
-            input: .string(Shop.passphrase + "\n"),
+            input: .string(ExampleJournal.passphrase + "\n"),
             output: .string(limit: 1 << 16),
             error: .string(limit: 1 << 16)
         )
@@ -200,7 +203,7 @@ struct BackupTests {
         let secrets = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/secrets.json"))
         #expect(
             try JSONDecoder().decode([String: String].self, from: secrets)
-                == ["gateway-key": Data(Shop.secret.utf8).base64EncodedString()]
+                == ["gateway-key": Data(ExampleJournal.secret.utf8).base64EncodedString()]
         )
         #expect(
             try Data(contentsOf: URL(fileURLWithPath: folder.path + "/journal.sqlite")).starts(
@@ -211,13 +214,13 @@ struct BackupTests {
 
     @Test func aSecretThatCannotBeOpenedIsNamedAndKeepsNobodyFromABackup() async throws {
         let folder = try TemporaryFolder()
-        try await folder.withJournal { try await Shop.fill($0) }
+        try await folder.withJournal { try await ExampleJournal.fill($0) }
         try FileManager.default.removeItem(atPath: folder.state + "/device.key")  // The next start makes another.
         try await folder.withJournal { journal in
-            let facts = try await Shop.backUp(journal, folder)
+            let facts = try await ExampleJournal.backUp(journal, folder)
             #expect(facts.lostSecrets == ["gateway-key"])
         }
         let new = try TemporaryFolder()
-        #expect(try await Shop.prepare(folder.backup, for: new).facts.lostSecrets == ["gateway-key"])
+        #expect(try await ExampleJournal.prepare(folder.backup, for: new).facts.lostSecrets == ["gateway-key"])
     }
 }

@@ -15,16 +15,16 @@ struct RestoreTests {
     private func wanted(open: Int = 0, damaged: Bool = false) async throws -> TemporaryFolder {
         let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
-            try await Shop.fill(journal, charges: 5)
-            try await Shop.backUp(journal, old)
+            try await ExampleJournal.fill(journal, charges: 5)
+            try await ExampleJournal.backUp(journal, old)
         }
         try await new.withJournal { journal in
-            for number in 0..<2 { _ = try await Shop.charge(journal, number, open: number < open) }
+            for number in 0..<2 { _ = try await ExampleJournal.charge(journal, number, open: number < open) }
         }
         if damaged {
             try Data("SQLite format 3\u{0} no".utf8).write(to: URL(fileURLWithPath: new.state + "/journal.sqlite"))
         }
-        _ = try await Shop.prepare(old.backup, for: new)
+        _ = try await ExampleJournal.prepare(old.backup, for: new)
         try Restore.want(new.state)
         return new
     }
@@ -139,11 +139,11 @@ struct RestoreTests {
     @Test func aCopyThatNobodyWantsIsForgottenAtTheNextStart() async throws {
         let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
-            try await Shop.fill(journal)
-            try await Shop.backUp(journal, old)
+            try await ExampleJournal.fill(journal)
+            try await ExampleJournal.backUp(journal, old)
         }
-        try await new.withJournal { _ = try await Shop.charge($0, 1) }
-        _ = try await Shop.prepare(old.backup, for: new)
+        try await new.withJournal { _ = try await ExampleJournal.charge($0, 1) }
+        _ = try await ExampleJournal.prepare(old.backup, for: new)
         let outcome = try await Restore.finish(new.state, key: new.key())
         #expect(outcome == .nothing)
         #expect(new.names == ["device.key", "journal.lock", "journal.sqlite"])
@@ -154,10 +154,10 @@ struct RestoreTests {
     @Test func anEmptyTerminalTakesABackupToo() async throws {
         let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
         try await old.withJournal { journal in
-            try await Shop.fill(journal)
-            try await Shop.backUp(journal, old)
+            try await ExampleJournal.fill(journal)
+            try await ExampleJournal.backUp(journal, old)
         }
-        _ = try await Shop.prepare(old.backup, for: new)
+        _ = try await ExampleJournal.prepare(old.backup, for: new)
         try Restore.want(new.state)
         let key = try new.key()
         #expect(try await Restore.finish(new.state, key: key) == .restored(keptDamaged: false))
@@ -170,17 +170,17 @@ struct RestoreTests {
     /// The terminal that the backup was taken from may have sent other entries under the same numbers.
     @Test func whatIsSentFromTheRestoreOnBearsAnotherName() async throws {
         var folder = try TemporaryFolder()
-        try await folder.withJournal { journal in try await Shop.fill(journal, charges: 5) }
+        try await folder.withJournal { journal in try await ExampleJournal.fill(journal, charges: 5) }
         let first = try await folder.withJournal { journal in try await journal.senderNames().current }
         var names = [first]
         for last in [Int64(25), 30] {
-            _ = try await folder.withJournal { journal in try await Shop.backUp(journal, folder) }
+            _ = try await folder.withJournal { journal in try await ExampleJournal.backUp(journal, folder) }
             let next = try TemporaryFolder()
-            _ = try await Shop.prepare(folder.backup, for: next)
+            _ = try await ExampleJournal.prepare(folder.backup, for: next)
             try Restore.want(next.state)
             #expect(try await Restore.finish(next.state, key: next.key()) == .restored(keptDamaged: false))
             let sender = try await next.withJournal { journal in
-                _ = try await Shop.charge(journal, 9, open: false)
+                _ = try await ExampleJournal.charge(journal, 9, open: false)
                 return try await journal.senderNames()
             }
             #expect(sender.name(of: 1) == first && sender.name(of: last) == names.last)
@@ -198,7 +198,7 @@ struct RestoreTests {
             try await withThrowingDiscardingTaskGroup { group in
                 for number in 0..<5100 {
                     let entry = AuditEntry(
-                        at: Shop.time,
+                        at: ExampleJournal.time,
                         who: .terminal,
                         from: "",
                         what: "login",
@@ -221,7 +221,14 @@ struct RestoreTests {
         let draft = try Restore.begin(new.state)
         try FileManager.default.removeItem(atPath: draft)
         try FileManager.default.copyItem(atPath: file, toPath: draft)
-        let entry = AuditEntry(at: Shop.time, who: .terminal, from: "", what: "restore", result: "ok", detail: "")
+        let entry = AuditEntry(
+            at: ExampleJournal.time,
+            who: .terminal,
+            from: "",
+            what: "restore",
+            result: "ok",
+            detail: ""
+        )
         let key = try new.key()
         await #expect(throws: JournalError.corrupt(detail: "entry 2 of the copy: its content was changed")) {
             _ = try await Restore.prepare(new.state, endingAt: copy.ends, secrets: [:], key: key, entry: entry)

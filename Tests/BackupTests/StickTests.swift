@@ -13,20 +13,20 @@ struct StickTests {
     /// As much as takes several parts.
     private func withWriter(_ folder: TemporaryFolder, _ body: (BackupWriter) async throws -> Void) async throws {
         try await folder.withJournal { journal in
-            try await Shop.fill(journal, open: 1)
+            try await ExampleJournal.fill(journal, open: 1)
             _ = try await journal.setDocument(
                 "settings",
                 (0..<600_000).map { UInt8(truncatingIfNeeded: $0) },
                 expecting: .any,
                 by: .terminal,
-                at: Shop.time
+                at: ExampleJournal.time
             )
             let writer = try await BackupWriter(
                 of: journal,
-                at: Shop.time,
+                at: ExampleJournal.time,
                 by: "0.9.0",
                 merchantName: "Kiosk",
-                passphrase: Shop.passphrase,
+                passphrase: ExampleJournal.passphrase,
                 copyingTo: folder.state + "/stick.copy",
                 work: 10
             )
@@ -62,7 +62,7 @@ struct StickTests {
             }
             let seen = await percents.seen
             #expect(seen.first == 0 && seen.last == 100 && seen.count > 3 && seen == seen.sorted(), "\(seen)")
-            let prepared = try await Shop.prepare("\(stick)/\(expected)", for: try TemporaryFolder())
+            let prepared = try await ExampleJournal.prepare("\(stick)/\(expected)", for: try TemporaryFolder())
             #expect(prepared.openCharges == open, "the journal has one more each time")
         }
         #expect(try names(stick) == ["till-backup-2026-11-24-2.age", "till-backup-2026-11-24.age"])
@@ -121,7 +121,7 @@ struct StickTests {
     @Test func aFileThatGoesWhileItIsReadIsSaidToBeUnreadable() async throws {
         let folder = try TemporaryFolder()
         await #expect {
-            try await Shop.prepare(folder.path + "/none.age", for: folder)
+            try await ExampleJournal.prepare(folder.path + "/none.age", for: folder)
         } throws: { error in
             (error as? BackupError)?.reason.code == "backup_unreadable"
         }

@@ -33,8 +33,8 @@ extension TemporaryFolder {
     }
 }
 
-/// A clock and charges for it.
-enum Shop {
+/// A journal with charges in it, its backup, and how the backup is read.
+enum ExampleJournal {
     static let time = WallTime(millisecondsSince1970: 1_795_000_000_000)
     static let passphrase = "four unrelated words CANARY"
     static let secret = "wcp_CANARY_key"

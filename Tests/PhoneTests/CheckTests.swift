@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct CheckTests {
     let bench: Bench
-    var shop: Shop { bench.shop }
+    var merchant: CertifiedMerchant { bench.merchant }
 
     init() throws { bench = try Bench() }
 
@@ -14,7 +14,7 @@ struct CheckTests {
     private func expect(
         _ check: RequestCheckNumber,
         _ code: TapErrorCode,
-        from shop: Shop,
+        from merchant: CertifiedMerchant,
         _ request: Signed<PaymentRequest>,
         certificate: Signed<TerminalCertificate>? = nil,
         key: AgreementKey? = nil,
@@ -22,7 +22,7 @@ struct CheckTests {
         at place: SourceLocation = #_sourceLocation
     ) async throws {
         try await bench.run(bench.configuration(change: change)) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request, certificate: certificate, key: key)
             #expect(try await terminal.error() == code, sourceLocation: place)
             #expect(try await terminal.message().body == .bye(reason: code.rawValue), sourceLocation: place)
@@ -34,19 +34,19 @@ struct CheckTests {
     }
 
     @Test func p1AForgedCertificate() async throws {
-        let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: shop.gateway.keyID)
-        let forged = try Shop(bench.clock, gateway: thief)
+        let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: merchant.gateway.keyID)
+        let forged = try CertifiedMerchant(bench.clock, gateway: thief)
         try await expect(.p1, .certificateInvalid, from: forged, forged.request())
     }
 
     @Test func p1AnIssuerThatNobodyTrusts() async throws {
-        let other = try Shop(bench.clock) { $0.issuer = "gw.elsewhere" }
+        let other = try CertifiedMerchant(bench.clock) { $0.issuer = "gw.elsewhere" }
         try await expect(.p1, .certificateInvalid, from: other, other.request())
     }
 
     @Test(arguments: [-86_400, 86_400])
     func p2ACertificateOutOfItsTime(shift: Int) async throws {
-        let other = try Shop(bench.clock) {
+        let other = try CertifiedMerchant(bench.clock) {
             $0.notBeforeSeconds += shift
             $0.notAfterSeconds += shift * 2
         }
@@ -54,15 +54,15 @@ struct CheckTests {
     }
 
     @Test func p3AnotherTerminalsCertificate() async throws {
-        try await expect(.p3, .keyMismatch, from: shop, shop.request(), key: AgreementKey())
+        try await expect(.p3, .keyMismatch, from: merchant, merchant.request(), key: AgreementKey())
     }
 
     @Test func p4ATagOfAnotherTerminal() async throws {
         let tagID = [UInt8](repeating: 5, count: 16)
         let tag = try #require(TerminalTag(tagID: tagID, terminalKey: AgreementKey().publicKey, name: "Elsewhere"))
         try await bench.run(bench.configuration { $0.tag = tag }) { phone in
-            let terminal = Stranger(phone, shop)
-            try await terminal.connect(shop.request(), tagID: tagID)
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(merchant.request(), tagID: tagID)
             #expect(try await terminal.error() == .keyMismatch)
         }
         #expect(bench.diary.prompts == 0 && bench.diary.events.contains(.refused(.p4, .keyMismatch)))
@@ -70,40 +70,40 @@ struct CheckTests {
 
     @Test func aTagsOwnTerminalIsShown() async throws {
         let tagID = [UInt8](repeating: 5, count: 16)
-        let made = try #require(TerminalTag(tagID: tagID, terminalKey: shop.key.publicKey, name: "Coffee Shop"))
+        let made = try #require(TerminalTag(tagID: tagID, terminalKey: merchant.key.publicKey, name: "Coffee Shop"))
         let tag = try #require(TerminalTag(uri: made.uri))
         try await bench.run(bench.configuration { $0.tag = tag }) { phone in
             #expect(bench.diary.events.contains(.advertising(ServiceUUID(bytes: tagID))))
-            let terminal = Stranger(phone, shop)
-            try await terminal.connect(shop.request(), tagID: tagID)
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(merchant.request(), tagID: tagID)
             #expect(try await terminal.received().state == .prompting)
         }
     }
 
     @Test func anUntaggedTerminalCannotAnswerATaggedPhone() async throws {
         let tagID = [UInt8](repeating: 5, count: 16)
-        let tag = try #require(TerminalTag(tagID: tagID, terminalKey: shop.key.publicKey, name: "Coffee Shop"))
+        let tag = try #require(TerminalTag(tagID: tagID, terminalKey: merchant.key.publicKey, name: "Coffee Shop"))
         try await bench.run(bench.configuration { $0.tag = tag }) { phone in
-            let terminal = Stranger(phone, shop)
-            try await terminal.connect(shop.request())
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(merchant.request())
             #expect(try await terminal.control() == .handshakeFailed)
         }
     }
 
     @Test func p5ATerminalThatTheGatewayTookBack() async throws {
         await bench.acquirer.set(denied: DenyList(terminalIDs: ["T-1"]))
-        try await expect(.p5, .certificateDenied, from: shop, shop.request())
+        try await expect(.p5, .certificateDenied, from: merchant, merchant.request())
     }
 
     @Test func p6ARequestSignedBySomebodyElse() async throws {
-        let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: shop.signer.keyID)
-        let request = try Signed(signing: shop.request().payload, with: thief)
-        try await expect(.p6, .requestInvalid, from: shop, request)
+        let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: merchant.signer.keyID)
+        let request = try Signed(signing: merchant.request().payload, with: thief)
+        try await expect(.p6, .requestInvalid, from: merchant, request)
     }
 
     @Test(arguments: 0..<4)
     func p7ARequestThatSaysOtherThanTheCertificate(place: Int) async throws {
-        let request = try shop.request {
+        let request = try merchant.request {
             switch place {
             case 0: $0.merchantName = "Coffee  Shop"
             case 1: $0.merchantID = "M-2"
@@ -111,43 +111,43 @@ struct CheckTests {
             default: $0.certificateHash = ObjectHash(of: [1])
             }
         }
-        try await expect(.p7, .requestInvalid, from: shop, request)
+        try await expect(.p7, .requestInvalid, from: merchant, request)
     }
 
     @Test func p8ACurrencyOrAnAmountBeyondTheCertificate() async throws {
-        try await expect(.p8, .requestInvalid, from: shop, shop.request { $0.currency = "GBP" })
-        try await expect(.p8, .requestInvalid, from: shop, shop.request(500_01))
+        try await expect(.p8, .requestInvalid, from: merchant, merchant.request { $0.currency = "GBP" })
+        try await expect(.p8, .requestInvalid, from: merchant, merchant.request(500_01))
     }
 
     @Test func p9ANameThatIsNone() async throws {
-        var bytes = shop.paymentID().bytes
+        var bytes = merchant.paymentID().bytes
         bytes[6] = 0x40
-        try await expect(.p9, .requestInvalid, from: shop, shop.request(id: PaymentID(bytes: bytes)))
+        try await expect(.p9, .requestInvalid, from: merchant, merchant.request(id: PaymentID(bytes: bytes)))
     }
 
     @Test func p10ARequestOutOfItsTime() async throws {
-        try await expect(.p10, .expired, from: shop, shop.request(life: 0))
-        let early = try shop.request {
+        try await expect(.p10, .expired, from: merchant, merchant.request(life: 0))
+        let early = try merchant.request {
             $0.createdAtMilliseconds -= 300_001
             $0.expiresAtMilliseconds += 1
         }
-        try await expect(.p10, .clockSkew, from: shop, early)
-        let renamed = try shop.request { $0.createdAtMilliseconds -= 60_001 }
-        try await expect(.p10, .requestInvalid, from: shop, renamed)
+        try await expect(.p10, .clockSkew, from: merchant, early)
+        let renamed = try merchant.request { $0.createdAtMilliseconds -= 60_001 }
+        try await expect(.p10, .requestInvalid, from: merchant, renamed)
     }
 
     @Test func p11RealMoneyOnATestPhone() async throws {
-        let live = try Shop(bench.clock) { $0.environment = .live }
+        let live = try CertifiedMerchant(bench.clock) { $0.environment = .live }
         try await expect(.p11, .environmentMismatch, from: live, live.request())
     }
 
     @Test func afterARefusalAnHonestTerminalIsServed() async throws {
         try await bench.run(bench.configuration()) { phone in
-            let thief = Stranger(phone, shop, central: "thief")
-            try await thief.connect(shop.request(), key: AgreementKey())
+            let thief = Stranger(phone, merchant, central: "thief")
+            try await thief.connect(merchant.request(), key: AgreementKey())
             #expect(try await thief.error() == .keyMismatch)
-            let terminal = Stranger(phone, shop)
-            try await terminal.connect(shop.request())
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(merchant.request())
             #expect(try await terminal.received().state == .prompting)
         }
     }
@@ -156,10 +156,10 @@ struct CheckTests {
 
     /// Its own terminal would have said how it ended; that it asks once more is no reason to show it.
     @Test func p9APaymentThatAnotherPhoneHasPaid() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             #expect(try await terminal.received().state == .prompting)
             try await terminal.send(.otherPaid(id))
@@ -169,7 +169,7 @@ struct CheckTests {
             #expect(try await terminal.error() == .paymentClosed)
             #expect(try await terminal.message().body == .bye(reason: TapErrorCode.paymentClosed.rawValue))
             await terminal.disconnect()
-            try await terminal.connect(shop.request())
+            try await terminal.connect(merchant.request())
             #expect(try await terminal.received().state == .prompting)
         }
         #expect(bench.diary.prompts == 2 && bench.diary.events.contains(.refused(.p9, .paymentClosed)))
@@ -194,10 +194,10 @@ struct CheckTests {
 
     @Test(arguments: Difference.allCases)
     func aRequestThatTheGatewayHoldsOtherwiseIsNotShown(difference: Difference) async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         try await bench.run(bench.configuration()) { phone in
             await bench.acquirer.set(announced: difference.applied(to: PhoneAnnouncement(request.payload)))
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             #expect(try await terminal.error() == .requestInvalid)
             #expect(try await terminal.message().body == .bye(reason: TapErrorCode.requestInvalid.rawValue))
@@ -213,10 +213,10 @@ struct CheckTests {
 
     /// What the terminal says before comes after it, and nothing of it is lost.
     @Test func aSilentGatewayHoldsARequestUpForOneSecond() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
             await bench.acquirer.set(announced: nil, isSlow: true)
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             try await terminal.send(.hold(request.payload.paymentID))
             await bench.pass(.milliseconds(999), phone)
@@ -230,10 +230,10 @@ struct CheckTests {
     }
 
     @Test func aTerminalThatBeginsAgainMeanwhileIsAnsweredOnce() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
             await bench.acquirer.set(announced: nil, isSlow: true)
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             await bench.pass(.milliseconds(500), phone)
             try await terminal.connect(request)
@@ -250,10 +250,10 @@ struct CheckTests {
 
     @Test func aPhoneWithoutNetworkAsksNobody() async throws {
         try await bench.run(bench.configuration { $0.isOnline = false }) { phone in
-            let other = try shop.request(1)
+            let other = try merchant.request(1)
             await bench.acquirer.set(announced: PhoneAnnouncement(other.payload))
-            let terminal = Stranger(phone, shop)
-            try await terminal.connect(shop.request())
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(merchant.request())
             #expect(try await terminal.received().state == .prompting)
         }
         #expect(await bench.acquirer.comparisons == 0)

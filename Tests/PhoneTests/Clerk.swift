@@ -28,7 +28,7 @@ final class Clerk: Sendable {
         let diary = bench.diary
         let before = diary.events.count
         try await bench.run(configuration, storage: storage) { phone in
-            let terminal = Stranger(phone, bench.shop)
+            let terminal = Stranger(phone, bench.merchant)
             await withDiscardingTaskGroup { group in
                 group.addTask {
                     // An error is the phone's death: what it says breaks off.
@@ -82,7 +82,7 @@ final class Clerk: Sendable {
         let isPhoneOnline = accept.payload.flags.contains(.phoneOnline)
         state.withLock { _ = $0.accepts.insert(accept.hash) }
         let mode: PaymentClaim.Mode = isOnline || isPhoneOnline ? .online : .offline
-        let claim = try bench.shop.claim(accept.hash, of: request, mode: mode)
+        let claim = try bench.merchant.claim(accept.hash, of: request, mode: mode)
         try await terminal.send(.claim(claim), answering: number)
         let id = request.payload.paymentID
         guard isOnline else {

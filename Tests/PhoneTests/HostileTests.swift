@@ -7,7 +7,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(1)))
 struct HostileTests {
     let bench: Bench
-    var shop: Shop { bench.shop }
+    var merchant: CertifiedMerchant { bench.merchant }
 
     init() throws { bench = try Bench() }
 
@@ -17,9 +17,9 @@ struct HostileTests {
         bytes: Int = 182,
         _ body: (TapPhone, Stranger, Signed<PaymentRequest>) async throws -> Void
     ) async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         try await bench.run(bench.configuration(user)) { phone in
-            let terminal = Stranger(phone, shop, bytes: bytes)
+            let terminal = Stranger(phone, merchant, bytes: bytes)
             try await terminal.connect(request)
             _ = try await terminal.received()
             try await body(phone, terminal, request)
@@ -80,8 +80,8 @@ struct HostileTests {
     @Test func whatIsWrittenBeforeReadIsNothing() async throws {
         try await bench.run(bench.configuration()) { phone in
             await phone.write([0xC0, 0, 1, 1], by: "T")
-            let terminal = Stranger(phone, shop)
-            try await terminal.connect(shop.request())
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(merchant.request())
             #expect(try await terminal.received().state == .prompting)
         }
     }
@@ -102,7 +102,7 @@ struct HostileTests {
     @Test func noiseInsteadOfAHandshakeIsRefused() async throws {
         try await bench.run(bench.configuration()) { phone in
             for length in [1, 32, 96, 300] {
-                let terminal = Stranger(phone, shop, central: "noise \(length)", bytes: 512)
+                let terminal = Stranger(phone, merchant, central: "noise \(length)", bytes: 512)
                 _ = await phone.read(by: terminal.central)
                 await terminal.subscribe()
                 var fragmenter = Fragmenter(fragmentBytes: 512)
@@ -120,7 +120,7 @@ struct HostileTests {
         try await asked { phone, terminal, request in
             let ping = try terminal.fragments(.ping([1, 2, 3, 4, 5, 6, 7, 8]))
             await phone.write(ping[0], by: "T")
-            guard case .pong = try await terminal.message().body else { throw Shop.Broken() }
+            guard case .pong = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
             var again = ping[0]
             again[0] = again[0] & 0xC0 | (again[0] + 1) & 0x3F
             await phone.write(again, by: "T")
@@ -146,7 +146,7 @@ struct HostileTests {
                 default: try await terminal.send(.acknowledge(request.payload.paymentID))
                 }
                 #expect(try await terminal.error() == .malformed)
-                guard case .bye = try await terminal.message().body else { throw Shop.Broken() }
+                guard case .bye = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
             }
         }
     }
@@ -164,37 +164,39 @@ struct HostileTests {
 
     @Test func anEarlyClaimExecutesNothing() async throws {
         try await asked { _, terminal, request in
-            try await terminal.send(.claim(shop.claim(ObjectHash(of: [1]), of: request)), answering: 1)
+            try await terminal.send(.claim(merchant.claim(ObjectHash(of: [1]), of: request)), answering: 1)
             #expect(try await terminal.error() == .unexpected)
         }
         #expect(await bench.acquirer.bundles == 0)
     }
 
     @Test func aClaimForAnotherAcceptOrBySomebodyElseExecutesNothing() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         try await bench.run(bench.configuration()) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let (accept, _) = try await terminal.accept()
-            try await terminal.send(.claim(shop.claim(ObjectHash(of: [1]), of: request)), answering: 2)
+            try await terminal.send(.claim(merchant.claim(ObjectHash(of: [1]), of: request)), answering: 2)
             #expect(try await terminal.error() == .unexpected)
-            let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: shop.signer.keyID)
-            let stolen = try Signed(signing: shop.claim(accept.hash, of: request).payload, with: thief)
+            let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: merchant.signer.keyID)
+            let stolen = try Signed(signing: merchant.claim(accept.hash, of: request).payload, with: thief)
             try await terminal.send(.claim(stolen), answering: 2)
             #expect(try await terminal.error() == .unexpected)
             // It said that it is online: a claim without anybody online is a lie.
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request, mode: .offline)), answering: 2)
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request, mode: .offline)), answering: 2)
             #expect(try await terminal.error() == .unexpected)
             #expect(await bench.acquirer.bundles == 0)
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request)), answering: 2)
-            guard case .result(_, .completed, _, _) = try await terminal.message().body else { throw Shop.Broken() }
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            guard case .result(_, .completed, _, _) = try await terminal.message().body else {
+                throw CertifiedMerchant.Broken()
+            }
         }
     }
 
     @Test func aChangedRequestIsNotShown() async throws {
         try await asked { _, terminal, request in
-            let changed = try shop.request(1_00, id: request.payload.paymentID)
+            let changed = try merchant.request(1_00, id: request.payload.paymentID)
             try await terminal.send(.request(changed))
             #expect(try await terminal.error() == .requestInvalid)
             try await terminal.send(.request(request))
@@ -204,22 +206,24 @@ struct HostileTests {
     }
 
     @Test func aPaidPaymentsNameIsNotTakenByAnotherTerminal() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         try await bench.run(bench.configuration()) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let (accept, _) = try await terminal.accept()
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request)), answering: 2)
-            guard case .result = try await terminal.message().body else { throw Shop.Broken() }
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            guard case .result = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
             try await terminal.send(.acknowledge(id), answering: 3)
-            guard case .bye = try await terminal.message().body else { throw Shop.Broken() }
+            guard case .bye = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
             // Its own terminal is told again how it ended; another one learns nothing.
             try await terminal.connect(request)
             #expect(try await terminal.received().state == .alreadyFinal)
-            guard case .result(id, .completed, _?, _) = try await terminal.message().body else { throw Shop.Broken() }
-            let other = try Shop(bench.clock)
+            guard case .result(id, .completed, _?, _) = try await terminal.message().body else {
+                throw CertifiedMerchant.Broken()
+            }
+            let other = try CertifiedMerchant(bench.clock)
             let spy = Stranger(phone, other, central: "spy")
             try await spy.connect(other.request(id: id))
             #expect(try await spy.error() == .requestInvalid)
@@ -231,11 +235,11 @@ struct HostileTests {
 
     @Test func aSecondTerminalIsToldThatThePhoneIsBusy() async throws {
         try await asked(PhoneUser(answer: .accept(after: .seconds(4)))) { phone, terminal, request in
-            let second = Stranger(phone, shop, central: "second")
-            try await second.connect(shop.request())
+            let second = Stranger(phone, merchant, central: "second")
+            try await second.connect(merchant.request())
             #expect(try await second.control() == .busy)
             // A stranger cannot end what it was never shown.
-            let third = Stranger(phone, shop, central: "third")
+            let third = Stranger(phone, merchant, central: "third")
             try await third.connect(nil)
             let id = request.payload.paymentID
             try await third.send(.cancelledByTerminal(id, .merchant))
@@ -250,23 +254,23 @@ struct HostileTests {
 
     @Test func twoTerminalsAtOnceHaveASessionEach() async throws {
         try await bench.run(bench.configuration()) { phone in
-            let (one, two) = (Stranger(phone, shop, central: "1"), Stranger(phone, shop, central: "2"))
+            let (one, two) = (Stranger(phone, merchant, central: "1"), Stranger(phone, merchant, central: "2"))
             try await one.connect(nil)
             try await two.connect(nil)
             try await two.hearsNothingMore()
             try await one.hearsNothingMore()
-            try await two.send(.request(shop.request()))
+            try await two.send(.request(merchant.request()))
             #expect(try await two.received().state == .prompting)
-            try await one.send(.request(shop.request()))
+            try await one.send(.request(merchant.request()))
             #expect(try await one.control() == .busy)
             _ = try await two.accept()
         }
     }
 
     @Test func aTerminalThatOnlyAsksIsNotServedForEver() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(nil)
             // Nobody takes what the phone says from here on.
             await phone.subscribe(central: "T", maximumValueLength: 182) { _ in
@@ -275,7 +279,7 @@ struct HostileTests {
             for _ in 0..<200 { try await terminal.send(.ping([1, 2, 3, 4, 5, 6, 7, 8])) }
             let pongs = bench.diary.events.filter { if case .sent(.pong) = $0 { true } else { false } }
             #expect(pongs.count < 100)
-            let other = Stranger(phone, shop, central: "other")
+            let other = Stranger(phone, merchant, central: "other")
             try await other.connect(request)
             #expect(try await other.received().state == .prompting)
         }

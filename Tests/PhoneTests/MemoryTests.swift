@@ -9,7 +9,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(2)))
 struct MemoryTests {
     let bench: Bench
-    var shop: Shop { bench.shop }
+    var merchant: CertifiedMerchant { bench.merchant }
 
     init() throws { bench = try Bench() }
 
@@ -25,7 +25,7 @@ struct MemoryTests {
     /// A terminal without malice plays on until the payment is over, whatever happens to the phone in the middle of it.
     @Test(arguments: points, Shape.allCases)
     func aPhoneThatDiesAnywherePaysOnceAndKnowsIt(point: String, shape: Shape) async throws {
-        let request = try shop.request {
+        let request = try merchant.request {
             switch shape {
             case .bothOnline, .phoneOffline: $0.flags = [.terminalOnline, .vouchersTaken]
             case .terminalOffline, .bothOffline: $0.flags = .vouchersTaken
@@ -69,8 +69,8 @@ struct MemoryTests {
             // The accept was signed and has not left: its place in the chain is used all the same.
             let diary = Diary()
             try await bench.run(configuration, storage: storage, diary: diary) { phone in
-                let terminal = Stranger(phone, shop)
-                try await terminal.connect(shop.request(1_00) { $0.flags = .vouchersTaken })
+                let terminal = Stranger(phone, merchant)
+                try await terminal.connect(merchant.request(1_00) { $0.flags = .vouchersTaken })
                 _ = try await terminal.received()
                 await diary.wait { $0.contains(.died(KillPoint(.before, 34))) }
             }
@@ -98,11 +98,11 @@ struct MemoryTests {
     @Test func aPhoneThatCannotStoreSendsNoAccept() async throws {
         let storage = BrokenDrawer()
         try await bench.run(bench.configuration(), storage: storage) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             storage.breakDown()
-            try await terminal.connect(shop.request())
+            try await terminal.connect(merchant.request())
             guard case .message(let message) = try await terminal.next(), case .received = message.body else {
-                throw Shop.Broken()
+                throw CertifiedMerchant.Broken()
             }
             await bench.diary.wait { $0.contains { if case .broken = $0 { true } else { false } } }
         }
@@ -142,16 +142,16 @@ struct MemoryTests {
     }
 
     @Test func aFinalPaymentIsForgottenAfterADay() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         let storage = Drawer()
         try await bench.run(bench.configuration(), storage: storage) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let (accept, _) = try await terminal.accept()
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request)), answering: 2)
-            guard case .result = try await terminal.message().body else { throw Shop.Broken() }
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            guard case .result = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
         }
         #expect(storage.load()?.contains(id.description) == true)
         bench.clock.advance(by: .seconds(86_399))

@@ -7,17 +7,17 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct PayingTests {
     let bench: Bench
-    var shop: Shop { bench.shop }
+    var merchant: CertifiedMerchant { bench.merchant }
 
     init() throws { bench = try Bench() }
 
     @Test(arguments: [20, 182, 244, 512])
     func aPaymentIsShownAcceptedAndPaid(bytes: Int) async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         let user = PhoneUser(tip: .preset(0))
         try await bench.run(bench.configuration(user)) { phone in
-            let terminal = Stranger(phone, shop, bytes: bytes)
+            let terminal = Stranger(phone, merchant, bytes: bytes)
             try await terminal.connect(request)
             let notice = try await terminal.received()
             #expect(notice.state == .prompting && notice.isOnline && notice.paymentID == id)
@@ -26,7 +26,9 @@ struct PayingTests {
             let check = AcceptanceCheck(
                 trusted: {
                     var keys = GatewayKeys()
-                    for key in shop.trusted { keys.add(issuer: key.issuer, keyID: key.keyID, ed25519: key.publicKey) }
+                    for key in merchant.trusted {
+                        keys.add(issuer: key.issuer, keyID: key.keyID, ed25519: key.publicKey)
+                    }
                     return keys
                 }(),
                 request: request,
@@ -36,7 +38,7 @@ struct PayingTests {
                 vouchers: VoucherBook(floor: 0, merchantLimit: 0, lastOnlineMilliseconds: nil, isClockSet: true)
             )
             #expect(try check.check(accept, pass: pass, nowMilliseconds: bench.clock.milliseconds) == .online)
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request)), answering: 2)
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
             guard case .result(id, .completed, let receipt?, nil) = try await terminal.message().body else {
                 Issue.record("no result")
                 return
@@ -64,10 +66,10 @@ struct PayingTests {
     // MARK: The person
 
     @Test func aDeclinedPaymentIsNotAskedForAgain() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         try await bench.run(bench.configuration(PhoneUser(answer: .decline(after: .seconds(3))))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             #expect(try await terminal.received().state == .prompting)
             await bench.pass(.seconds(3), phone)
@@ -81,15 +83,15 @@ struct PayingTests {
     }
 
     @Test func whoNeverAnswersIsKeptAliveUntilTheRequestEnds() async throws {
-        let request = try shop.request(life: 20_000)
+        let request = try merchant.request(life: 20_000)
         let id = request.payload.paymentID
         try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             for _ in 0..<3 {
                 await bench.pass(.seconds(5), phone)
-                guard case .message(let message) = try await terminal.next() else { throw Shop.Broken() }
+                guard case .message(let message) = try await terminal.next() else { throw CertifiedMerchant.Broken() }
                 #expect(message.body == .keepAlive(id, .waitingForUser))
             }
             await bench.pass(.seconds(5), phone)
@@ -104,9 +106,9 @@ struct PayingTests {
         (.allowed, .preset(7), 0), (.ask, .none, 0),
     ])
     func aTipIsWhatTheTerminalAllows(mode: TipTerms.Mode, tip: PhoneUser.Tip, expected: Int) async throws {
-        let request = try shop.request { $0.tip.mode = mode }
+        let request = try merchant.request { $0.tip.mode = mode }
         try await bench.run(bench.configuration(PhoneUser(tip: tip))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let (accept, _) = try await terminal.accept()
@@ -115,15 +117,15 @@ struct PayingTests {
     }
 
     @Test func whoChangesTheirMindAfterTheClaimIsToldThatItIsTooLate() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         await bench.acquirer.set(answersExecutions: false)
         try await bench.run(bench.configuration(PhoneUser(regretAfter: .seconds(1)))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let (accept, _) = try await terminal.accept()
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request)), answering: 2)
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
             await bench.pass(.seconds(1), phone)
             await bench.diary.wait(for: .notice(.tooLateToCancel))
             try await terminal.send(
@@ -137,10 +139,10 @@ struct PayingTests {
     // MARK: Several wallets
 
     @Test func anotherWalletsPaymentHoldsThisOneAndThenEndsIt() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         try await bench.run(bench.configuration(PhoneUser(answer: .accept(after: .seconds(2))))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             try await terminal.send(.hold(id))
@@ -155,35 +157,37 @@ struct PayingTests {
     }
 
     @Test func aReopenedPaymentIsAcceptedAndPaidOnce() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         try await bench.run(bench.configuration(PhoneUser(answer: .accept(after: .seconds(2))))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             try await terminal.send(.hold(id))
             try await terminal.send(.reopen(id, attempt: 2))
             await bench.pass(.seconds(2), phone)
             let (accept, _) = try await terminal.accept()
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request, attempt: 2)), answering: 2)
-            guard case .result(id, .completed, _, _) = try await terminal.message().body else { throw Shop.Broken() }
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request, attempt: 2)), answering: 2)
+            guard case .result(id, .completed, _, _) = try await terminal.message().body else {
+                throw CertifiedMerchant.Broken()
+            }
         }
         #expect(await bench.acquirer.charges(id) == 1)
     }
 
     @Test func afterADeclineTheNextInstrumentPays() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         await bench.acquirer.set(declines: 1)
         try await bench.run(bench.configuration(PhoneUser(instruments: ["empty", "full"]))) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let first = try await terminal.accept()
             #expect(first.accept.payload.instrumentID == "empty")
-            try await terminal.send(.claim(shop.claim(first.accept.hash, of: request)), answering: 2)
+            try await terminal.send(.claim(merchant.claim(first.accept.hash, of: request)), answering: 2)
             guard case .result(id, .failed, let old?, _) = try await terminal.message().body else {
-                throw Shop.Broken()
+                throw CertifiedMerchant.Broken()
             }
             try await terminal.send(.acknowledge(id), answering: 3)
             try await terminal.send(.reopen(id, attempt: 2))
@@ -194,8 +198,10 @@ struct PayingTests {
             // The first attempt's receipt says nothing about the second.
             try await terminal.send(.result(id, .failed, receipt: old, transactionID: nil))
             #expect(try await terminal.error() == .receiptInvalid)
-            try await terminal.send(.claim(shop.claim(second.accept.hash, of: request, attempt: 2)), answering: 4)
-            guard case .result(id, .completed, _, _) = try await terminal.message().body else { throw Shop.Broken() }
+            try await terminal.send(.claim(merchant.claim(second.accept.hash, of: request, attempt: 2)), answering: 4)
+            guard case .result(id, .completed, _, _) = try await terminal.message().body else {
+                throw CertifiedMerchant.Broken()
+            }
         }
         #expect(bench.diary.outcomes == [.failed, .paid])
         #expect(await bench.acquirer.charges(id) == 1)
@@ -204,28 +210,28 @@ struct PayingTests {
     // MARK: Without a network
 
     @Test func withoutANetworkThePhoneBelievesAProperReceiptOnly() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         var configuration = bench.configuration()
         let storage = Drawer()
         try await bench.run(configuration, storage: storage) { _ in }
         configuration.isOnline = false
         try await bench.run(configuration, storage: storage) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             #expect(try await !terminal.received().isOnline)
             let (accept, _) = try await terminal.accept()
             #expect(!accept.payload.flags.contains(.phoneOnline))
             // Nothing can be executed offline: a claim that says so is no claim.
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request, mode: .offline)), answering: 2)
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request, mode: .offline)), answering: 2)
             #expect(try await terminal.error() == .unexpected)
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request)), answering: 2)
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
             let good = try await bench.acquirer.receipt(request, accept)
-            let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: shop.gateway.keyID)
+            let thief = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: merchant.gateway.keyID)
             for bad in [
-                nil, try shop.receipt(.completed, request, accept) { $0.total += 1 },
-                try shop.receipt(.completed, shop.request(), accept),
-                try shop.receipt(.completed, request, accept) { $0.merchantID = "M-2" },
+                nil, try merchant.receipt(.completed, request, accept) { $0.total += 1 },
+                try merchant.receipt(.completed, merchant.request(), accept),
+                try merchant.receipt(.completed, request, accept) { $0.merchantID = "M-2" },
                 try Signed(signing: good.payload, with: thief),
             ] {
                 try await terminal.send(.result(id, .completed, receipt: bad, transactionID: nil))
@@ -239,33 +245,33 @@ struct PayingTests {
     }
 
     @Test func withNobodyOnlineAVoucherPaysAndIsSettledLater() async throws {
-        let request = try shop.request { $0.flags = .vouchersTaken }
+        let request = try merchant.request { $0.flags = .vouchersTaken }
         let id = request.payload.paymentID
         var configuration = bench.configuration { $0.voucherWish = .standard }
         let storage = Drawer()
         try await bench.run(configuration, storage: storage) { _ in }
         configuration.isOnline = false
         try await bench.run(configuration, storage: storage) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             #expect(try await terminal.received().capabilities.contains(.voucher))
             let (accept, _) = try await terminal.accept()
             #expect(accept.payload.spend?.counter == 1 && accept.payload.spend?.spentAfter == 25_50)
-            try await terminal.send(.claim(shop.claim(accept.hash, of: request, mode: .offline)), answering: 2)
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request, mode: .offline)), answering: 2)
             try await terminal.send(.result(id, .acceptedOffline, receipt: nil, transactionID: nil))
             #expect(try await terminal.message().body == .acknowledge(id))
             #expect(bench.diary.outcomes == [.acceptedOffline])
-            await bench.acquirer.set(syncAnswer: .settled(try shop.receipt(.completed, request, accept)))
+            await bench.acquirer.set(syncAnswer: .settled(try merchant.receipt(.completed, request, accept)))
             await phone.setOnline(true)
             await bench.diary.wait(for: .ended(id, .paid))
         }
     }
 
     @Test func withNobodyOnlineAndNoVoucherNothingIsPromised() async throws {
-        let request = try shop.request { $0.flags = .vouchersTaken }
+        let request = try merchant.request { $0.flags = .vouchersTaken }
         let id = request.payload.paymentID
         try await bench.run(bench.configuration { $0.isOnline = false }) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             #expect(try await terminal.message().body == .cancelledByPayer(id, .noInstrument))
@@ -275,9 +281,9 @@ struct PayingTests {
     // MARK: Lost links
 
     @Test func anAcceptWithoutAnAnswerIsSentOnceMore() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         try await bench.run(bench.configuration()) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let first = try await terminal.accept()
@@ -290,23 +296,23 @@ struct PayingTests {
     }
 
     @Test func aPaymentIsResumedOnANewLink() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         await bench.acquirer.set(answersExecutions: false)
         try await bench.run(bench.configuration()) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let first = try await terminal.accept()
             await terminal.disconnect()
             // By now the request has ended; what is open goes on all the same.
             await bench.pass(.seconds(150), phone)
-            let again = Stranger(phone, shop, central: "T, by another name")
+            let again = Stranger(phone, merchant, central: "T, by another name")
             try await again.connect(request)
             #expect(try await again.received().state == .acceptSent)
             let second = try await again.accept()
             #expect(second.accept == first.accept)
-            try await again.send(.claim(shop.claim(first.accept.hash, of: request)), answering: 2)
+            try await again.send(.claim(merchant.claim(first.accept.hash, of: request)), answering: 2)
             await again.disconnect()
             try await terminal.connect(request)
             #expect(try await terminal.received().state == .won)
@@ -316,10 +322,10 @@ struct PayingTests {
     }
 
     @Test func whatTheTerminalExecutedAfterTheLinkFellIsLearnedFromTheGateway() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         try await bench.run(bench.configuration()) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let (accept, _) = try await terminal.accept()
@@ -330,10 +336,10 @@ struct PayingTests {
     }
 
     @Test func aCancelAfterTheAcceptIsNoEndUntilTheGatewaySaysSo() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         try await bench.run(bench.configuration()) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             _ = try await terminal.accept()
@@ -348,10 +354,10 @@ struct PayingTests {
     }
 
     @Test func aDishonestCancelIsFoundOut() async throws {
-        let request = try shop.request()
+        let request = try merchant.request()
         let id = request.payload.paymentID
         try await bench.run(bench.configuration()) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             _ = try await terminal.received()
             let (accept, _) = try await terminal.accept()

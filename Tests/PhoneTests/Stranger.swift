@@ -16,7 +16,7 @@ final class Stranger: Sendable {
     }
 
     let central: String
-    let shop: Shop
+    let merchant: CertifiedMerchant
     let phone: TapPhone
     let bytes: Int
     private let state: Mutex<State>
@@ -28,8 +28,8 @@ final class Stranger: Sendable {
         case control(ControlCode)
     }
 
-    init(_ phone: TapPhone, _ shop: Shop, central: String = "T", bytes: Int = 182) {
-        (self.phone, self.shop, self.central, self.bytes) = (phone, shop, central, bytes)
+    init(_ phone: TapPhone, _ merchant: CertifiedMerchant, central: String = "T", bytes: Int = 182) {
+        (self.phone, self.merchant, self.central, self.bytes) = (phone, merchant, central, bytes)
         state = Mutex(State(fragmenter: Fragmenter(fragmentBytes: bytes)))
         (values, value) = AsyncStream.makeStream(of: [UInt8].self)
     }
@@ -47,11 +47,11 @@ final class Stranger: Sendable {
         await subscribe()
         let handshake = try TerminalHandshake(reading: first) { _ in Prologue(service: .standard, tagID: tagID) }
         let offer = TerminalOffer(
-            certificate: certificate ?? shop.certificate,
+            certificate: certificate ?? merchant.certificate,
             request: request,
-            timeSeconds: shop.clock.milliseconds / 1000
+            timeSeconds: merchant.clock.milliseconds / 1000
         )
-        let (answer, session) = try handshake.finish(payload: offer.encoded, staticKey: key ?? shop.key)
+        let (answer, session) = try handshake.finish(payload: offer.encoded, staticKey: key ?? merchant.key)
         let fragments = try state.withLock { state in
             state.session = session
             (state.numbering, state.heard) = (MessageNumbering(), MessageNumbering())
@@ -120,35 +120,35 @@ final class Stranger: Sendable {
             }
             if let heard { return heard }
         }
-        throw Shop.Broken()
+        throw CertifiedMerchant.Broken()
     }
 
     /// The next message, which must be one; keep-alives are skipped.
     func message() async throws -> TapMessage {
         while true {
-            guard case .message(let message) = try await next() else { throw Shop.Broken() }
+            guard case .message(let message) = try await next() else { throw CertifiedMerchant.Broken() }
             if case .keepAlive = message.body { continue }
             return message
         }
     }
 
     func control() async throws -> ControlCode {
-        guard case .control(let code) = try await next() else { throw Shop.Broken() }
+        guard case .control(let code) = try await next() else { throw CertifiedMerchant.Broken() }
         return code
     }
 
     func received() async throws -> ReceivedNotice {
-        guard case .received(let notice) = try await message().body else { throw Shop.Broken() }
+        guard case .received(let notice) = try await message().body else { throw CertifiedMerchant.Broken() }
         return notice
     }
 
     func accept() async throws -> (accept: Signed<PaymentAcceptance>, pass: Signed<PaymentPass>) {
-        guard case .accept(let accept, let pass) = try await message().body else { throw Shop.Broken() }
+        guard case .accept(let accept, let pass) = try await message().body else { throw CertifiedMerchant.Broken() }
         return (accept, pass)
     }
 
     func error() async throws -> TapErrorCode {
-        guard case .error(_, let code, _) = try await message().body else { throw Shop.Broken() }
+        guard case .error(_, let code, _) = try await message().body else { throw CertifiedMerchant.Broken() }
         return code
     }
 
@@ -171,19 +171,19 @@ extension ManualClock {
 /// A phone that runs for the length of a test.
 struct Bench {
     let clock = ManualClock(at: WallTime(millisecondsSince1970: 1_764_000_000_000))
-    let shop: Shop
+    let merchant: CertifiedMerchant
     let acquirer: FakeAcquirer
     let diary = Diary()
 
     init() throws {
-        shop = try Shop(clock)
-        acquirer = FakeAcquirer(shop)
+        merchant = try CertifiedMerchant(clock)
+        acquirer = FakeAcquirer(merchant)
     }
 
     func configuration(_ user: PhoneUser = PhoneUser(), change: (inout PhoneConfiguration) -> Void = { _ in })
         -> PhoneConfiguration
     {
-        var configuration = PhoneConfiguration(user: user, keys: shop.trusted)
+        var configuration = PhoneConfiguration(user: user, keys: merchant.trusted)
         change(&configuration)
         return configuration
     }

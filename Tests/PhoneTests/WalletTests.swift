@@ -10,7 +10,7 @@ struct WalletTests {
     let bench: Bench
     let wallet = PrivateKey()
     let token: KnownToken
-    var shop: Shop { bench.shop }
+    var merchant: CertifiedMerchant { bench.merchant }
 
     init() throws {
         bench = try Bench()
@@ -18,7 +18,7 @@ struct WalletTests {
     }
 
     private func request() throws -> Signed<PaymentRequest> {
-        try shop.request {
+        try merchant.request {
             $0.rails = [.instrument, .walletOverTap(gatewayHost: "pay.example", gatewayPaymentID: "pay_1")]
         }
     }
@@ -68,11 +68,11 @@ struct WalletTests {
     ) async throws {
         let request = try request()
         try await bench.run(bench.configuration(user) { $0.wallet = wallet }) { phone in
-            let terminal = Stranger(phone, shop)
+            let terminal = Stranger(phone, merchant)
             try await terminal.connect(request)
             #expect(try await terminal.received().capabilities.contains(.walletAccounts))
             let message = try await terminal.message()
-            guard case .accounts(_, let accounts) = message.body else { throw Shop.Broken() }
+            guard case .accounts(_, let accounts) = message.body else { throw CertifiedMerchant.Broken() }
             #expect(accounts.contains("eip155:8453:\(wallet.address.checksummed)"))
             try await body(phone, terminal, request)
         }
@@ -93,13 +93,13 @@ struct WalletTests {
             try await chosen(terminal, id)
             try await terminal.send(order(id), answering: 3)
             let message = try await terminal.message()
-            guard case .signatures(_, "o-1", let signatures) = message.body else { throw Shop.Broken() }
+            guard case .signatures(_, "o-1", let signatures) = message.body else { throw CertifiedMerchant.Broken() }
             #expect(message.answers == 2 && signatures.count == 1)
             let hash = WalletClaim.hash(paymentID: id, optionID: "o-1", signatures: signatures)
             // A claim names the signatures; nothing is executed by the phone.
-            try await terminal.send(.claim(shop.claim(ObjectHash(of: [1]), of: request)), answering: 4)
+            try await terminal.send(.claim(merchant.claim(ObjectHash(of: [1]), of: request)), answering: 4)
             #expect(try await terminal.error() == .unexpected)
-            try await terminal.send(.claim(shop.claim(hash, of: request)), answering: 4)
+            try await terminal.send(.claim(merchant.claim(hash, of: request)), answering: 4)
             try await terminal.send(.result(id, .completed, receipt: nil, transactionID: "0xabc"))
             #expect(try await terminal.message().body == .acknowledge(id))
         }
@@ -140,10 +140,10 @@ struct WalletTests {
             let id = request.payload.paymentID
             try await chosen(terminal, id)
             try await terminal.send(order(id, nonce: 1), answering: 3)
-            guard case .signatures = try await terminal.message().body else { throw Shop.Broken() }
+            guard case .signatures = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
             try await terminal.send(.hold(id))
             try await terminal.send(.reopen(id, attempt: 2))
-            guard case .accounts = try await terminal.message().body else { throw Shop.Broken() }
+            guard case .accounts = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
             try await chosen(terminal, id)
             try await terminal.send(order(id, nonce: 2), answering: 6)
             #expect(try await terminal.message().body == .cancelledByPayer(id, .policy))

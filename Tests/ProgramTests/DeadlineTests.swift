@@ -57,26 +57,26 @@ struct DeadlineTests {
     private func atTheDeadline(
         becomes state: Charge.State,
         asksAgain: Bool = true,
-        before: @Sendable @escaping (Shop, String) async throws -> Void
+        before: @Sendable @escaping (ProgramTestBed, String) async throws -> Void
     ) async throws {
-        try await withShop(gateway: ["--settle-after", "0"]) { shop in
+        try await withTestBed(gateway: ["--settle-after", "0"]) { bed in
             // The first question is swallowed: whatever happens, the terminal does not hear of it by itself.
-            try await shop.fault(["endpoint": "status", "effect": "drop", "times": "1"])
+            try await bed.fault(["endpoint": "status", "effect": "drop", "times": "1"])
             let clock = JumpingClock()
             let transport = try HTTPClientTransport(hosts: .anyOverTLS(allowsLoopbackHTTP: true))
-            let desk = try await self.desk(shop, clock.terminalClock, transport)
+            let desk = try await self.desk(bed, clock.terminalClock, transport)
             try await withThrowingDiscardingTaskGroup { group in
                 group.addTask { try await desk.run() }
                 for await snapshot in await desk.snapshots() { if case .idle = snapshot.phase { break } }
                 let amount = Money(minorUnits: 1250, currency: .usDollar)
                 let charge = try await desk.open(ChargeRequest(amount: amount, by: .staff(name: "Ada")))
                 let link = try await reaches(.requiresAction, charge.id, desk)
-                while try await shop.calls("status").isEmpty { await Task.yield() }
+                while try await bed.calls("status").isEmpty { await Task.yield() }
                 clock.stop()  // However slow this machine is, the next question is the last one.
-                try await before(shop, try #require(link))
+                try await before(bed, try #require(link))
                 clock.jump(by: .seconds(300))
                 _ = try await reaches(state, charge.id, desk)
-                let questions = asksAgain ? try await shop.calls("status").count : 2
+                let questions = asksAgain ? try await bed.calls("status").count : 2
                 #expect(questions == 2, "one last question, and only one")
                 group.cancelAll()
             }
@@ -84,9 +84,10 @@ struct DeadlineTests {
         }
     }
 
-    private func desk(_ shop: Shop, _ clock: TerminalClock, _ transport: HTTPClientTransport) async throws -> ChargeDesk
+    private func desk(_ bed: ProgramTestBed, _ clock: TerminalClock, _ transport: HTTPClientTransport) async throws
+        -> ChargeDesk
     {
-        let folder = shop.folder.appending("desk").string
+        let folder = bed.folder.appending("desk").string
         let key = try DeviceKey.loadOrCreate(at: folder + "/device.key")
         let journal = try Journal.open(directory: folder, deviceKey: key)
         let desk = ChargeDesk(
@@ -95,21 +96,21 @@ struct DeadlineTests {
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         )
         let merchant = try MerchantClient(
-            baseURL: shop.gatewayURL,
-            credentials: MerchantCredentials(merchantID: Shop.merchantID, apiKey: Secret(Shop.key)),
+            baseURL: bed.gatewayURL,
+            credentials: MerchantCredentials(merchantID: ProgramTestBed.merchantID, apiKey: Secret(ProgramTestBed.key)),
             transport: transport
         )
         let settings = MerchantSettings(
             operatorID: "op-1",
-            merchantID: Shop.merchantID,
+            merchantID: ProgramTestBed.merchantID,
             merchantName: "Kiosk",
-            gatewayURL: shop.gatewayURL,
+            gatewayURL: bed.gatewayURL,
             currency: .usDollar
         )
         let scan = ScanRail(
             merchant: merchant,
-            gatewayURL: shop.gatewayURL,
-            merchantID: Shop.merchantID,
+            gatewayURL: bed.gatewayURL,
+            merchantID: ProgramTestBed.merchantID,
             clock: clock,
             pace: GatewayPace(clock: clock)
         )
@@ -126,33 +127,33 @@ struct DeadlineTests {
         throw CancellationError()
     }
 
-    private func control(_ shop: Shop, _ what: String, _ link: String) async throws {
+    private func control(_ bed: ProgramTestBed, _ what: String, _ link: String) async throws {
         let payment = try #require(link.split(separator: "=").last).description
-        let answer = try await Shop.send(
+        let answer = try await ProgramTestBed.send(
             .POST,
-            shop.gatewayURL + "/control/" + what,
-            headers: [("Authorization", "Bearer \(Shop.controlToken)")],
+            bed.gatewayURL + "/control/" + what,
+            headers: [("Authorization", "Bearer \(ProgramTestBed.controlToken)")],
             json: ["paymentId": payment]
         )
         #expect(answer.status == 200)
     }
 
     @Test func aPaymentMadeInTheLastMomentIsFound() async throws {
-        try await atTheDeadline(becomes: .succeeded) { shop, link in
-            let isPaid = try await shop.pay(link)
+        try await atTheDeadline(becomes: .succeeded) { bed, link in
+            let isPaid = try await bed.pay(link)
             #expect(isPaid)
         }
     }
 
     @Test func aPaymentWhoseTimeIsOverAtTheGatewayHasExpired() async throws {
-        try await atTheDeadline(becomes: .expired) { shop, link in
-            try await control(shop, "expire", link)
+        try await atTheDeadline(becomes: .expired) { bed, link in
+            try await control(bed, "expire", link)
         }
     }
 
     @Test func aGatewayThatIsGoneLeavesThePaymentUnknown() async throws {
-        try await atTheDeadline(becomes: .unknown, asksAgain: false) { shop, _ in
-            try shop.gateway.kill()
+        try await atTheDeadline(becomes: .unknown, asksAgain: false) { bed, _ in
+            try bed.gateway.kill()
         }
     }
 }

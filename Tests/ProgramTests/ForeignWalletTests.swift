@@ -48,20 +48,22 @@ struct ForeignWalletTests {
         var oneCode = true
     }
 
-    /// Opens a shop whose terminal serves wallets over a relay of its own.
+    /// Runs a test bed whose terminal serves wallets over a relay of its own.
     private func withTerminal(
-        _ body: @Sendable @escaping (Shop.Terminal, Shop.Terminal.Session, _ relay: String) async throws -> Void
+        _ body:
+            @Sendable @escaping (ProgramTestBed.Terminal, ProgramTestBed.Terminal.Session, _ relay: String) async throws
+            -> Void
     ) async throws {
-        try await withShop(gateway: ["--settle-after", "0.2"]) { shop in
+        try await withTestBed(gateway: ["--settle-after", "0.2"]) { bed in
             let certificate = Self.certificates.appending("certificate.pem").string
             try await withProgram(
                 "till-sandbox",
                 ["relay", "--certificate", certificate, "--key", Self.certificates.appending("key.pem").string],
-                log: shop.folder.appending("relay.log")
+                log: bed.folder.appending("relay.log")
             ) { running in
                 let relay = try #require(try await running.first { $0.ready == true }.url)
                 #expect(relay.hasPrefix("wss://"))
-                try await shop.withTerminal("relay: { certificates: \"\(certificate)\" }") { terminal in
+                try await bed.withTerminal("relay: { certificates: \"\(certificate)\" }") { terminal in
                     let session = try await terminal.claim()
                     try await terminal.setUp(session)
                     let answer = try await terminal.send(
@@ -79,7 +81,7 @@ struct ForeignWalletTests {
 
     @Test func aWalletOfOthersPaysAChargeAtTheRealTerminal() async throws {
         try await withTerminal { terminal, session, relay in
-            let opened = try await terminal.charge(session, key: "sale-1").json(Shop.Terminal.Charge.self)
+            let opened = try await terminal.charge(session, key: "sale-1").json(ProgramTestBed.Terminal.Charge.self)
             let code = try await terminal.running.first { $0.id == opened.id && $0.link?.hasPrefix("wc:") == true }.link
             let steps = try await scan(try #require(code), at: relay, "approve")
             #expect(steps == ["asked", "settled", "requested", "signed", "over"])
@@ -88,14 +90,14 @@ struct ForeignWalletTests {
             #expect(charge.state == "succeeded" && !charge.unresolved)
             // The key of the pairing is on the screen and in no log.
             let key = try #require(code?.split(separator: "symKey=").last?.prefix(64))
-            let log = try String(contentsOfFile: terminal.shop.folder.appending("terminal.log").string, encoding: .utf8)
+            let log = try String(contentsOfFile: terminal.bed.folder.appending("terminal.log").string, encoding: .utf8)
             #expect(!log.contains(key) && !log.isEmpty)
         }
     }
 
     @Test func aWalletOfOthersThatDeclinesLeavesTheChargeOpen() async throws {
         try await withTerminal { terminal, session, relay in
-            let opened = try await terminal.charge(session, key: "sale-2").json(Shop.Terminal.Charge.self)
+            let opened = try await terminal.charge(session, key: "sale-2").json(ProgramTestBed.Terminal.Charge.self)
             let code = try await terminal.running.first { $0.id == opened.id && $0.link?.hasPrefix("wc:") == true }.link
             let steps = try await scan(try #require(code), at: relay, "reject")
             #expect(steps == ["asked", "rejected"])

@@ -8,8 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(3)))
 struct HeardTests {
     @Test func aPaymentIsHeard() async throws {
-        try await withShop { shop in
-            let (settings, recording) = (shop.folder.appending("asound.conf"), shop.folder.appending("heard.raw"))
+        try await withTestBed { bed in
+            let (settings, recording) = (bed.folder.appending("asound.conf"), bed.folder.appending("heard.raw"))
             let lines = """
                 pcm.!default {
                     type file
@@ -20,13 +20,13 @@ struct HeardTests {
                 """
             try Data(lines.utf8).write(to: URL(filePath: settings.string))
             let environment = Environment.inherit.updating(["ALSA_CONFIG_PATH": settings.string])
-            try await shop.withTerminal(sound: "default", environment: environment) { terminal in
+            try await bed.withTerminal(sound: "default", environment: environment) { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 let link = try #require(try await terminal.reaches("requiresAction", charge.id).link)
                 #expect(Self.heard(recording).isEmpty, "nothing is paid")
-                #expect(try await shop.pay(link))
+                #expect(try await bed.pay(link))
                 _ = try await terminal.reaches("succeeded", charge.id)
                 var heard = Self.heard(recording)
                 while heard.last != 0 || heard.count < Self.shortest {
@@ -40,21 +40,21 @@ struct HeardTests {
     }
 
     @Test func withoutACardItIsSaidOnceAndPaymentsGoOn() async throws {
-        try await withShop { shop in
-            try await shop.withTerminal(sound: "plughw:31,0") { terminal in
+        try await withTestBed { bed in
+            try await bed.withTerminal(sound: "plughw:31,0") { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
                 for key in ["k1", "k2"] {
-                    let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: key).json()
+                    let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: key).json()
                     let link = try #require(try await terminal.reaches("requiresAction", charge.id).link)
-                    #expect(try await shop.pay(link))
+                    #expect(try await bed.pay(link))
                     _ = try await terminal.reaches("succeeded", charge.id)
                 }
                 let answer = try await terminal.send(.POST, "/api/v1/counter/sound", session, json: [String: Int]())
                 #expect(answer.status == 409)
-                #expect(try answer.json(Shop.Terminal.Refusal.self).code == "no_sound_device")
+                #expect(try answer.json(ProgramTestBed.Terminal.Refusal.self).code == "no_sound_device")
                 let log = try String(
-                    contentsOf: URL(filePath: shop.folder.appending("terminal.log").string),
+                    contentsOf: URL(filePath: bed.folder.appending("terminal.log").string),
                     encoding: .utf8
                 )
                 #expect(log.split(separator: "payments end without a sound").count == 2)

@@ -15,12 +15,12 @@ struct LocalNameTests {
         (address: "127.0.0.1", isOn: true, asks: false), ("0.0.0.0", false, false), ("0.0.0.0", true, true),
     ])
     func aNameIsAskedForOnlyWhereItIsOfUse(address: String, isOn: Bool, asks: Bool) async throws {
-        try await withShop { shop in
+        try await withTestBed { bed in
             // A bus that is not there: the network that the tests run in hears of no terminal.
             let environment = Environment.inherit.updating([
-                "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(shop.folder)/no-bus"
+                "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(bed.folder)/no-bus"
             ])
-            try await shop.withTerminal(address: address, hasLocalName: isOn, environment: environment) { terminal in
+            try await bed.withTerminal(address: address, hasLocalName: isOn, environment: environment) { terminal in
                 let session = try await terminal.claim()
                 let health = try await terminal.send(.GET, "/api/v1/health", session).json(Health.self)
                 let name = try #require(health.checks.first { $0.part == "name" })

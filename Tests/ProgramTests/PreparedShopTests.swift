@@ -14,13 +14,13 @@ struct PreparedShopTests {
         var changedBy: String?
     }
 
-    private static func lines(_ shop: Shop, key: String?) -> String {
+    private static func lines(_ bed: ProgramTestBed, key: String?) -> String {
         """
         shop:
           operatorID: op-1
-          merchantID: \(Shop.merchantID)  # The same for all.
+          merchantID: \(ProgramTestBed.merchantID)  # The same for all.
           merchantName: Café Morgenrot
-          gatewayURL: \(shop.gatewayURL)
+          gatewayURL: \(bed.gatewayURL)
         \(key.map { "  gatewayKey: \($0)\n" } ?? "")  currency: USD
         """
     }
@@ -38,8 +38,8 @@ struct PreparedShopTests {
     private func text(_ file: FilePath) throws -> String { try String(contentsOfFile: file.string, encoding: .utf8) }
 
     @Test func aPreparedTerminalChargesOnceItIsClaimed() async throws {
-        try await withShop { shop in
-            try await shop.withTerminal(Self.lines(shop, key: Shop.key)) { terminal in
+        try await withTestBed { bed in
+            try await bed.withTerminal(Self.lines(bed, key: ProgramTestBed.key)) { terminal in
                 let session = try await terminal.claim()
                 let settings = try await terminal.send(.GET, "/api/v1/settings", session).json(Settings.self)
                 #expect(settings.merchantName == "Café Morgenrot" && settings.gatewayKeySet == true)
@@ -52,21 +52,21 @@ struct PreparedShopTests {
 
     /// The owner's own words count from then on, whatever the file says at later starts.
     @Test func whatTheOwnerChangedIsNotPreparedAgain() async throws {
-        try await withShop { shop in
-            let lines = Self.lines(shop, key: Shop.key)
-            try await shop.withTerminal(lines) { terminal in
+        try await withTestBed { bed in
+            let lines = Self.lines(bed, key: ProgramTestBed.key)
+            try await bed.withTerminal(lines) { terminal in
                 let answer = try await terminal.send(
                     .PUT,
                     "/api/v1/settings",
                     try await terminal.claim(),
                     json: [
-                        "operatorID": "op-1", "merchantID": Shop.merchantID, "merchantName": "Kiosk",
-                        "gatewayURL": shop.gatewayURL, "currency": "USD", "password": Shop.password,
+                        "operatorID": "op-1", "merchantID": ProgramTestBed.merchantID, "merchantName": "Kiosk",
+                        "gatewayURL": bed.gatewayURL, "currency": "USD", "password": ProgramTestBed.password,
                     ]
                 )
                 #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
             }
-            try await shop.withTerminal(lines) { terminal in
+            try await bed.withTerminal(lines) { terminal in
                 let session = try await terminal.signIn()
                 let settings = try await terminal.send(.GET, "/api/v1/settings", session).json(Settings.self)
                 #expect(settings.merchantName == "Kiosk")
@@ -75,22 +75,22 @@ struct PreparedShopTests {
     }
 
     @Test func theKeyIsTakenOutOfTheFileInItsPlace() async throws {
-        try await withShop { shop in
-            let (file, state) = (shop.folder.appending("card.yaml"), shop.folder.appending("terminal"))
-            let before = "# Ours\r\n" + Self.lines(shop, key: "\"\(Shop.key)\"") + "\nlog: { level: info }\n"
+        try await withTestBed { bed in
+            let (file, state) = (bed.folder.appending("card.yaml"), bed.folder.appending("terminal"))
+            let before = "# Ours\r\n" + Self.lines(bed, key: "\"\(ProgramTestBed.key)\"") + "\nlog: { level: info }\n"
             try before.write(toFile: file.string, atomically: false, encoding: .utf8)
             let number = try FileManager.default.attributesOfItem(atPath: file.string)[.systemFileNumber] as? Int
 
             let (status, said) = try await takeSecrets(file, state)
             #expect(status.isSuccess, "\(said)")
             let after = try text(file)
-            #expect(!after.contains(Shop.key) && after.utf8.count == before.utf8.count)
+            #expect(!after.contains(ProgramTestBed.key) && after.utf8.count == before.utf8.count)
             #expect(after.contains("Café Morgenrot") && after.contains("# The same for all."))
             // Written in its place: the bytes are not left behind where the card has room.
             let same = try FileManager.default.attributesOfItem(atPath: file.string)[.systemFileNumber] as? Int
             #expect(same == number)
             let kept = state.appending("gateway.key")
-            #expect(try text(kept) == Shop.key)
+            #expect(try text(kept) == ProgramTestBed.key)
             let mode = try FileManager.default.attributesOfItem(atPath: kept.string)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             // Once more, as at the next start.
@@ -98,7 +98,7 @@ struct PreparedShopTests {
             #expect(try text(file) == after)
 
             // The terminal takes it from there, and leaves no copy.
-            try await shop.withTerminal(Self.lines(shop, key: nil)) { terminal in
+            try await bed.withTerminal(Self.lines(bed, key: nil)) { terminal in
                 let session = try await terminal.claim()
                 let settings = try await terminal.send(.GET, "/api/v1/settings", session).json(Settings.self)
                 #expect(settings.gatewayKeySet == true)
@@ -130,8 +130,8 @@ struct PreparedShopTests {
 
     /// Without its key, as after everything was erased: the terminal waits for its owner.
     @Test func aShopWithoutAKeyLeavesTheTerminalNew() async throws {
-        try await withShop { shop in
-            try await shop.withTerminal(Self.lines(shop, key: nil)) { terminal in
+        try await withTestBed { bed in
+            try await bed.withTerminal(Self.lines(bed, key: nil)) { terminal in
                 let session = try await terminal.claim()
                 #expect(try await terminal.charge(session, key: "first").status == 409)
             }

@@ -17,20 +17,20 @@ struct RestartTests {
 
     @Test(arguments: Stage.allCases)
     func killedAtAnyStageItFindsThePaymentAgain(stage: Stage) async throws {
-        try await withShop(gateway: ["--settle-after", "2"]) { shop in
+        try await withTestBed(gateway: ["--settle-after", "2"]) { bed in
             if stage == .created {
-                try await shop.fault(["endpoint": "create", "effect": "drop", "times": "1"])
+                try await bed.fault(["endpoint": "create", "effect": "drop", "times": "1"])
             }
-            let id = try await shop.withTerminal { terminal -> String in
+            let id = try await bed.withTerminal { terminal -> String in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 switch stage {
                 case .created: _ = try await terminal.running.first { $0.id == charge.id && $0.unresolved == true }
                 case .offered: _ = try await terminal.reaches("requiresAction", charge.id)
                 case .processing:
                     let link = try #require(try await terminal.reaches("requiresAction", charge.id).link)
-                    async let paid = shop.pay(link)
+                    async let paid = bed.pay(link)
                     _ = try await terminal.reaches("processing", charge.id)
                     try terminal.running.kill()
                     #expect(try await paid)
@@ -38,12 +38,12 @@ struct RestartTests {
                 try terminal.running.kill()
                 return charge.id
             }
-            try await shop.withTerminal { terminal in
+            try await bed.withTerminal { terminal in
                 let asking = try await terminal.running.first { $0.event == "starting" && $0.checking == 1 }
                 #expect(asking.checking == 1, "it asks about the open payment first")
                 if stage != .processing {
                     let link = try #require(try await terminal.reaches("requiresAction", id).link)
-                    #expect(try await shop.pay(link))
+                    #expect(try await bed.pay(link))
                 }
                 _ = try await terminal.reaches("succeeded", id)
                 let session = try await terminal.signIn()
@@ -56,16 +56,16 @@ struct RestartTests {
     /// asked for it asks again under the same key, as the page does.
     @Test func killedAtAnyInstantItMakesOnePaymentThatEndsTrue() async throws {
         let instants = [0, 2, 5, 10, 20, 35, 50, 70, 100, 140, 200, 300].map { Duration.milliseconds($0) }
-        try await withShop(gateway: ["--settle-after", "0"]) { shop in
-            let session = try await shop.withTerminal { terminal in
+        try await withTestBed(gateway: ["--settle-after", "0"]) { bed in
+            let session = try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
                 return session
             }
             for (number, instant) in instants.enumerated() {
                 // The payment is made at once and the answer comes late: some of the instants fall between.
-                try await shop.fault(["endpoint": "create", "effect": "delay=150", "times": "1"])
-                try await shop.withTerminal { terminal in
+                try await bed.fault(["endpoint": "create", "effect": "delay=150", "times": "1"])
+                try await bed.withTerminal { terminal in
                     _ = try await terminal.running.first { $0.event == "idle" }
                     // Nobody may be left to answer.
                     async let answer = try? terminal.charge(session, key: "key-\(number)")
@@ -73,24 +73,24 @@ struct RestartTests {
                     try terminal.running.kill()
                     _ = await answer
                 }
-                try await shop.withTerminal { terminal in
+                try await bed.withTerminal { terminal in
                     _ = try await terminal.running.first { $0.event == "idle" || $0.event == "charge" }
                     let answer = try await terminal.charge(session, key: "key-\(number)")
                     #expect(
                         answer.status == 200 || answer.status == 201,
                         "\(String(decoding: answer.body, as: UTF8.self))"
                     )
-                    let charge: Shop.Terminal.Charge = try answer.json()
+                    let charge: ProgramTestBed.Terminal.Charge = try answer.json()
                     let link = try #require(try await terminal.reaches("requiresAction", charge.id).link)
-                    #expect(try await shop.pay(link))
+                    #expect(try await bed.pay(link))
                     let paid = try await terminal.reaches("succeeded", charge.id)
                     #expect(paid.late != true)
                 }
-                #expect(try await shop.paymentCount() == number + 1, "killed after \(instant)")
+                #expect(try await bed.paymentCount() == number + 1, "killed after \(instant)")
             }
             let result = try await run(
                 .path(Programs.directory.appending("till")),
-                arguments: ["verify-journal", "--state", "\(shop.folder)/terminal"],
+                arguments: ["verify-journal", "--state", "\(bed.folder)/terminal"],
                 output: .string(limit: 4096),
                 error: .string(limit: 4096)
             )

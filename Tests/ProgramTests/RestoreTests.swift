@@ -30,42 +30,42 @@ struct RestoreTests {
         return (result.terminationStatus, result.standardOutput + result.standardError)
     }
 
-    /// Another terminal of the same shop, at the same gateway.
-    private static func another(_ shop: Shop) throws -> Shop {
-        let folder = shop.folder.appending("another")
+    /// Another terminal of the same merchant, at the same gateway.
+    private static func another(_ bed: ProgramTestBed) throws -> ProgramTestBed {
+        let folder = bed.folder.appending("another")
         try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: true)
-        return Shop(folder: folder, gateway: shop.gateway, gatewayURL: shop.gatewayURL)
+        return ProgramTestBed(folder: folder, gateway: bed.gateway, gatewayURL: bed.gatewayURL)
     }
 
-    private static func passphraseFile(_ shop: Shop) throws -> String {
-        let path = "\(shop.folder)/passphrase"
+    private static func passphraseFile(_ bed: ProgramTestBed) throws -> String {
+        let path = "\(bed.folder)/passphrase"
         try Data((passphrase + "\n").utf8).write(to: URL(filePath: path))
         return path
     }
 
     @Test func aPaymentThatWasOpenInTheBackupIsFollowedToItsEndByTheTerminalThatTakesOver() async throws {
-        try await withShop { shop in
-            let file = "\(shop.folder)/till.age"
-            let (id, link) = try await shop.withTerminal { terminal -> (String, String) in
+        try await withTestBed { bed in
+            let file = "\(bed.folder)/till.age"
+            let (id, link) = try await bed.withTerminal { terminal -> (String, String) in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
                 _ = try await terminal.running.first { $0.event == "idle" }
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 let offered = try await terminal.reaches("requiresAction", charge.id)
                 let answer = try await terminal.send(
                     .POST,
                     "/api/v1/backup/everything",
                     session,
-                    json: Words(passphrase: Self.passphrase, password: Shop.password)
+                    json: Words(passphrase: Self.passphrase, password: ProgramTestBed.password)
                 )
                 #expect(answer.status == 200)
                 try Data(answer.body).write(to: URL(filePath: file))
                 return (charge.id, try #require(offered.link))
             }
             // The old terminal is gone, and the customer pays.
-            #expect(try await shop.pay(link))
-            let other = try Self.another(shop)
-            let words = try Self.passphraseFile(shop)
+            #expect(try await bed.pay(link))
+            let other = try Self.another(bed)
+            let words = try Self.passphraseFile(bed)
             let restored = try await Self.till(
                 "restore",
                 "--state",
@@ -81,22 +81,22 @@ struct RestoreTests {
                 let session = try await terminal.signIn()
                 #expect(try await terminal.state(of: id, session).state == "succeeded")
             }
-            #expect(try await shop.paymentCount() == 1, "no second payment was made")
+            #expect(try await bed.paymentCount() == 1, "no second payment was made")
         }
     }
 
     @Test func aTerminalRestoredOnItsPageStartsAgainWithTheBackupsOwner() async throws {
-        try await withShop { shop in
-            let file = "\(shop.folder)/till.age"
-            try await shop.withTerminal { terminal in
+        try await withTestBed { bed in
+            let file = "\(bed.folder)/till.age"
+            try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
             }
-            let words = try Self.passphraseFile(shop)
+            let words = try Self.passphraseFile(bed)
             let made = try await Self.till(
                 "backup",
                 "--state",
-                "\(shop.folder)/terminal",
+                "\(bed.folder)/terminal",
                 "--passphrase-file",
                 words,
                 file
@@ -105,14 +105,14 @@ struct RestoreTests {
             let again = try await Self.till(
                 "backup",
                 "--state",
-                "\(shop.folder)/terminal",
+                "\(bed.folder)/terminal",
                 "--passphrase-file",
                 words,
                 file
             )
             #expect(again.status == .exited(74), "a file that is there is kept")
 
-            let other = try Self.another(shop)
+            let other = try Self.another(bed)
             var status: TerminationStatus?
             try await other.withTerminal(ended: { status = $0 }) { terminal in
                 let session = try await terminal.claim()
@@ -139,7 +139,7 @@ struct RestoreTests {
                     file
                 )
                 #expect(running.status == .exited(75), "a terminal that runs is not restored behind its back")
-                let apply = Words(password: Shop.password)
+                let apply = Words(password: ProgramTestBed.password)
                 #expect(try await terminal.send(.POST, "/api/v1/restore/apply", session, json: apply).status == 202)
                 try await terminal.running.untilOver()
             }
@@ -148,7 +148,7 @@ struct RestoreTests {
                 _ = try await terminal.running.first { $0.event == "idle" }
                 let session = try await terminal.signIn()
                 let settings = try await terminal.send(.GET, "/api/v1/settings", session)
-                #expect(String(decoding: settings.body, as: UTF8.self).contains(Shop.merchantID))
+                #expect(String(decoding: settings.body, as: UTF8.self).contains(ProgramTestBed.merchantID))
             }
             let left = try FileManager.default.contentsOfDirectory(atPath: "\(other.folder)/terminal")
             #expect(!left.contains { $0.hasPrefix("restore") || $0.hasPrefix("backup") }, "\(left)")

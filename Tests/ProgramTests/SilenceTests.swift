@@ -6,29 +6,29 @@ import Testing
 @Suite(.timeLimit(.minutes(3)))
 struct SilenceTests {
     @Test func silentAfterCreateItRepeatsTheSameKeyAndOnePaymentExists() async throws {
-        try await withShop { shop in
-            try await shop.fault(["endpoint": "create", "effect": "drop", "times": "2"])
-            try await shop.withTerminal { terminal in
+        try await withTestBed { bed in
+            try await bed.fault(["endpoint": "create", "effect": "drop", "times": "2"])
+            try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 _ = try await terminal.reaches("requiresAction", charge.id)
-                let creations = try await shop.calls("create")
+                let creations = try await bed.calls("create")
                 #expect(creations.count == 3)
                 #expect(Set(creations.map(\.idempotencyKey)).count == 1)
                 #expect(creations.first?.idempotencyKey != nil)
-                #expect(try await shop.paymentCount() == 1)
+                #expect(try await bed.paymentCount() == 1)
             }
         }
     }
 
     @Test func anUnknownStatusWordIsShownAsUnknownUntilAKnownOneComes() async throws {
-        try await withShop { shop in
-            try await shop.fault(["endpoint": "status", "effect": "unknown-status=reviewing", "times": "1"])
-            try await shop.withTerminal { terminal in
+        try await withTestBed { bed in
+            try await bed.fault(["endpoint": "status", "effect": "unknown-status=reviewing", "times": "1"])
+            try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 let unknown = try await terminal.reaches("unknown", charge.id)
                 #expect(unknown.link == nil, "nothing that could be paid stays on the screen")
                 let seen = terminal.running.lines.count
@@ -38,12 +38,12 @@ struct SilenceTests {
     }
 
     @Test func withTheGatewayGoneAChargeWaitsAndCanBeTakenBackSinceNothingLeft() async throws {
-        try await withShop { shop in
-            try await shop.withTerminal { terminal in
+        try await withTestBed { bed in
+            try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
-                try shop.gateway.kill()
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                try bed.gateway.kill()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 _ = try await terminal.running.first { $0.id == charge.id && $0.unresolved == true }
                 #expect(try await terminal.state(of: charge.id, session).state == "created")
                 let answer = try await terminal.send(
@@ -59,13 +59,13 @@ struct SilenceTests {
     }
 
     @Test func withTheGatewayGoneAfterTheOfferNothingCallsThePaymentOver() async throws {
-        try await withShop { shop in
-            try await shop.withTerminal { terminal in
+        try await withTestBed { bed in
+            try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 _ = try await terminal.reaches("requiresAction", charge.id)
-                try shop.gateway.kill()
+                try bed.gateway.kill()
                 _ = try await terminal.running.first { $0.id == charge.id && $0.unresolved == true }
                 let answer = try await terminal.send(
                     .POST,
@@ -92,19 +92,19 @@ struct SilenceTests {
     }
 
     @Test func theSameKeyNeverChargesTwice() async throws {
-        try await withShop { shop in
-            try await shop.withTerminal { terminal in
+        try await withTestBed { bed in
+            try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
-                let first: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
-                let again: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let first: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let again: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 #expect(first.id == again.id)
                 let other = try await terminal.charge(session, amount: "13.00", key: "k1")
                 #expect(other.status == 409)
-                #expect(try other.json(Shop.Terminal.Refusal.self).code == "idempotency_conflict")
+                #expect(try other.json(ProgramTestBed.Terminal.Refusal.self).code == "idempotency_conflict")
                 let busy = try await terminal.charge(session, key: "k2")
                 #expect(busy.status == 409)
-                #expect(try busy.json(Shop.Terminal.Refusal.self).code == "busy")
+                #expect(try busy.json(ProgramTestBed.Terminal.Refusal.self).code == "busy")
             }
         }
     }

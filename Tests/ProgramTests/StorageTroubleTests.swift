@@ -13,79 +13,79 @@ struct StorageTroubleTests {
         var code: String?
     }
 
-    /// Runs a terminal that may be in trouble: unlike the shop's own it is not waited for until it serves.
+    /// Runs a terminal that may be in trouble: unlike the test bed's own it is not waited for until it serves.
     private static func withTerminal(
-        _ shop: Shop,
+        _ bed: ProgramTestBed,
         _ more: [String] = [],
         _ body: @Sendable @escaping (Running) async throws -> Void
     ) async throws {
-        let config = shop.folder.appending("till.yaml")
+        let config = bed.folder.appending("till.yaml")
         let yaml = """
-            state: \(shop.folder)/terminal
+            state: \(bed.folder)/terminal
             web: { address: 127.0.0.1, port: 0, names: [localhost], pages: "\(Programs.root)/Public" }
-            screen: { sink: png, path: "\(shop.folder)/screen.png", width: 800, height: 480 }
+            screen: { sink: png, path: "\(bed.folder)/screen.png", width: 800, height: 480 }
             gateway: { allowLoopbackHTTP: true }
             """
         try Data(yaml.utf8).write(to: URL(filePath: config.string))
         try await withProgram(
             "till",
             ["run", "--config", config.string, "--announce", "-"] + more,
-            log: shop.folder.appending("terminal.log"),
+            log: bed.folder.appending("terminal.log"),
             body
         )
     }
 
-    private static func log(_ shop: Shop) -> String {
-        String(decoding: FileManager.default.contents(atPath: "\(shop.folder)/terminal.log") ?? Data(), as: UTF8.self)
+    private static func log(_ bed: ProgramTestBed) -> String {
+        String(decoding: FileManager.default.contents(atPath: "\(bed.folder)/terminal.log") ?? Data(), as: UTF8.self)
     }
 
     @Test func aRecordThatCannotBeReadIsSaidOnThePageAndTakenUpWhenItIsBack() async throws {
-        try await withShop { shop in
-            try await shop.withTerminal { terminal in
+        try await withTestBed { bed in
+            try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
             }
-            let (record, aside) = ("\(shop.folder)/terminal/journal.sqlite", "\(shop.folder)/aside")
+            let (record, aside) = ("\(bed.folder)/terminal/journal.sqlite", "\(bed.folder)/aside")
             try FileManager.default.moveItem(atPath: record, toPath: aside)
             try Data("no record of payments".utf8).write(to: URL(filePath: record))
-            try await Self.withTerminal(shop) { running in
+            try await Self.withTerminal(bed) { running in
                 let trouble = try await running.first { $0.event == "trouble" }
                 #expect(trouble.code == "journal_damaged")
                 let url = try #require(trouble.url)
-                let health = try await Shop.send(.GET, url + "/healthz")
+                let health = try await ProgramTestBed.send(.GET, url + "/healthz")
                 #expect(try health.status == 503 && health.json(Health.self).code == "journal_damaged")
-                let charge = try await Shop.send(.POST, url + "/api/v1/charges", json: ["amount": "12.50"])
+                let charge = try await ProgramTestBed.send(.POST, url + "/api/v1/charges", json: ["amount": "12.50"])
                 #expect(try charge.status == 503 && charge.json(Refusal.self).code == "journal_damaged")
-                let page = try await Shop.send(.GET, url + "/", headers: [("Accept-Language", "de-CH")])
+                let page = try await ProgramTestBed.send(.GET, url + "/", headers: [("Accept-Language", "de-CH")])
                 let words = String(decoding: page.body, as: UTF8.self)
                 #expect(
                     page.status == 503 && words.contains("Das Zahlungsbuch des Terminals ist beschädigt."),
                     "\(words)"
                 )
-                #expect(Self.log(shop).contains("no payment is taken"))
+                #expect(Self.log(bed).contains("no payment is taken"))
 
                 try FileManager.default.removeItem(atPath: record)
                 try FileManager.default.moveItem(atPath: aside, toPath: record)
                 let healed = try #require(try await running.first { $0.event == "listening" }.url)
                 _ = try await running.first { $0.event == "idle" }
-                #expect(try await Shop.send(.GET, healed + "/healthz").status == 200)
+                #expect(try await ProgramTestBed.send(.GET, healed + "/healthz").status == 200)
             }
-            #expect(Self.log(shop).contains("the storage works again"))
+            #expect(Self.log(bed).contains("the storage works again"))
         }
     }
 
     @Test func whereTheMachineHasNoStorageNothingIsWrittenAndNobodyCanClaim() async throws {
-        try await withShop { shop in
-            let (mark, picture) = ("\(shop.folder)/trouble", "\(shop.folder)/screen.png")
+        try await withTestBed { bed in
+            let (mark, picture) = ("\(bed.folder)/trouble", "\(bed.folder)/screen.png")
             try Data("the data partition cannot be used\n".utf8).write(to: URL(filePath: mark))
-            try await Self.withTerminal(shop, ["--without-storage", mark]) { running in
+            try await Self.withTerminal(bed, ["--without-storage", mark]) { running in
                 let trouble = try await running.first { $0.event == "trouble" }
                 #expect(trouble.code == "storage_failed")
                 #expect(FileManager.default.fileExists(atPath: picture))
-                #expect(!FileManager.default.fileExists(atPath: "\(shop.folder)/terminal"))
+                #expect(!FileManager.default.fileExists(atPath: "\(bed.folder)/terminal"))
                 #expect(running.lines.allSatisfy { $0.event == "trouble" })
             }
-            #expect(Self.log(shop).contains("the data partition cannot be used"))
+            #expect(Self.log(bed).contains("the data partition cannot be used"))
         }
     }
 }

@@ -21,8 +21,8 @@ struct WipeTests {
     }
 
     /// What lies in the terminal's folder, with every byte.
-    private static func files(_ shop: Shop) throws -> [String: Data] {
-        let state = "\(shop.folder)/terminal"
+    private static func files(_ bed: ProgramTestBed) throws -> [String: Data] {
+        let state = "\(bed.folder)/terminal"
         var files: [String: Data] = [:]
         for name in FileManager.default.enumerator(atPath: state)?.compactMap({ $0 as? String }) ?? [] {
             files[name] = FileManager.default.contents(atPath: "\(state)/\(name)")
@@ -41,13 +41,13 @@ struct WipeTests {
     }
 
     @Test func afterErasingNothingOfBeforeIsLeftAndTheClaimCodeIsBack() async throws {
-        try await withShop { shop in
+        try await withTestBed { bed in
             var status: TerminationStatus?
-            let before = try await shop.withTerminal(ended: { status = $0 }) { terminal -> [String: Data] in
+            let before = try await bed.withTerminal(ended: { status = $0 }) { terminal -> [String: Data] in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
                 _ = try await terminal.running.first { $0.event == "idle" }
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 func wipe(_ form: WipeForm) async throws -> (status: Int, code: String) {
                     let answer = try await terminal.send(.POST, "/api/v1/wipe", session, json: form)
                     let refusal = try? answer.json(Refusal.self)
@@ -55,27 +55,33 @@ struct WipeTests {
                 }
                 #expect(try await wipe(WipeForm(word: "Kiosk")) == (422, "password_needed"))
                 #expect(try await wipe(WipeForm(word: "Kiosk", password: "wrong")) == (422, "password_wrong"))
-                #expect(try await wipe(WipeForm(word: "Kino", password: Shop.password)) == (422, "word_wrong"))
+                #expect(
+                    try await wipe(WipeForm(word: "Kino", password: ProgramTestBed.password)) == (422, "word_wrong")
+                )
                 _ = try await terminal.reaches("requiresAction", charge.id)
-                #expect(try await wipe(WipeForm(word: " kiosk ", password: Shop.password)) == (409, "payments_open"))
+                #expect(
+                    try await wipe(WipeForm(word: " kiosk ", password: ProgramTestBed.password)) == (
+                        409, "payments_open"
+                    )
+                )
                 #expect(try await terminal.state(of: charge.id, session).state == "requiresAction")
-                let files = try Self.files(shop)
-                let all = WipeForm(word: "Kiosk", password: Shop.password, evenWithOpenPayments: true)
+                let files = try Self.files(bed)
+                let all = WipeForm(word: "Kiosk", password: ProgramTestBed.password, evenWithOpenPayments: true)
                 #expect(try await wipe(all) == (202, ""))
                 try await terminal.running.untilOver()
-                #expect(try Self.files(shop).isEmpty, "nothing lies there")
+                #expect(try Self.files(bed).isEmpty, "nothing lies there")
                 return files
             }
             #expect(status == .exited(75), "whoever watches over it starts it again")
             let key = try #require(before["device.key"])
             #expect(before.keys.contains("journal.sqlite") && before.keys.contains("tls.key"))
 
-            try await shop.withTerminal { terminal in
+            try await bed.withTerminal { terminal in
                 let claim = try await terminal.running.first { $0.event == "claim" }
                 #expect(claim.code != nil)
-                let after = try Self.files(shop)
+                let after = try Self.files(bed)
                 for (name, bytes) in after {
-                    for canary in ["Kiosk", Shop.merchantID, Shop.key, "k1"] {
+                    for canary in ["Kiosk", ProgramTestBed.merchantID, ProgramTestBed.key, "k1"] {
                         #expect(bytes.range(of: Data("\"\(canary)\"".utf8)) == nil, "\(canary) in \(name)")
                         #expect(canary.count < 3 || bytes.range(of: Data(canary.utf8)) == nil, "\(canary) in \(name)")
                     }
@@ -88,12 +94,12 @@ struct WipeTests {
     }
 
     @Test func aPowerCutInTheMiddleDoesNotBringAnythingBack() async throws {
-        try await withShop { shop in
-            let state = "\(shop.folder)/terminal"
-            try await shop.withTerminal { terminal in try await terminal.setUp(try await terminal.claim()) }
+        try await withTestBed { bed in
+            let state = "\(bed.folder)/terminal"
+            try await bed.withTerminal { terminal in try await terminal.setUp(try await terminal.claim()) }
             try Wipe.begin(state)
             #expect(!FileManager.default.fileExists(atPath: state + "/device.key"), "the key goes first")
-            try await shop.withTerminal { terminal in
+            try await bed.withTerminal { terminal in
                 let claim = try await terminal.running.first { $0.event == "claim" }
                 #expect(claim.code != nil)
                 #expect(!Wipe.isBegun(state))
@@ -102,36 +108,36 @@ struct WipeTests {
     }
 
     @Test func theCommandErasesOnlyATerminalThatDoesNotRunAndHasNothingOpen() async throws {
-        try await withShop { shop in
-            let state = "\(shop.folder)/terminal"
-            try await shop.withTerminal { terminal in
+        try await withTestBed { bed in
+            let state = "\(bed.folder)/terminal"
+            try await bed.withTerminal { terminal in
                 let session = try await terminal.claim()
                 try await terminal.setUp(session)
                 _ = try await terminal.running.first { $0.event == "idle" }
-                let charge: Shop.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
+                let charge: ProgramTestBed.Terminal.Charge = try await terminal.charge(session, key: "k1").json()
                 _ = try await terminal.reaches("requiresAction", charge.id)
                 #expect(try await Self.till("wipe", "--state", state, "--yes").status == .exited(75))
                 #expect(try await terminal.state(of: charge.id, session).state == "requiresAction")
             }
-            let before = try Self.files(shop)
+            let before = try Self.files(bed)
             let refused = try await Self.till("wipe", "--state", state, "--yes")
             #expect(refused.status == .exited(74) && refused.text.contains("without a final answer: 1"), "\(refused)")
-            #expect(try Self.files(shop)["device.key"] == before["device.key"])
+            #expect(try Self.files(bed)["device.key"] == before["device.key"])
             let elsewhere = try await Self.till(
                 "wipe",
                 "--state",
-                "\(shop.folder)",
+                "\(bed.folder)",
                 "--yes",
                 "--even-with-open-payments"
             )
             #expect(elsewhere.status == .exited(74))
-            #expect(try !Self.files(shop).isEmpty)
+            #expect(try !Self.files(bed).isEmpty)
             let unasked = try await Self.till("wipe", "--state", state, "--even-with-open-payments")
             #expect(unasked.status == .exited(74), "nobody typed the word")
-            #expect(try !Self.files(shop).isEmpty)
+            #expect(try !Self.files(bed).isEmpty)
             let done = try await Self.till("wipe", "--state", state, "--yes", "--even-with-open-payments")
             #expect(done.status == .exited(0), "\(done)")
-            #expect(try Self.files(shop).isEmpty)
+            #expect(try Self.files(bed).isEmpty)
         }
     }
 }

@@ -9,7 +9,7 @@ import WalletConnectPay
 /// A till's client and a customer's wallet at a gateway behind a real socket.
 @Suite(.timeLimit(.minutes(2)))
 struct EndToEndTests {
-    private struct Shop {
+    private struct GatewayClients {
         let merchant: MerchantClient
         let wallet: CustomerWallet
         let url: String
@@ -26,9 +26,9 @@ struct EndToEndTests {
         }
     }
 
-    private func withShop(
+    private func withClients(
         _ configure: (inout GatewayConfiguration) -> Void = { _ in },
-        _ body: (Shop) async throws -> Void
+        _ body: (GatewayClients) async throws -> Void
     ) async throws {
         var configuration = GatewayConfiguration(merchantID: "mrch_e2e", apiKey: "wcp_e2e")
         configuration.merchantName = "Corner Shop"
@@ -38,7 +38,7 @@ struct EndToEndTests {
         let serving = Task { try await server.run() }
         let transport = LoopbackTransport()
         let client = try PayClient(baseURL: server.url, appID: "tests", clientID: "c1", transport: transport)
-        let shop = Shop(
+        let clients = GatewayClients(
             merchant: try MerchantClient(
                 baseURL: server.url,
                 credentials: MerchantCredentials(merchantID: "mrch_e2e", apiKey: Secret("wcp_e2e")),
@@ -49,7 +49,7 @@ struct EndToEndTests {
             server: server
         )
         do {
-            try await body(shop)
+            try await body(clients)
         } catch {
             serving.cancel()
             throw error
@@ -67,24 +67,24 @@ struct EndToEndTests {
     }
 
     @Test func aChargeIsPaidByAFreshWalletAndTheTillSeesItInOneHeldQuestion() async throws {
-        try await withShop { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
-            async let firstChange = shop.merchant.status(of: created.paymentID, waitingUpTo: .seconds(20))
-            while await shop.server.gateway.openPolls < 1 { await Task.yield() }
-            let bill = try await shop.wallet.look(at: created.link, .init())
+        try await withClients { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
+            async let firstChange = clients.merchant.status(of: created.paymentID, waitingUpTo: .seconds(20))
+            while await clients.server.gateway.openPolls < 1 { await Task.yield() }
+            let bill = try await clients.wallet.look(at: created.link, .init())
             #expect(bill.merchantName == "Corner Shop")
             #expect(CustomerWallet.text(bill.amount) == "12.50 EUR")
             #expect(CustomerWallet.text(bill.price) == "13.50 USDC on Base")
-            let end = try await shop.wallet.confirm(try await shop.wallet.sign(bill), waitingUpTo: .seconds(20))
+            let end = try await clients.wallet.confirm(try await clients.wallet.sign(bill), waitingUpTo: .seconds(20))
             #expect(end.status == .succeeded)
             #expect(try await firstChange.status == .processing)
-            let report = try await shop.merchant.status(of: created.paymentID, waitingUpTo: nil)
+            let report = try await clients.merchant.status(of: created.paymentID, waitingUpTo: nil)
             #expect(report.status == .succeeded)
             #expect(report.result?.transactionID == end.result?.transactionID)
-            let page = try await shop.merchant.payments(PaymentQuery(reference: "TILL-1", limit: 10))
+            let page = try await clients.merchant.payments(PaymentQuery(reference: "TILL-1", limit: 10))
             #expect(page.payments.map(\.paymentID) == [created.paymentID])
             #expect(page.payments.first?.transactionID == end.result?.transactionID)
-            let details = try await shop.merchant.payment(created.paymentID)
+            let details = try await clients.merchant.payment(created.paymentID)
             #expect(details.settlementTransactionID == end.result?.transactionID)
         }
     }
@@ -96,32 +96,32 @@ struct EndToEndTests {
             as [(UInt64, String)]
     )
     func aWalletPaysOnEveryNetworkInEitherWay(chain: UInt64, symbol: String) async throws {
-        try await withShop { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+        try await withClients { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
             var wishes = CustomerWallet.Wishes()
             (wishes.chainID, wishes.symbol) = (chain, symbol)
-            let signed = try await shop.wallet.sign(try await shop.wallet.look(at: created.link, wishes))
+            let signed = try await clients.wallet.sign(try await clients.wallet.look(at: created.link, wishes))
             let isPermit = TokenCatalog.token(chainID: chain, symbol: symbol)?.method == .permit2
             #expect(signed.isApproved == isPermit)
-            #expect(try await shop.wallet.confirm(signed, waitingUpTo: .seconds(20)).status == .succeeded)
+            #expect(try await clients.wallet.confirm(signed, waitingUpTo: .seconds(20)).status == .succeeded)
         }
     }
 
     @Test func repeatingACreateMakesNoSecondPayment() async throws {
-        try await withShop { shop in
+        try await withClients { clients in
             let order = try order()
-            let first = try await shop.merchant.create(order, idempotencyKey: "k1")
-            #expect(try await shop.merchant.create(order, idempotencyKey: "k1") == first)
+            let first = try await clients.merchant.create(order, idempotencyKey: "k1")
+            #expect(try await clients.merchant.create(order, idempotencyKey: "k1") == first)
             await #expect(throws: MerchantError.self) {
-                try await shop.merchant.create(self.order(1251), idempotencyKey: "k1")
+                try await clients.merchant.create(self.order(1251), idempotencyKey: "k1")
             }
         }
     }
 
     @Test func aDroppedAnswerIsSilenceAndTheSameKeyFindsThePayment() async throws {
-        try await withShop({ $0.faults = [Fault(endpoint: .create, effect: .drop, times: 1)] }) { shop in
+        try await withClients({ $0.faults = [Fault(endpoint: .create, effect: .drop, times: 1)] }) { clients in
             let impatient = try MerchantClient(
-                baseURL: shop.url,
+                baseURL: clients.url,
                 credentials: MerchantCredentials(merchantID: "mrch_e2e", apiKey: Secret("wcp_e2e")),
                 transport: LoopbackTransport(patience: 1)
             )
@@ -132,53 +132,55 @@ struct EndToEndTests {
             } catch {
                 #expect(error.mayHaveTakenEffect)
             }
-            let created = try await shop.merchant.create(order, idempotencyKey: "k1")
-            let page = try await shop.merchant.payments(PaymentQuery(reference: "TILL-1"))
+            let created = try await clients.merchant.create(order, idempotencyKey: "k1")
+            let page = try await clients.merchant.payments(PaymentQuery(reference: "TILL-1"))
             #expect(page.payments.map(\.paymentID) == [created.paymentID])
         }
     }
 
     @Test func aCancelledPaymentCannotBePaid() async throws {
-        try await withShop { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
-            let bill = try await shop.wallet.look(at: created.link, .init())
-            let signed = try await shop.wallet.sign(bill)
-            #expect(try await shop.merchant.cancel(created.paymentID) == .cancelled)
+        try await withClients { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
+            let bill = try await clients.wallet.look(at: created.link, .init())
+            let signed = try await clients.wallet.sign(bill)
+            #expect(try await clients.merchant.cancel(created.paymentID) == .cancelled)
             await #expect(throws: WalletRefusal.over(.cancelled)) {
-                try await shop.wallet.look(at: created.link, .init())
+                try await clients.wallet.look(at: created.link, .init())
             }
             await #expect(throws: WalletRefusal.self) {
-                try await shop.wallet.confirm(signed, waitingUpTo: .seconds(5))
+                try await clients.wallet.confirm(signed, waitingUpTo: .seconds(5))
             }
         }
     }
 
     @Test func aWalletRefusesWhatItWasNotSentToPay() async throws {
-        try await withShop { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+        try await withClients { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
             var wishes = CustomerWallet.Wishes()
             wishes.merchantName = "Other Shop"
             await #expect(throws: WalletRefusal.suspicious("the merchant is 'Corner Shop', not 'Other Shop'")) {
-                try await shop.wallet.look(at: created.link, wishes)
+                try await clients.wallet.look(at: created.link, wishes)
             }
             wishes.merchantName = nil
             wishes.amount = .fiat(code: "EUR", minorUnits: 1251)
-            await #expect(throws: WalletRefusal.self) { try await shop.wallet.look(at: created.link, wishes) }
+            await #expect(throws: WalletRefusal.self) { try await clients.wallet.look(at: created.link, wishes) }
             await #expect(throws: WalletRefusal.self) {
-                try await shop.wallet.look(
+                try await clients.wallet.look(
                     at: "https://pay.walletconnect.com.evil.test/?pid=\(created.paymentID)",
                     .init()
                 )
             }
-            #expect(try await shop.merchant.status(of: created.paymentID, waitingUpTo: nil).status == .requiresAction)
+            #expect(
+                try await clients.merchant.status(of: created.paymentID, waitingUpTo: nil).status == .requiresAction
+            )
         }
     }
 
     @Test func aWalletWithoutMoneyPaysNothing() async throws {
-        try await withShop({ $0.faucetTokens = 1 }) { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+        try await withClients({ $0.faucetTokens = 1 }) { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
             await #expect(throws: WalletRefusal.nothingToPayWith) {
-                try await shop.wallet.look(at: created.link, .init())
+                try await clients.wallet.look(at: created.link, .init())
             }
         }
     }
@@ -186,21 +188,21 @@ struct EndToEndTests {
     @Test(arguments: [("failed", PaymentStatus.failed), ("declined_user", .failed), ("expired", .expired)])
     func aPaymentThatEndsBadlyIsToldToBothSides(outcome: String, status: PaymentStatus) async throws {
         let fault = Fault(endpoint: .confirm, effect: .outcome(outcome))
-        try await withShop({ $0.faults = [fault] }) { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
-            let signed = try await shop.wallet.sign(try await shop.wallet.look(at: created.link, .init()))
-            #expect(try await shop.wallet.confirm(signed, waitingUpTo: .seconds(20)).status == status)
-            let report = try await shop.merchant.status(of: created.paymentID, waitingUpTo: nil)
+        try await withClients({ $0.faults = [fault] }) { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
+            let signed = try await clients.wallet.sign(try await clients.wallet.look(at: created.link, .init()))
+            #expect(try await clients.wallet.confirm(signed, waitingUpTo: .seconds(20)).status == status)
+            let report = try await clients.merchant.status(of: created.paymentID, waitingUpTo: nil)
             #expect(report.status == status)
             #expect(report.failureCode == (outcome == "declined_user" ? "declined_user" : nil))
         }
     }
 
     @Test func stoppingTheGatewayEndsHeldQuestionsAtOnce() async throws {
-        try await withShop { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
-            let question = Task { try? await shop.merchant.status(of: created.paymentID, waitingUpTo: .seconds(20)) }
-            while await shop.server.gateway.openPolls < 1 { await Task.yield() }
+        try await withClients { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
+            let question = Task { try? await clients.merchant.status(of: created.paymentID, waitingUpTo: .seconds(20)) }
+            while await clients.server.gateway.openPolls < 1 { await Task.yield() }
             _ = question
         }
     }
@@ -211,10 +213,10 @@ struct EndToEndTests {
         ("EURC", "12500000", "12499999"),
     ])
     func aWalletPaysNoPriceThatIsNotFair(symbol: String, fair: String, asked: String) async throws {
-        try await withShop { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+        try await withClients { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
             let liar = LyingTransport(at: "/options", true: #""value":"\#(fair)""#, false: #""value":"\#(asked)""#)
-            let client = try PayClient(baseURL: shop.url, appID: "tests", clientID: "c1", transport: liar)
+            let client = try PayClient(baseURL: clients.url, appID: "tests", clientID: "c1", transport: liar)
             let wallet = CustomerWallet(key: PrivateKey(), client: client, now: SandboxClock.system.now)
             var wishes = CustomerWallet.Wishes()
             (wishes.chainID, wishes.symbol) = (8453, symbol)
@@ -241,10 +243,10 @@ struct EndToEndTests {
         (#"eth_signTypedData_v4"#, #"eth_sign"#), ("ReceiveWithAuthorization", "TransferWithAuthorization"),
     ])
     func aWalletSignsNothingThatTheGatewayAltered(truth: String, lie: String) async throws {
-        try await withShop { shop in
-            let created = try await shop.merchant.create(order(), idempotencyKey: "k1")
+        try await withClients { clients in
+            let created = try await clients.merchant.create(order(), idempotencyKey: "k1")
             let liar = LyingTransport(true: truth, false: lie)
-            let client = try PayClient(baseURL: shop.url, appID: "tests", clientID: "c1", transport: liar)
+            let client = try PayClient(baseURL: clients.url, appID: "tests", clientID: "c1", transport: liar)
             let wallet = CustomerWallet(key: PrivateKey(), client: client, now: SandboxClock.system.now)
             var wishes = CustomerWallet.Wishes()
             (wishes.chainID, wishes.symbol) = (8453, "USDC")

@@ -10,7 +10,7 @@ import WalletConnectPay
 /// The calls of the official SDK against a gateway behind a real socket.
 @Suite(.timeLimit(.minutes(2)))
 struct OfficialCallsTests {
-    private struct Shop {
+    private struct GatewayClients {
         let merchant: MerchantClient
         let client: PayClient
         let url: String
@@ -49,9 +49,9 @@ struct OfficialCallsTests {
         }
     }
 
-    private func withShop(
+    private func withClients(
         _ configure: (inout GatewayConfiguration) -> Void = { _ in },
-        _ body: (Shop) async throws -> Void
+        _ body: (GatewayClients) async throws -> Void
     ) async throws {
         var configuration = GatewayConfiguration(merchantID: "mrch_1", apiKey: "wcp_1")
         configuration.settleAfter = .milliseconds(20)
@@ -60,7 +60,7 @@ struct OfficialCallsTests {
         let server = try GatewayServer(configuration: configuration, port: 0, clock: .system)
         let serving = Task { try await server.run() }
         let transport = try HTTPClientTransport(hosts: .only(["127.0.0.1"], allowsLoopbackHTTP: true))
-        let shop = Shop(
+        let clients = GatewayClients(
             merchant: try MerchantClient(
                 baseURL: server.url,
                 credentials: MerchantCredentials(merchantID: "mrch_1", apiKey: Secret("wcp_1")),
@@ -74,7 +74,7 @@ struct OfficialCallsTests {
             url: server.url
         )
         let result: Result<Void, any Error>
-        do { result = .success(try await body(shop)) } catch { result = .failure(error) }
+        do { result = .success(try await body(clients)) } catch { result = .failure(error) }
         serving.cancel()
         try? await serving.value
         try await transport.shutdown()
@@ -83,30 +83,33 @@ struct OfficialCallsTests {
 
     @Test(arguments: [0, 86_400, -86_400])
     func aPaymentIsMadeWhateverTheGatewaysClockSays(skewSeconds: Int) async throws {
-        try await withShop({ $0.skewSeconds = skewSeconds }) { shop in
-            let created = try await shop.order()
-            let response = try await shop.client.getPaymentOptions(
+        try await withClients({ $0.skewSeconds = skewSeconds }) { clients in
+            let created = try await clients.order()
+            let response = try await clients.client.getPaymentOptions(
                 paymentLink: created.link,
-                accounts: [shop.account]
+                accounts: [clients.account]
             )
             #expect(response.info?.merchant.name == "Sandbox Shop" && response.info?.buyer == nil)
             let option = try #require(response.options.first { $0.amount.display.assetSymbol == "USDC" })
             #expect(option.actions.isEmpty, "the gateway has yet to spell it out")
-            let actions = try await shop.client.getRequiredPaymentActions(
+            let actions = try await clients.client.getRequiredPaymentActions(
                 paymentId: response.paymentId,
                 optionId: option.id
             )
-            let result = try await shop.client.confirmPayment(
+            let result = try await clients.client.confirmPayment(
                 paymentId: response.paymentId,
                 optionId: option.id,
-                signatures: try shop.sign(actions),
+                signatures: try clients.sign(actions),
                 maxPollMs: 60_000
             )
             #expect(result.status == .succeeded && result.isFinal && result.pollInMs == nil)
             #expect(result.info?.optionAmount.value == option.amount.value && result.info?.txId.isEmpty == false)
-            let after = try await shop.client.getPaymentOptions(paymentLink: created.link, accounts: [shop.account])
+            let after = try await clients.client.getPaymentOptions(
+                paymentLink: created.link,
+                accounts: [clients.account]
+            )
             #expect(after.options.isEmpty && after.info?.status == .succeeded)
-            #expect(after.info?.buyer?.accountCaip10 == shop.account)
+            #expect(after.info?.buyer?.accountCaip10 == clients.account)
         }
     }
 
@@ -114,9 +117,12 @@ struct OfficialCallsTests {
         func asProduction(_ configuration: inout GatewayConfiguration) {
             (configuration.collectsData, configuration.formBase) = (true, configuration.linkBase)
         }
-        try await withShop(asProduction) { shop in
-            let created = try await shop.order()
-            let response = try await shop.client.getPaymentOptions(paymentLink: created.link, accounts: [shop.account])
+        try await withClients(asProduction) { clients in
+            let created = try await clients.order()
+            let response = try await clients.client.getPaymentOptions(
+                paymentLink: created.link,
+                accounts: [clients.account]
+            )
             let option = try #require(response.options.first)
             guard case .form(let url, let action) = DataCollection.requirement(for: option, in: response) else {
                 Issue.record("no form")
@@ -126,20 +132,20 @@ struct OfficialCallsTests {
             #expect(DataCollection.requiredNames(schema: action.schema ?? "") == ["fullName", "dob", "tosConfirmed"])
             #expect(action.fields.map(\.fieldType) == [.text, .date] && action.fields.allSatisfy(\.required))
             await #expect(throws: GetPaymentRequestError.fetchError("400: IC data required but not found")) {
-                _ = try await shop.client.getRequiredPaymentActions(
+                _ = try await clients.client.getRequiredPaymentActions(
                     paymentId: response.paymentId,
                     optionId: option.id
                 )
             }
-            try await shop.fillIn(response.paymentId)
-            let actions = try await shop.client.getRequiredPaymentActions(
+            try await clients.fillIn(response.paymentId)
+            let actions = try await clients.client.getRequiredPaymentActions(
                 paymentId: response.paymentId,
                 optionId: option.id
             )
-            let result = try await shop.client.confirmPayment(
+            let result = try await clients.client.confirmPayment(
                 paymentId: response.paymentId,
                 optionId: option.id,
-                signatures: try shop.sign(actions),
+                signatures: try clients.sign(actions),
                 maxPollMs: 60_000
             )
             #expect(result.status == .succeeded)
@@ -148,20 +154,20 @@ struct OfficialCallsTests {
 
     /// Ethereum's USDT: an approval and a permit, known at once and in this order.
     @Test func fieldsTravelWithAConfirmationOfSeveralResults() async throws {
-        try await withShop({ $0.collectsData = true }) { shop in
-            let created = try await shop.order()
-            let account = "eip155:1:\(shop.key.address.checksummed)"
-            let response = try await shop.client.getPaymentOptions(paymentLink: created.link, accounts: [account])
+        try await withClients({ $0.collectsData = true }) { clients in
+            let created = try await clients.order()
+            let account = "eip155:1:\(clients.key.address.checksummed)"
+            let response = try await clients.client.getPaymentOptions(paymentLink: created.link, accounts: [account])
             let option = try #require(response.options.first { $0.amount.display.assetSymbol == "USDT" })
-            let actions = try await shop.client.getRequiredPaymentActions(
+            let actions = try await clients.client.getRequiredPaymentActions(
                 paymentId: response.paymentId,
                 optionId: option.id
             )
             #expect(actions.map(\.walletRpc.method) == ["eth_sendTransaction", "eth_signTypedData_v4"])
             #expect(actions == option.actions)
-            let signatures = try shop.sign(actions)
+            let signatures = try clients.sign(actions)
             func confirm(_ signatures: [String], _ data: [CollectDataFieldResult]?) async throws -> PaymentStatus {
-                try await shop.client.confirmPayment(
+                try await clients.client.confirmPayment(
                     paymentId: response.paymentId,
                     optionId: option.id,
                     signatures: signatures,
@@ -184,11 +190,11 @@ struct OfficialCallsTests {
     }
 
     @Test func theGatewaysRefusalsAreTheDocumentsErrors() async throws {
-        try await withShop { shop in
-            let created = try await shop.order()
-            let (client, id) = (shop.client, created.paymentID.rawValue)
+        try await withClients { clients in
+            let created = try await clients.order()
+            let (client, id) = (clients.client, created.paymentID.rawValue)
             await #expect(throws: GetPaymentOptionsError.paymentNotFound("404: Payment not found")) {
-                _ = try await client.getPaymentOptions(paymentLink: "pay_nobody", accounts: [shop.account])
+                _ = try await client.getPaymentOptions(paymentLink: "pay_nobody", accounts: [clients.account])
             }
             await #expect(throws: GetPaymentRequestError.paymentNotFound("404: Payment not found")) {
                 _ = try await client.getRequiredPaymentActions(paymentId: "pay_nobody", optionId: "x")
@@ -202,32 +208,35 @@ struct OfficialCallsTests {
             await #expect(throws: ConfirmPaymentError.invalidOption("400: Validation error: Option not found")) {
                 _ = try await client.confirmPayment(paymentId: id, optionId: "x", signatures: [])
             }
-            let response = try await client.getPaymentOptions(paymentLink: id, accounts: [shop.account])
+            let response = try await client.getPaymentOptions(paymentLink: id, accounts: [clients.account])
             let option = try #require(response.options.first)
             let actions = try await client.getRequiredPaymentActions(paymentId: id, optionId: option.id)
-            let stranger = Shop(merchant: shop.merchant, client: client, url: shop.url)
+            let stranger = GatewayClients(merchant: clients.merchant, client: client, url: clients.url)
             let forged = try stranger.sign(actions)
             await #expect(throws: ConfirmPaymentError.invalidSignature("422: Invalid signature")) {
                 _ = try await client.confirmPayment(paymentId: id, optionId: option.id, signatures: forged)
             }
-            #expect(try await shop.merchant.cancel(created.paymentID) == .cancelled)
-            let over = try await client.getPaymentOptions(paymentLink: id, accounts: [shop.account])
+            #expect(try await clients.merchant.cancel(created.paymentID) == .cancelled)
+            let over = try await client.getPaymentOptions(paymentLink: id, accounts: [clients.account])
             #expect(over.options.isEmpty && over.info?.status == .cancelled)
         }
     }
 
     @Test func aPaymentWhoseEndIsHeldBackTimesOutAndIsNotFailed() async throws {
-        try await withShop({ $0.settleAfter = nil }) { shop in
-            let created = try await shop.order()
-            let response = try await shop.client.getPaymentOptions(paymentLink: created.link, accounts: [shop.account])
+        try await withClients({ $0.settleAfter = nil }) { clients in
+            let created = try await clients.order()
+            let response = try await clients.client.getPaymentOptions(
+                paymentLink: created.link,
+                accounts: [clients.account]
+            )
             let option = try #require(response.options.first)
-            let actions = try await shop.client.getRequiredPaymentActions(
+            let actions = try await clients.client.getRequiredPaymentActions(
                 paymentId: response.paymentId,
                 optionId: option.id
             )
-            let signatures = try shop.sign(actions)
+            let signatures = try clients.sign(actions)
             do throws(ConfirmPaymentError) {
-                _ = try await shop.client.confirmPayment(
+                _ = try await clients.client.confirmPayment(
                     paymentId: response.paymentId,
                     optionId: option.id,
                     signatures: signatures,
@@ -241,7 +250,7 @@ struct OfficialCallsTests {
                 }
                 #expect(error.mayHavePaid)
             }
-            #expect(try await shop.client.status(of: created.paymentID).status == .processing)
+            #expect(try await clients.client.status(of: created.paymentID).status == .processing)
         }
     }
 }

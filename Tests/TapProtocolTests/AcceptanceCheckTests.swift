@@ -2,18 +2,18 @@ import TapProtocol
 import Testing
 
 struct AcceptanceCheckTests {
-    let shop: Shop
-    let now = Shop.now + 10_000
-    init() throws { shop = try Shop() }
+    let example: PublishedExample
+    let now = PublishedExample.now + 10_000
+    init() throws { example = try PublishedExample() }
 
     private var book: VoucherBook {
-        VoucherBook(floor: 5000, merchantLimit: 20_000, lastOnlineMilliseconds: Shop.now, isClockSet: true)
+        VoucherBook(floor: 5000, merchantLimit: 20_000, lastOnlineMilliseconds: PublishedExample.now, isClockSet: true)
     }
 
     private func check(_ rules: (inout AcceptanceCheck) -> Void = { _ in }) -> AcceptanceCheck {
         var check = AcceptanceCheck(
-            trusted: shop.trusted,
-            request: shop.request,
+            trusted: example.trusted,
+            request: example.request,
             maximumTotal: 100_000,
             isOpen: true,
             isTerminalOnline: true,
@@ -32,13 +32,13 @@ struct AcceptanceCheckTests {
         nowMilliseconds: Int? = nil,
         rules: (inout AcceptanceCheck) -> Void = { _ in }
     ) throws -> AcceptanceRefusal? {
-        var pass = (isVoucher ? shop.voucherPass : shop.pass).payload
+        var pass = (isVoucher ? example.voucherPass : example.pass).payload
         changePass(&pass)
-        let signedPass = try Signed(signing: pass, with: passSigner ?? shop.gatewaySigner)
-        var accept = (isVoucher ? shop.voucherAccept : shop.accept).payload
+        let signedPass = try Signed(signing: pass, with: passSigner ?? example.gatewaySigner)
+        var accept = (isVoucher ? example.voucherAccept : example.accept).payload
         if isVoucher { accept.spend?.previousHash = signedPass.hash }
         change(&accept)
-        let signed = try Signed(signing: accept, with: deviceSigner ?? shop.deviceSigner)
+        let signed = try Signed(signing: accept, with: deviceSigner ?? example.deviceSigner)
         do throws(AcceptanceRefusal) {
             _ = try check(rules).check(signed, pass: signedPass, nowMilliseconds: nowMilliseconds ?? now)
             return nil
@@ -53,14 +53,14 @@ struct AcceptanceCheckTests {
     }
 
     @Test func thePublishedAcceptsPass() throws {
-        #expect(try check().check(shop.accept, pass: shop.pass, nowMilliseconds: now) == .online)
-        #expect(try check().check(shop.voucherAccept, pass: shop.voucherPass, nowMilliseconds: now) == .online)
+        #expect(try check().check(example.accept, pass: example.pass, nowMilliseconds: now) == .online)
+        #expect(try check().check(example.voucherAccept, pass: example.voucherPass, nowMilliseconds: now) == .online)
         #expect(
             try check { $0.isTerminalOnline = false }
-                .check(shop.voucherAccept, pass: shop.voucherPass, nowMilliseconds: now) == .offline
+                .check(example.voucherAccept, pass: example.voucherPass, nowMilliseconds: now) == .offline
         )
         #expect(
-            try check { $0.isTerminalOnline = false }.check(shop.accept, pass: shop.pass, nowMilliseconds: now)
+            try check { $0.isTerminalOnline = false }.check(example.accept, pass: example.pass, nowMilliseconds: now)
                 == .online
         )
     }
@@ -69,10 +69,10 @@ struct AcceptanceCheckTests {
         let rogue = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: Array("gw01".utf8))
         #expect(code(try refusal(passSigner: rogue), .a1) == .passInvalid)
         #expect(code(try refusal(pass: { $0.issuer = "other.example" }), .a1) == .passInvalid)
-        let end = shop.pass.payload.notAfterSeconds * 1000
+        let end = example.pass.payload.notAfterSeconds * 1000
         #expect(try refusal(nowMilliseconds: end + 600_000) == nil)
         #expect(code(try refusal(nowMilliseconds: end + 600_001), .a1) == .passInvalid)
-        let voucherEnd = shop.voucherPass.payload.notAfterSeconds * 1000
+        let voucherEnd = example.voucherPass.payload.notAfterSeconds * 1000
         #expect(code(try refusal(isVoucher: true, nowMilliseconds: voucherEnd + 600_001), .a1) == .voucherExpired)
     }
 
@@ -82,7 +82,7 @@ struct AcceptanceCheckTests {
     }
 
     @Test func a3ToA5TieTheAcceptToTheRequest() throws {
-        let other = shop.claim.hash
+        let other = example.claim.hash
         #expect(code(try refusal({ $0.requestHash = other }), .a3) == .notThisRequest)
         #expect(
             code(
@@ -117,18 +117,18 @@ struct AcceptanceCheckTests {
 
     @Test func a7TakesOfferedRailsInTime() throws {
         #expect(code(try refusal({ $0.railType = 2 }), .a7) == .instrumentRefused)
-        let end = shop.request.payload.expiresAtMilliseconds
+        let end = example.request.payload.expiresAtMilliseconds
         #expect(try refusal({ $0.createdAtMilliseconds = end }) == nil)
         #expect(code(try refusal({ $0.createdAtMilliseconds = end + 1 }), .a7) == .expired)
     }
 
     @Test func aLinkIsPaidAsItStandsAndOnline() throws {
-        var payload = shop.request.payload
+        var payload = example.request.payload
         payload.rails = [
             .instrument, .paymentLink("https://pay.example/1"),
             .walletOverTap(gatewayHost: "pay.example", gatewayPaymentID: "pay_1"),
         ]
-        let request = try Signed(signing: payload, with: shop.terminalSigner)
+        let request = try Signed(signing: payload, with: example.terminalSigner)
         func refusal(_ change: (inout PaymentAcceptance) -> Void) throws -> AcceptanceRefusal? {
             try self.refusal(
                 { accept in
@@ -189,7 +189,7 @@ struct AcceptanceCheckTests {
         #expect(voucher(try refusal({ $0.spend?.counter = 0 }, isVoucher: true)) == .counterOutOfRange)
         #expect(voucher(try refusal({ $0.spend?.counter = 11 }, isVoucher: true)) == .counterOutOfRange)
         #expect(voucher(try refusal({ $0.spend?.counter = 10 }, isVoucher: true)) == nil)
-        let other = shop.claim.hash
+        let other = example.claim.hash
         #expect(voucher(try refusal({ $0.spend?.previousHash = other }, isVoucher: true)) == .chainBroken)
         #expect(voucher(try refusal({ $0.spend?.spentAfter = 2804 }, isVoucher: true)) == .sumTooLow)
         #expect(
@@ -201,18 +201,18 @@ struct AcceptanceCheckTests {
 
     @Test func v2TakesACounterOnce() throws {
         var taken = book
-        taken.take(shop.voucherAccept)
+        taken.take(example.voucherAccept)
         #expect(taken.unsettled == 2805)
         func voucher(_ change: (inout PaymentAcceptance) -> Void) throws -> VoucherRefusal? {
             try refusal(change, isVoucher: true, rules: { $0.vouchers = taken })?.voucher
         }
         #expect(try voucher { _ in } == .counterUsed)
-        let last = shop.voucherAccept.hash
+        let last = example.voucherAccept.hash
         #expect(try voucher { $0.spend?.counter = 2 } == .sumTooLow)
         #expect(
             try voucher {
                 $0.spend = VoucherSpend(
-                    passID: shop.voucherPass.payload.passID,
+                    passID: example.voucherPass.payload.passID,
                     counter: 2,
                     spentAfter: 5609,
                     previousHash: last
@@ -222,7 +222,7 @@ struct AcceptanceCheckTests {
         #expect(
             try voucher {
                 $0.spend = VoucherSpend(
-                    passID: shop.voucherPass.payload.passID,
+                    passID: example.voucherPass.payload.passID,
                     counter: 2,
                     spentAfter: 5610,
                     previousHash: last
@@ -240,28 +240,28 @@ struct AcceptanceCheckTests {
                 $0.spend?.counter = 3; $0.spend?.spentAfter = 6000
             } == nil
         )
-        taken.settle(shop.voucherAccept)
+        taken.settle(example.voucherAccept)
         #expect(taken.unsettled == 0)
         #expect(try voucher { _ in } == .counterUsed)
         var neighbour = book
-        neighbour.learn(passID: shop.voucherPass.payload.passID, entry: try #require(taken.entries.values.first))
+        neighbour.learn(passID: example.voucherPass.payload.passID, entry: try #require(taken.entries.values.first))
         #expect(try refusal(isVoucher: true, rules: { $0.vouchers = neighbour })?.voucher == .counterUsed)
     }
 
     @Test func v3CommitsBeforeItSpends() throws {
-        var chain = VoucherChain(pass: shop.voucherPass)
-        let request = shop.request.payload
+        var chain = VoucherChain(pass: example.voucherPass)
+        let request = example.request.payload
         let spend = try chain.commit(total: 2805, for: request)
-        #expect(spend == shop.voucherAccept.payload.spend)
+        #expect(spend == example.voucherAccept.payload.spend)
         #expect(throws: VoucherChain.Refusal.outstanding(request.paymentID)) {
             _ = try chain.commit(total: 1, for: request)
         }
-        chain.signed(shop.voucherAccept)
+        chain.signed(example.voucherAccept)
         chain.ended(request.paymentID)
         let second = try chain.commit(total: 100, for: request)
         #expect(second.counter == 2)
         #expect(second.spentAfter == 2905)
-        #expect(second.previousHash == shop.voucherAccept.hash)
+        #expect(second.previousHash == example.voucherAccept.hash)
         chain.ended(request.paymentID)
         #expect(throws: VoucherChain.Refusal.overPaymentLimit) { _ = try chain.commit(total: 5001, for: request) }
         #expect(throws: VoucherChain.Refusal.overPaymentLimit) { _ = try chain.commit(total: -1, for: request) }
@@ -276,7 +276,7 @@ struct AcceptanceCheckTests {
             chain.ended(request.paymentID)
         }
         #expect(throws: VoucherChain.Refusal.noneLeft) { _ = try chain.commit(total: 1, for: request) }
-        var online = VoucherChain(pass: shop.pass)
+        var online = VoucherChain(pass: example.pass)
         #expect(throws: VoucherChain.Refusal.noVoucher) { _ = try online.commit(total: 1, for: request) }
     }
 
@@ -289,21 +289,21 @@ struct AcceptanceCheckTests {
     }
 
     @Test func v5ProvesADoubleSpend() throws {
-        var other = shop.voucherAccept.payload
+        var other = example.voucherAccept.payload
         other.nonce[0] ^= 1
-        let second = try Signed(signing: other, with: shop.deviceSigner)
-        #expect(DoubleSpendProof(shop.voucherAccept, second, pass: shop.voucherPass) != nil)
+        let second = try Signed(signing: other, with: example.deviceSigner)
+        #expect(DoubleSpendProof(example.voucherAccept, second, pass: example.voucherPass) != nil)
         other.spend?.counter = 2
-        let forked = try Signed(signing: other, with: shop.deviceSigner)
-        #expect(DoubleSpendProof(shop.voucherAccept, forked, pass: shop.voucherPass) != nil)
-        other.spend?.previousHash = shop.voucherAccept.hash
-        let following = try Signed(signing: other, with: shop.deviceSigner)
-        #expect(DoubleSpendProof(shop.voucherAccept, following, pass: shop.voucherPass) == nil)
-        let again = try Signed(signing: shop.voucherAccept.payload, with: shop.deviceSigner)
-        #expect(DoubleSpendProof(shop.voucherAccept, again, pass: shop.voucherPass) == nil)
+        let forked = try Signed(signing: other, with: example.deviceSigner)
+        #expect(DoubleSpendProof(example.voucherAccept, forked, pass: example.voucherPass) != nil)
+        other.spend?.previousHash = example.voucherAccept.hash
+        let following = try Signed(signing: other, with: example.deviceSigner)
+        #expect(DoubleSpendProof(example.voucherAccept, following, pass: example.voucherPass) == nil)
+        let again = try Signed(signing: example.voucherAccept.payload, with: example.deviceSigner)
+        #expect(DoubleSpendProof(example.voucherAccept, again, pass: example.voucherPass) == nil)
         let rogue = try Signed(signing: second.payload, with: ES256Signer(scalar: [UInt8](repeating: 7, count: 32)))
-        #expect(DoubleSpendProof(shop.voucherAccept, rogue, pass: shop.voucherPass) == nil)
-        #expect(DoubleSpendProof(shop.voucherAccept, second, pass: shop.pass) == nil)
+        #expect(DoubleSpendProof(example.voucherAccept, rogue, pass: example.voucherPass) == nil)
+        #expect(DoubleSpendProof(example.voucherAccept, second, pass: example.pass) == nil)
     }
 
     @Test func aReceiptIsTheGatewaysWordAboutThisPayment() throws {
@@ -313,10 +313,15 @@ struct AcceptanceCheckTests {
             signer: Ed25519Signer? = nil,
             accept: Signed<PaymentAcceptance>?
         ) throws -> ReceiptRefusal? {
-            var receipt = shop.receipt.payload
+            var receipt = example.receipt.payload
             change(&receipt)
-            let signed = try Signed(signing: receipt, with: signer ?? shop.gatewaySigner)
-            let check = ReceiptCheck(trusted: shop.trusted, issuer: "gw.example", request: shop.request, accept: accept)
+            let signed = try Signed(signing: receipt, with: signer ?? example.gatewaySigner)
+            let check = ReceiptCheck(
+                trusted: example.trusted,
+                issuer: "gw.example",
+                request: example.request,
+                accept: accept
+            )
             do throws(ReceiptRefusal) {
                 #expect(try check.check(signed, status: status) == receipt.status)
                 return nil
@@ -324,12 +329,12 @@ struct AcceptanceCheckTests {
                 return error
             }
         }
-        for accept in [shop.accept, nil] {
+        for accept in [example.accept, nil] {
             #expect(try refusal({ _ in }, status: .completed, accept: accept) == nil)
             #expect(try refusal({ $0.status = .failed }, accept: accept) == nil)
             #expect(try refusal({ $0.status = .inProgress }, accept: accept) == .status)
             #expect(try refusal({ $0.status = .failed }, status: .completed, accept: accept) == .status)
-            #expect(try refusal({ $0.requestHash = shop.claim.hash }, accept: accept) == .otherRequest)
+            #expect(try refusal({ $0.requestHash = example.claim.hash }, accept: accept) == .otherRequest)
             #expect(
                 try refusal(
                     {
@@ -343,21 +348,21 @@ struct AcceptanceCheckTests {
             #expect(try refusal({ $0.merchantID = "m" }, accept: accept) == .merchant)
             let id = try #require(PaymentID("019ab697-e800-791a-b5fd-49dd46939c7e"))
             #expect(try refusal({ $0.paymentID = id }, accept: accept) == .otherPayment)
-            #expect(try refusal({ _ in }, signer: shop.terminalSigner, accept: accept) == .notTheGateway)
+            #expect(try refusal({ _ in }, signer: example.terminalSigner, accept: accept) == .notTheGateway)
             let forged = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: Array("gw01".utf8))
             #expect(try refusal({ _ in }, signer: forged, accept: accept) == .notTheGateway)
         }
-        #expect(try refusal({ $0.acceptHash = shop.claim.hash }, accept: shop.accept) == .otherAccept)
-        #expect(try refusal({ $0.acceptHash = shop.claim.hash }, accept: nil) == nil)
+        #expect(try refusal({ $0.acceptHash = example.claim.hash }, accept: example.accept) == .otherAccept)
+        #expect(try refusal({ $0.acceptHash = example.claim.hash }, accept: nil) == nil)
         #expect(
             try refusal(
                 {
                     $0.tip = 0; $0.total = 2550
                 },
-                accept: shop.accept
+                accept: example.accept
             ) == .amounts
         )
-        let check = ReceiptCheck(trusted: shop.trusted, issuer: "gw.example", request: shop.request, accept: nil)
+        let check = ReceiptCheck(trusted: example.trusted, issuer: "gw.example", request: example.request, accept: nil)
         #expect(throws: ReceiptRefusal.missing) { _ = try check.check(nil, status: .completed) }
     }
 }

@@ -20,8 +20,8 @@ struct DiagnosisTests {
     }
 
     @Test func anAcceptShowsItsPaymentAndItsAmountsAndNothingOfTheCustomer() throws {
-        let shop = try Shop()
-        let (accept, pass) = (shop.voucherAccept, shop.voucherPass)
+        let example = try PublishedExample()
+        let (accept, pass) = (example.voucherAccept, example.voucherPass)
         let plain = TapMessage(number: 2, body: .accept(accept, pass)).encoded
         let shown = CBOR.diagnosis(of: plain)
         let name = "\(accept.payload.paymentID)".filter { $0 != "-" }

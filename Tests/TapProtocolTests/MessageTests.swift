@@ -3,8 +3,8 @@ import Testing
 import TestSupport
 
 struct MessageTests {
-    let shop: Shop
-    init() throws { shop = try Shop() }
+    let example: PublishedExample
+    init() throws { example = try PublishedExample() }
 
     static let option = WalletOption(
         id: "opt_1",
@@ -18,8 +18,8 @@ struct MessageTests {
     )
 
     /// One of each kind, with who sends it.
-    static func all(_ shop: Shop) -> [(TapBody.Sender, TapMessage)] {
-        let id = shop.request.payload.paymentID
+    static func all(_ example: PublishedExample) -> [(TapBody.Sender, TapMessage)] {
+        let id = example.request.payload.paymentID
         let order = SigningOrder(
             paymentID: id,
             optionID: "opt_1",
@@ -37,20 +37,21 @@ struct MessageTests {
             isOnline: true
         )
         let bodies: [(TapBody.Sender, Int?, TapBody)] = [
-            (.terminal, nil, .request(shop.request)), (.terminal, 2, .claim(shop.claim)), (.terminal, nil, .hold(id)),
+            (.terminal, nil, .request(example.request)), (.terminal, 2, .claim(example.claim)),
+            (.terminal, nil, .hold(id)),
             (.terminal, nil, .reopen(id, attempt: 2)), (.terminal, nil, .otherPaid(id)),
             (.terminal, nil, .cancelledByTerminal(id, .expired)),
             (.terminal, 3, .options(id, [option], expiresAtSeconds: 1_764_000_120)),
             (.terminal, 3, .options(id, [], expiresAtSeconds: 1)),
             (.terminal, 4, .sign(order)), (.phone, nil, .received(notice)),
-            (.phone, nil, .accept(shop.accept, shop.pass)),
+            (.phone, nil, .accept(example.accept, example.pass)),
             (.phone, nil, .cancelledByPayer(id, .noInstrument)), (.phone, nil, .keepAlive(id, .userVerification)),
             (.phone, nil, .accounts(id, [option.account])), (.phone, nil, .choose(id, optionID: "opt_1")),
             (.phone, 5, .signatures(id, optionID: "opt_1", ["0x00"])), (.phone, 6, .acknowledge(id)),
             (.terminal, 6, .acknowledge(id)), (.phone, 1, .error(id, .clockSkew, text: "clock")),
             (.terminal, nil, .error(nil, .malformed, text: nil)), (.terminal, nil, .ping([1, 2, 3, 4, 5, 6, 7, 8])),
             (.phone, 7, .pong([1, 2, 3, 4, 5, 6, 7, 8])),
-            (.terminal, nil, .result(id, .completed, receipt: shop.receipt, transactionID: nil)),
+            (.terminal, nil, .result(id, .completed, receipt: example.receipt, transactionID: nil)),
             (.terminal, nil, .result(id, .completed, receipt: nil, transactionID: "0xabc")),
             (.phone, nil, .bye(reason: 0)),
         ]
@@ -58,16 +59,16 @@ struct MessageTests {
     }
 
     @Test func everyMessageComesBackAsItWas() throws {
-        for (sender, message) in Self.all(shop) {
+        for (sender, message) in Self.all(example) {
             #expect(try TapMessage(decoding: message.encoded, from: sender) == message)
         }
-        #expect(Set(Self.all(shop).map(\.1.body.type)).count == 21)
+        #expect(Set(Self.all(example).map(\.1.body.type)).count == 21)
     }
 
     @Test func thePublishedMessagesAreMadeAndRead() throws {
-        var phone = try SessionPair(shop).phone
-        var terminal = try SessionPair(shop).terminal
-        let id = shop.request.payload.paymentID
+        var phone = try SessionPair(example).phone
+        var terminal = try SessionPair(example).terminal
+        let id = example.request.payload.paymentID
         let notice = ReceivedNotice(
             paymentID: id,
             state: .prompting,
@@ -78,14 +79,15 @@ struct MessageTests {
         let received = TapMessage(number: 1, body: .received(notice))
         #expect(try received.encoded == Vectors.bytes("msg.RECEIVED.plain"))
         let fromPhone: [(String, TapMessage)] = [
-            ("msg.RECEIVED", received), ("msg.ACCEPT", TapMessage(number: 2, body: .accept(shop.accept, shop.pass))),
+            ("msg.RECEIVED", received),
+            ("msg.ACCEPT", TapMessage(number: 2, body: .accept(example.accept, example.pass))),
         ]
         for (name, message) in fromPhone { #expect(try phone.seal(message.encoded) == Vectors.bytes(name)) }
         let fromTerminal: [(String, TapMessage)] = [
-            ("msg.CLAIM", TapMessage(number: 1, answers: 2, body: .claim(shop.claim))),
+            ("msg.CLAIM", TapMessage(number: 1, answers: 2, body: .claim(example.claim))),
             (
                 "msg.RESULT",
-                TapMessage(number: 2, body: .result(id, .completed, receipt: shop.receipt, transactionID: nil))
+                TapMessage(number: 2, body: .result(id, .completed, receipt: example.receipt, transactionID: nil))
             ),
             ("msg.OTHER_PAID", TapMessage(number: 3, body: .otherPaid(id))),
         ]
@@ -96,11 +98,12 @@ struct MessageTests {
         let bytes = try Vectors.bytes("noise.m2.payload")
         let offer = try TerminalOffer(decoding: bytes)
         #expect(
-            offer == TerminalOffer(certificate: shop.certificate, request: shop.request, timeSeconds: 1_764_000_000)
+            offer
+                == TerminalOffer(certificate: example.certificate, request: example.request, timeSeconds: 1_764_000_000)
         )
         #expect(offer.encoded == bytes)
         let early = TerminalOffer(
-            certificate: shop.certificate,
+            certificate: example.certificate,
             request: nil,
             timeSeconds: 1,
             capabilities: .runsGateway
@@ -111,7 +114,7 @@ struct MessageTests {
     /// Every body member of every message: left out, of another type, or one too many.
     @Test func everyMemberOfAMessageIsJudged() throws {
         let optional: [Int: Set<Int>] = [65: [0, 1, 3], 68: [3, 4], 7: [], 69: [2]]
-        for (sender, message) in Self.all(shop) {
+        for (sender, message) in Self.all(example) {
             guard case .array(let parts) = try CBOR(decoding: message.encoded), case .map(let map) = parts[2] else {
                 throw Vectors.Missing(name: "parts")
             }
@@ -142,7 +145,7 @@ struct MessageTests {
     }
 
     @Test func aMessageFromTheWrongSideIsUnexpected() {
-        for (sender, message) in Self.all(shop) where message.body.onlySender != nil {
+        for (sender, message) in Self.all(example) where message.body.onlySender != nil {
             let other: TapBody.Sender = sender == .phone ? .terminal : .phone
             #expect(throws: MessageError.wrongDirection(type: message.body.type, number: 9)) {
                 _ = try TapMessage(decoding: message.encoded, from: other)
@@ -199,7 +202,7 @@ struct MessageTests {
 
     @Test func anyBytesEndInAnAnswer() {
         var generator = SeededGenerator(seed: 6)
-        let whole = Self.all(shop)
+        let whole = Self.all(example)
         for _ in 0..<10_000 {
             let (sender, message) = whole[Int.random(in: 0..<whole.count, using: &generator)]
             var bytes = message.encoded
@@ -232,14 +235,14 @@ struct SessionPair {
     var phone: SecureSession
     var terminal: SecureSession
 
-    init(_ shop: Shop) throws {
+    init(_ example: PublishedExample) throws {
         let prologue = Prologue(service: .standard)
-        let phone = PhoneHandshake(hello: try shop.hello(), prologue: prologue, ephemeral: shop.phoneEphemeral)
+        let phone = PhoneHandshake(hello: try example.hello(), prologue: prologue, ephemeral: example.phoneEphemeral)
         let answer = try TerminalHandshake(reading: phone.firstMessage) { _ in prologue }
             .finish(
                 payload: try Vectors.bytes("noise.m2.payload"),
-                staticKey: shop.terminalKey,
-                ephemeral: shop.terminalEphemeral
+                staticKey: example.terminalKey,
+                ephemeral: example.terminalEphemeral
             )
         self.phone = try phone.finish(reading: answer.message).session
         terminal = answer.session

@@ -2,8 +2,8 @@ import TapProtocol
 import Testing
 
 struct RequestCheckTests {
-    let shop: Shop
-    init() throws { shop = try Shop() }
+    let example: PublishedExample
+    init() throws { example = try PublishedExample() }
 
     private func refusal(
         certificate: (inout TerminalCertificate) -> Void = { _ in },
@@ -11,23 +11,23 @@ struct RequestCheckTests {
         certificateSigner: Ed25519Signer? = nil,
         requestSigner: Ed25519Signer? = nil,
         terminalKey: [UInt8]? = nil,
-        nowMilliseconds: Int = Shop.now,
+        nowMilliseconds: Int = PublishedExample.now,
         rules: (inout RequestCheck) -> Void = { _ in }
     ) throws -> RequestRefusal? {
-        var terminal = shop.certificate.payload
+        var terminal = example.certificate.payload
         certificate(&terminal)
-        let signed = try Signed(signing: terminal, with: certificateSigner ?? shop.gatewaySigner)
-        var asked = shop.request.payload
+        let signed = try Signed(signing: terminal, with: certificateSigner ?? example.gatewaySigner)
+        var asked = example.request.payload
         asked.certificateHash = signed.hash
         request(&asked)
-        var check = RequestCheck(trusted: shop.trusted, environment: .test)
+        var check = RequestCheck(trusted: example.trusted, environment: .test)
         rules(&check)
-        let ask = try Signed(signing: asked, with: requestSigner ?? shop.terminalSigner)
+        let ask = try Signed(signing: asked, with: requestSigner ?? example.terminalSigner)
         do throws(RequestRefusal) {
             try check.check(
                 ask,
                 of: signed,
-                terminalKey: terminalKey ?? shop.terminalKey.publicKey,
+                terminalKey: terminalKey ?? example.terminalKey.publicKey,
                 nowMilliseconds: nowMilliseconds
             )
             return nil
@@ -42,12 +42,12 @@ struct RequestCheckTests {
     }
 
     @Test func thePublishedRequestPasses() throws {
-        let check = RequestCheck(trusted: shop.trusted, environment: .test)
+        let check = RequestCheck(trusted: example.trusted, environment: .test)
         try check.check(
-            shop.request,
-            of: shop.certificate,
-            terminalKey: shop.terminalKey.publicKey,
-            nowMilliseconds: Shop.now
+            example.request,
+            of: example.certificate,
+            terminalKey: example.terminalKey.publicKey,
+            nowMilliseconds: PublishedExample.now
         )
         #expect(try refusal() == nil)
     }
@@ -61,8 +61,8 @@ struct RequestCheckTests {
     }
 
     @Test func p2GivesACertificateTenMinutesOnBothEnds() throws {
-        let start = shop.certificate.payload.notBeforeSeconds * 1000
-        let end = shop.certificate.payload.notAfterSeconds * 1000
+        let start = example.certificate.payload.notBeforeSeconds * 1000
+        let end = example.certificate.payload.notAfterSeconds * 1000
         for (now, isInTime) in [
             (start - 600_001, false), (start - 600_000, true), (end + 600_000, true), (end + 600_001, false),
         ] {
@@ -76,7 +76,7 @@ struct RequestCheckTests {
         let rogue = AgreementKey().publicKey
         #expect(code(try refusal(terminalKey: rogue), .p3) == .keyMismatch)
         let id = try Vectors.bytes("tag.id")
-        let tag = TerminalTag(tagID: id, terminalKey: shop.terminalKey.publicKey, name: "Coffee Shop")
+        let tag = TerminalTag(tagID: id, terminalKey: example.terminalKey.publicKey, name: "Coffee Shop")
         #expect(try refusal(rules: { $0.tag = tag }) == nil)
         let other = TerminalTag(tagID: id, terminalKey: rogue, name: "Coffee Shop")
         #expect(code(try refusal(rules: { $0.tag = other }), .p4) == .keyMismatch)
@@ -84,13 +84,13 @@ struct RequestCheckTests {
 
     @Test func p5RefusesDeniedTerminals() throws {
         #expect(code(try refusal(rules: { $0.denied.terminalIDs = ["T-0042"] }), .p5) == .certificateDenied)
-        let hash = shop.certificate.hash
+        let hash = example.certificate.hash
         #expect(code(try refusal(rules: { $0.denied.certificateHashes = [hash] }), .p5) == .certificateDenied)
     }
 
     @Test func p6AndP7TieTheRequestToTheCertificate() throws {
-        #expect(code(try refusal(requestSigner: shop.gatewaySigner), .p6) == .requestInvalid)
-        let other = shop.request.hash
+        #expect(code(try refusal(requestSigner: example.gatewaySigner), .p6) == .requestInvalid)
+        let other = example.request.hash
         #expect(code(try refusal(request: { $0.certificateHash = other }), .p7) == .requestInvalid)
         #expect(code(try refusal(request: { $0.merchantID = "merchant-457" }), .p7) == .requestInvalid)
         #expect(code(try refusal(request: { $0.merchantName = "Coffee Shop " }), .p7) == .requestInvalid)
@@ -104,17 +104,17 @@ struct RequestCheckTests {
     }
 
     @Test func p9TakesNewPaymentsOfVersion7Only() throws {
-        var bytes = shop.request.payload.paymentID.bytes
+        var bytes = example.request.payload.paymentID.bytes
         bytes[6] = 0x40
         let version4 = try #require(PaymentID(bytes: bytes))
         #expect(code(try refusal(request: { $0.paymentID = version4 }), .p9) == .requestInvalid)
-        let id = shop.request.payload.paymentID
+        let id = example.request.payload.paymentID
         #expect(code(try refusal(rules: { $0.closedPayments = [id] }), .p9) == .paymentClosed)
     }
 
     @Test func p10KeepsToTheClocks() throws {
-        let created = shop.request.payload.createdAtMilliseconds
-        let end = shop.request.payload.expiresAtMilliseconds
+        let created = example.request.payload.createdAtMilliseconds
+        let end = example.request.payload.expiresAtMilliseconds
         #expect(try refusal(nowMilliseconds: end - 1) == nil)
         #expect(code(try refusal(nowMilliseconds: end), .p10) == .expired)
         #expect(try refusal(nowMilliseconds: created - 300_000) == nil)

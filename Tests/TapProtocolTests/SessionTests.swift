@@ -2,30 +2,30 @@
 import Testing
 
 struct SessionTests {
-    let shop: Shop
+    let example: PublishedExample
     let prologue = Prologue(service: .standard)
 
-    init() throws { shop = try Shop() }
+    init() throws { example = try PublishedExample() }
 
     /// Both sides of a session, after the handshake of the published example or one with other parts.
     private func connected(
         payload: [UInt8]? = nil
     ) throws -> (phone: SecureSession, terminal: SecureSession, message: [UInt8], payload: [UInt8], key: [UInt8]) {
-        let phone = PhoneHandshake(hello: try shop.hello(), prologue: prologue, ephemeral: shop.phoneEphemeral)
+        let phone = PhoneHandshake(hello: try example.hello(), prologue: prologue, ephemeral: example.phoneEphemeral)
         let terminal = try TerminalHandshake(reading: phone.firstMessage) { _ in prologue }
         let answer = try terminal.finish(
             payload: try payload ?? Vectors.bytes("noise.m2.payload"),
-            staticKey: shop.terminalKey,
-            ephemeral: shop.terminalEphemeral
+            staticKey: example.terminalKey,
+            ephemeral: example.terminalEphemeral
         )
         let end = try phone.finish(reading: answer.message)
         return (end.session, answer.session, answer.message, end.payload, end.terminalKey)
     }
 
     @Test func theHandshakeIsThePublishedOne() throws {
-        #expect(try shop.hello().encoded == Vectors.bytes("hello"))
+        #expect(try example.hello().encoded == Vectors.bytes("hello"))
         #expect(try prologue.bytes == Vectors.bytes("prologue"))
-        let phone = PhoneHandshake(hello: try shop.hello(), prologue: prologue, ephemeral: shop.phoneEphemeral)
+        let phone = PhoneHandshake(hello: try example.hello(), prologue: prologue, ephemeral: example.phoneEphemeral)
         #expect(try phone.firstMessage == Vectors.bytes("noise.m1 (READ value)"))
         let both = try connected()
         #expect(try both.message == Vectors.bytes("noise.m2"))
@@ -59,9 +59,9 @@ struct SessionTests {
         #expect(try tagged.bytes == Vectors.bytes("tag.prologue"))
         let other = try #require(ServiceUUID("00000001-5c1e-4f0a-9b6d-3a8e41f7c2d9"))
         for wrong in [tagged, Prologue(service: other)] {
-            let phone = PhoneHandshake(hello: try shop.hello(), prologue: prologue)
+            let phone = PhoneHandshake(hello: try example.hello(), prologue: prologue)
             let terminal = try TerminalHandshake(reading: phone.firstMessage) { _ in wrong }
-            let answer = try terminal.finish(payload: [1], staticKey: shop.terminalKey)
+            let answer = try terminal.finish(payload: [1], staticKey: example.terminalKey)
             #expect(throws: SessionError.handshakeFailed) {
                 _ = try phone.finish(reading: answer.message)
             }
@@ -69,7 +69,7 @@ struct SessionTests {
     }
 
     @Test func everyChangedBitOfTheAnswerEndsTheHandshake() throws {
-        let phone = PhoneHandshake(hello: try shop.hello(), prologue: prologue, ephemeral: shop.phoneEphemeral)
+        let phone = PhoneHandshake(hello: try example.hello(), prologue: prologue, ephemeral: example.phoneEphemeral)
         let message = try connected(payload: [1, 2, 3]).message
         for place in message.indices {
             var changed = message
@@ -86,12 +86,12 @@ struct SessionTests {
     }
 
     @Test func anotherStaticKeyIsNotTheCertifiedOne() throws {
-        let phone = PhoneHandshake(hello: try shop.hello(), prologue: prologue)
+        let phone = PhoneHandshake(hello: try example.hello(), prologue: prologue)
         let rogue = AgreementKey()
         let terminal = try TerminalHandshake(reading: phone.firstMessage) { _ in prologue }
         let answer = try terminal.finish(payload: try Vectors.bytes("noise.m2.payload"), staticKey: rogue)
         #expect(try phone.finish(reading: answer.message).terminalKey == rogue.publicKey)
-        #expect(rogue.publicKey != shop.certificate.payload.staticKey)
+        #expect(rogue.publicKey != example.certificate.payload.staticKey)
     }
 
     /// Points of small order make the secret a constant. Source: RFC 7748, section 6.1.
@@ -102,12 +102,12 @@ struct SessionTests {
         "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     ])
     func aPointOfSmallOrderIsRefused(hex: String) throws {
-        let first = try [UInt8](hex: hex) + shop.hello().encoded
+        let first = try [UInt8](hex: hex) + example.hello().encoded
         let terminal = try TerminalHandshake(reading: first) { _ in prologue }
         #expect(throws: SessionError.handshakeFailed) {
-            _ = try terminal.finish(payload: [], staticKey: shop.terminalKey)
+            _ = try terminal.finish(payload: [], staticKey: example.terminalKey)
         }
-        let phone = PhoneHandshake(hello: try shop.hello(), prologue: prologue)
+        let phone = PhoneHandshake(hello: try example.hello(), prologue: prologue)
         let answer = try [UInt8](hex: hex) + [UInt8](repeating: 0, count: 64)
         #expect(throws: SessionError.handshakeFailed) {
             _ = try phone.finish(reading: answer)
@@ -174,7 +174,7 @@ struct SessionTests {
         "01010007ff2b6f70e6d02e2279", "01010010012b6f70e6d02e2279",
     ])
     func anotherVersionSuiteFlagOrLimitIsUnsupported(hello: String) throws {
-        let first = try shop.phoneEphemeral.publicKey + [UInt8](hex: hello)
+        let first = try example.phoneEphemeral.publicKey + [UInt8](hex: hello)
         #expect(throws: SessionError.unsupported) {
             _ = try TerminalHandshake(reading: first) { _ in prologue }
         }
@@ -186,8 +186,8 @@ struct SessionTests {
     }
 
     @Test func eachSessionHasItsOwnKeys() throws {
-        let first = PhoneHandshake(hello: try shop.hello(), prologue: prologue)
-        let second = PhoneHandshake(hello: try shop.hello(), prologue: prologue)
+        let first = PhoneHandshake(hello: try example.hello(), prologue: prologue)
+        let second = PhoneHandshake(hello: try example.hello(), prologue: prologue)
         #expect(first.firstMessage != second.firstMessage)
     }
 

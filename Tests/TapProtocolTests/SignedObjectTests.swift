@@ -5,90 +5,99 @@ import TestSupport
 
 struct SignedObjectTests {
     @Test func thePublishedObjectsSayWhatTheyShould() throws {
-        let shop = try Shop()
-        #expect(shop.certificate.payload.merchantName == "Coffee Shop")
-        #expect(shop.certificate.payload.currencies == ["USD", "EUR"])
-        #expect(shop.certificate.payload.maximumAmount == 100_000)
-        #expect(shop.request.payload.paymentID.description == (try Vectors.text("paymentID")))
-        #expect(shop.request.payload.paymentID.isVersion7)
-        #expect(shop.request.payload.paymentID.madeAtMilliseconds == 1_764_000_000_000)
-        #expect(shop.request.payload.amount == 2550)
+        let example = try PublishedExample()
+        #expect(example.certificate.payload.merchantName == "Coffee Shop")
+        #expect(example.certificate.payload.currencies == ["USD", "EUR"])
+        #expect(example.certificate.payload.maximumAmount == 100_000)
+        #expect(example.request.payload.paymentID.description == (try Vectors.text("paymentID")))
+        #expect(example.request.payload.paymentID.isVersion7)
+        #expect(example.request.payload.paymentID.madeAtMilliseconds == 1_764_000_000_000)
+        #expect(example.request.payload.amount == 2550)
         #expect(
-            shop.request.payload.tip == TipTerms(mode: .allowed, maximum: 1000, presetBasisPoints: [500, 1000, 1500])
+            example.request.payload.tip
+                == TipTerms(mode: .allowed, maximum: 1000, presetBasisPoints: [500, 1000, 1500])
         )
-        #expect(shop.request.hash.bytes == (try Vectors.bytes("requestHash")))
-        #expect(shop.accept.payload.total == 2805)
-        #expect(shop.accept.hash.bytes == (try Vectors.bytes("acceptHash")))
-        #expect(shop.voucherAccept.payload.spend?.previousHash == shop.voucherPass.hash)
-        #expect(shop.voucherPass.payload.voucher?.limitPerPayment == 5000)
-        #expect(shop.claim.payload.mode == .online)
-        #expect(shop.receipt.payload.instrument == "VISA *1111")
+        #expect(example.request.hash.bytes == (try Vectors.bytes("requestHash")))
+        #expect(example.accept.payload.total == 2805)
+        #expect(example.accept.hash.bytes == (try Vectors.bytes("acceptHash")))
+        #expect(example.voucherAccept.payload.spend?.previousHash == example.voucherPass.hash)
+        #expect(example.voucherPass.payload.voucher?.limitPerPayment == 5000)
+        #expect(example.claim.payload.mode == .online)
+        #expect(example.receipt.payload.instrument == "VISA *1111")
     }
 
     @Test func everySignatureOpensUnderItsKeyOnly() throws {
-        let shop = try Shop()
+        let example = try PublishedExample()
         let gateway = VerificationKey.ed25519(try Vectors.bytes("key.gateway.ed25519.pub"))
         let terminal = VerificationKey.ed25519(try Vectors.bytes("key.terminal.ed25519.pub"))
-        let device = shop.pass.payload.deviceKey
+        let device = example.pass.payload.deviceKey
         let stranger = try ES256Signer(scalar: [UInt8](repeating: 7, count: 32)).publicKey
-        try shop.certificate.verify(gateway)
-        try shop.request.verify(terminal)
-        try shop.accept.verify(device)
-        try shop.voucherAccept.verify(device)
-        try shop.pass.verify(gateway)
-        try shop.voucherPass.verify(gateway)
-        try shop.claim.verify(terminal)
-        try shop.receipt.verify(gateway)
-        #expect(throws: COSEError.invalidSignature) { try shop.certificate.verify(terminal) }
-        #expect(throws: COSEError.invalidSignature) { try shop.claim.verify(gateway) }
-        #expect(throws: COSEError.wrongAlgorithm) { try shop.accept.verify(gateway) }
+        try example.certificate.verify(gateway)
+        try example.request.verify(terminal)
+        try example.accept.verify(device)
+        try example.voucherAccept.verify(device)
+        try example.pass.verify(gateway)
+        try example.voucherPass.verify(gateway)
+        try example.claim.verify(terminal)
+        try example.receipt.verify(gateway)
+        #expect(throws: COSEError.invalidSignature) { try example.certificate.verify(terminal) }
+        #expect(throws: COSEError.invalidSignature) { try example.claim.verify(gateway) }
+        #expect(throws: COSEError.wrongAlgorithm) { try example.accept.verify(gateway) }
         #expect(throws: COSEError.invalidSignature) {
-            try shop.accept.verify(stranger)
+            try example.accept.verify(stranger)
         }
     }
 
     /// Ed25519 signs the same bytes the same way, so signing again must give the published objects.
     @Test func signingAgainGivesThePublishedBytes() throws {
-        let shop = try Shop()
+        let example = try PublishedExample()
         #expect(
-            try Signed(signing: shop.certificate.payload, with: shop.gatewaySigner).encoded == Vectors.bytes("cert")
+            try Signed(signing: example.certificate.payload, with: example.gatewaySigner).encoded
+                == Vectors.bytes("cert")
         )
         #expect(
-            try Signed(signing: shop.request.payload, with: shop.terminalSigner).encoded == Vectors.bytes("request")
-        )
-        #expect(try Signed(signing: shop.claim.payload, with: shop.terminalSigner).encoded == Vectors.bytes("claim"))
-        #expect(try Signed(signing: shop.receipt.payload, with: shop.gatewaySigner).encoded == Vectors.bytes("receipt"))
-        #expect(
-            try Signed(signing: shop.pass.payload, with: shop.gatewaySigner).encoded == Vectors.bytes("pass.online")
+            try Signed(signing: example.request.payload, with: example.terminalSigner).encoded
+                == Vectors.bytes("request")
         )
         #expect(
-            try Signed(signing: shop.voucherPass.payload, with: shop.gatewaySigner).encoded
+            try Signed(signing: example.claim.payload, with: example.terminalSigner).encoded == Vectors.bytes("claim")
+        )
+        #expect(
+            try Signed(signing: example.receipt.payload, with: example.gatewaySigner).encoded
+                == Vectors.bytes("receipt")
+        )
+        #expect(
+            try Signed(signing: example.pass.payload, with: example.gatewaySigner).encoded
+                == Vectors.bytes("pass.online")
+        )
+        #expect(
+            try Signed(signing: example.voucherPass.payload, with: example.gatewaySigner).encoded
                 == Vectors.bytes("pass.voucher")
         )
-        #expect(shop.request.envelope.payload == (try Vectors.bytes("request.payload")))
-        #expect(shop.accept.envelope.payload == (try Vectors.bytes("accept.payload")))
-        let again = try Signed(signing: shop.accept.payload, with: shop.deviceSigner)
-        #expect(again.envelope.payload == shop.accept.envelope.payload)
-        #expect(again.envelope.keyID == shop.accept.envelope.keyID)
-        try again.verify(shop.pass.payload.deviceKey)
+        #expect(example.request.envelope.payload == (try Vectors.bytes("request.payload")))
+        #expect(example.accept.envelope.payload == (try Vectors.bytes("accept.payload")))
+        let again = try Signed(signing: example.accept.payload, with: example.deviceSigner)
+        #expect(again.envelope.payload == example.accept.envelope.payload)
+        #expect(again.envelope.keyID == example.accept.envelope.keyID)
+        try again.verify(example.pass.payload.deviceKey)
     }
 
     @Test func aSignatureOfOneKindIsNoneOfAnother() throws {
-        let shop = try Shop()
+        let example = try PublishedExample()
         let terminal = VerificationKey.ed25519(try Vectors.bytes("key.terminal.ed25519.pub"))
         for context in SigningContext.allCases where context != .request {
             #expect(throws: COSEError.invalidSignature) {
-                try shop.request.envelope.verify(terminal, as: context)
+                try example.request.envelope.verify(terminal, as: context)
             }
         }
-        try shop.request.envelope.verify(terminal, as: .request)
+        try example.request.envelope.verify(terminal, as: .request)
     }
 
     /// Every bit of every object, flipped.
     @Test func noChangedObjectPasses() throws {
-        let shop = try Shop()
+        let example = try PublishedExample()
         let gateway = VerificationKey.ed25519(try Vectors.bytes("key.gateway.ed25519.pub"))
-        let bytes = shop.certificate.encoded
+        let bytes = example.certificate.encoded
         for place in bytes.indices {
             for bit in 0..<8 {
                 var changed = bytes
@@ -166,13 +175,13 @@ struct SignedObjectTests {
     }
 
     @Test func valuesOutOfRangeAreRefused() throws {
-        let shop = try Shop()
+        let example = try PublishedExample()
         func refuses(_ name: String, _ map: CBORMap, _ key: Int, _ value: CBOR) {
             var map = map
             map[key] = value
             #expect(Self.reading(name, map) != nil, "\(name) \(key)")
         }
-        let request = shop.request.payload.map
+        let request = example.request.payload.map
         refuses("request", request, 5, .unsigned(1 << 53))
         refuses("request", request, 5, .integer(-1))
         for code in ["US", "usd", "USDUSDUSD", "US1", "ÜSD"] { refuses("request", request, 6, .text(code)) }
@@ -180,13 +189,13 @@ struct SignedObjectTests {
         refuses("request", request, 15, .array([]))
         refuses("request", request, 10, .map([1: .unsigned(3), 2: .unsigned(0), 3: .array([])]))
         refuses("request", request, 10, .map([1: .unsigned(1), 2: .unsigned(0), 3: .array([.unsigned(10_001)])]))
-        refuses("claim", shop.claim.payload.map, 4, .unsigned(0))
-        refuses("claim", shop.claim.payload.map, 5, .unsigned(3))
-        refuses("receipt", shop.receipt.payload.map, 2, .unsigned(7))
-        refuses("cert", shop.certificate.payload.map, 9, .unsigned(2))
+        refuses("claim", example.claim.payload.map, 4, .unsigned(0))
+        refuses("claim", example.claim.payload.map, 5, .unsigned(3))
+        refuses("receipt", example.receipt.payload.map, 2, .unsigned(7))
+        refuses("cert", example.certificate.payload.map, 9, .unsigned(2))
         let key: CBORMap = [1: .unsigned(2), -1: .unsigned(1), -2: .bytes([1]), -3: .bytes([2])]
-        refuses("pass.online", shop.pass.payload.map, 3, .map(key))
-        refuses("accept", shop.accept.payload.map, 10, .unsigned(2))
+        refuses("pass.online", example.pass.payload.map, 3, .map(key))
+        refuses("accept", example.accept.payload.map, 10, .unsigned(2))
         var rails = request
         rails[15] = .array([.map([1: .unsigned(9), 2: .bool(true)]), .map([1: .unsigned(1)])])
         #expect(try PaymentRequest(map: rails).rails == [.unknown(type: 9), .instrument])
@@ -219,8 +228,8 @@ struct SignedObjectTests {
     }
 
     @Test func signersDoNotShowTheirKeys() throws {
-        let shop = try Shop()
-        for text in ["\(shop.gatewaySigner)", "\(shop.deviceSigner)", String(reflecting: shop.terminalKey)] {
+        let example = try PublishedExample()
+        for text in ["\(example.gatewaySigner)", "\(example.deviceSigner)", String(reflecting: example.terminalKey)] {
             #expect(text.contains("redacted"))
         }
     }

@@ -25,7 +25,7 @@ struct OnboardingDeskTests {
     }
 
     /// What the radio was told.
-    private final class Air: OnboardingRadio {
+    private final class RecordingRadio: OnboardingRadio {
         struct State {
             var isOn = false
             var advertised: [UInt8]?
@@ -83,10 +83,10 @@ struct OnboardingDeskTests {
         func forget(_ id: WiFiNetwork.ID) async throws(WiFiError) {}
     }
 
-    private struct Shop: Sendable {
+    private struct OnboardingTestBed: Sendable {
         let under: DeskUnderTest
         let onboarding: OnboardingDesk
-        let air: Air
+        let bluetooth: RecordingRadio
         let radio: Radio
         let cable: Mutexed<[String]>
         let audit: Mutexed<[AuditEntry]>
@@ -116,10 +116,12 @@ struct OnboardingDeskTests {
         func set(_ change: @Sendable (inout Value) -> Void) { value.withLock { change(&$0) } }
     }
 
-    private func withShop(isClaimed: Bool = true, _ body: (Shop) async throws -> Void) async throws {
+    private func withTestBed(isClaimed: Bool = true, _ body: (OnboardingTestBed) async throws -> Void) async throws {
         try await withDesk(settings: isClaimed ? .example : nil) { under in
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            let (air, radio, cable, audit) = (Air(), Radio(), Mutexed([String]()), Mutexed([AuditEntry]()))
+            let (bluetooth, radio, cable, audit) = (
+                RecordingRadio(), Radio(), Mutexed([String]()), Mutexed([AuditEntry]())
+            )
             let network = NetworkDesk(
                 radio: radio,
                 desk: under.desk,
@@ -135,14 +137,14 @@ struct OnboardingDeskTests {
                 logger: logger,
                 page: { "https://\($0):8443" },
                 addresses: { cable.now }
-            ) { _ in air }
+            ) { _ in bluetooth }
             if !isClaimed {
                 await under.desk.setClaim(ClaimInvitation(url: "https://a", address: "a", code: "1", fingerprint: "F"))
             }
-            let shop = Shop(
+            let bed = OnboardingTestBed(
                 under: under,
                 onboarding: onboarding,
-                air: air,
+                bluetooth: bluetooth,
                 radio: radio,
                 cable: cable,
                 audit: audit
@@ -150,140 +152,142 @@ struct OnboardingDeskTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await network.run() }
                 group.addTask { await onboarding.run() }
-                try await body(shop)
+                try await body(bed)
                 group.cancelAll()
             }
         }
     }
 
     @Test func aTerminalThatBelongsToSomebodyIsFoundOnlyWhereSomebodyCanBeAsked() async throws {
-        try await withShop { shop in
-            await shop.pass(.seconds(40))
-            #expect(shop.air.now.advertised == nil)
-            await shop.onboarding.keypadCame()
-            await shop.until { shop.air.now.advertised == [1, 0, 0, 0, 0, 0] }
-            await shop.onboarding.keypadWent()
-            await shop.until { !shop.air.now.isOn }
+        try await withTestBed { bed in
+            await bed.pass(.seconds(40))
+            #expect(bed.bluetooth.now.advertised == nil)
+            await bed.onboarding.keypadCame()
+            await bed.until { bed.bluetooth.now.advertised == [1, 0, 0, 0, 0, 0] }
+            await bed.onboarding.keypadWent()
+            await bed.until { !bed.bluetooth.now.isOn }
         }
     }
 
     @Test func nobodyFindsATerminalThatHasANetwork() async throws {
-        try await withShop { shop in
-            shop.cable.set { $0 = ["10.0.0.7"] }
-            await shop.onboarding.keypadCame()
-            await shop.pass(.seconds(40))
-            #expect(shop.air.now.advertised == nil)
-            shop.cable.set { $0 = [] }
-            await shop.until { shop.air.now.advertised != nil }
-            shop.cable.set { $0 = ["10.0.0.7"] }
-            await shop.until { !shop.air.now.isOn }
+        try await withTestBed { bed in
+            bed.cable.set { $0 = ["10.0.0.7"] }
+            await bed.onboarding.keypadCame()
+            await bed.pass(.seconds(40))
+            #expect(bed.bluetooth.now.advertised == nil)
+            bed.cable.set { $0 = [] }
+            await bed.until { bed.bluetooth.now.advertised != nil }
+            bed.cable.set { $0 = ["10.0.0.7"] }
+            await bed.until { !bed.bluetooth.now.isOn }
         }
     }
 
     @Test func aChargeTakesItOffTheAirAtOnce() async throws {
-        try await withShop { shop in
-            await shop.onboarding.keypadCame()
-            await shop.until { shop.air.now.advertised != nil }
-            await shop.onboarding.came(Self.phone)
-            await shop.until { await shop.page?.kind == .asking }
-            _ = try await shop.under.desk.open(shop.under.request())
+        try await withTestBed { bed in
+            await bed.onboarding.keypadCame()
+            await bed.until { bed.bluetooth.now.advertised != nil }
+            await bed.onboarding.came(Self.phone)
+            await bed.until { await bed.page?.kind == .asking }
+            _ = try await bed.under.desk.open(bed.under.request())
             // By no clock: the news of the charge does it.
-            while shop.air.now.isOn { await Task.yield() }
-            #expect(shop.air.now.dismissed == [Self.phone])
-            while await shop.page != nil { await Task.yield() }
+            while bed.bluetooth.now.isOn { await Task.yield() }
+            #expect(bed.bluetooth.now.dismissed == [Self.phone])
+            while await bed.page != nil { await Task.yield() }
         }
     }
 
     @Test func enterLetsThePhoneInAndTheAuditLogSaysSo() async throws {
-        try await withShop { shop in
-            await shop.onboarding.keypadCame()
-            await shop.until { shop.air.now.advertised != nil }
-            await shop.onboarding.came(Self.phone)
-            #expect(await shop.onboarding.take(.enter), "it is for the question, and too early to be an answer")
-            await shop.onboarding.wrote(Self.command, by: Self.phone)
-            #expect(await shop.onboarding.read(.error, by: Self.phone) == [4])
-            await shop.pass(OnboardingDesk.reading)
-            #expect(await shop.onboarding.take(.digit(1)) == false, "another key is for an amount")
-            #expect(await shop.onboarding.take(.enter))
-            #expect(await shop.onboarding.take(.enter) == false, "there is no question any more")
-            await shop.until { shop.air.now.advertised?.first == 2 }
-            await shop.onboarding.wrote(Self.command, by: Self.phone)
-            await shop.until { shop.air.now.told.contains(ImprovPacket.result(of: 1, ["https://192.168.7.9:8443"])) }
-            #expect(shop.radio.now.withLock { $0.joined } == ["53686f70-passphrase"])
-            let entry = try #require(shop.audit.now.first)
+        try await withTestBed { bed in
+            await bed.onboarding.keypadCame()
+            await bed.until { bed.bluetooth.now.advertised != nil }
+            await bed.onboarding.came(Self.phone)
+            #expect(await bed.onboarding.take(.enter), "it is for the question, and too early to be an answer")
+            await bed.onboarding.wrote(Self.command, by: Self.phone)
+            #expect(await bed.onboarding.read(.error, by: Self.phone) == [4])
+            await bed.pass(OnboardingDesk.reading)
+            #expect(await bed.onboarding.take(.digit(1)) == false, "another key is for an amount")
+            #expect(await bed.onboarding.take(.enter))
+            #expect(await bed.onboarding.take(.enter) == false, "there is no question any more")
+            await bed.until { bed.bluetooth.now.advertised?.first == 2 }
+            await bed.onboarding.wrote(Self.command, by: Self.phone)
+            await bed.until {
+                bed.bluetooth.now.told.contains(ImprovPacket.result(of: 1, ["https://192.168.7.9:8443"]))
+            }
+            #expect(bed.radio.now.withLock { $0.joined } == ["53686f70-passphrase"])
+            let entry = try #require(bed.audit.now.first)
             #expect(entry.who == .keypad && entry.from == "improv" && entry.what == "network.join")
-            #expect(entry.detail == "Shop" && shop.audit.now.count == 1)
+            #expect(entry.detail == "Shop" && bed.audit.now.count == 1)
             // Its phone has read where the page is: it ends by itself.
-            await shop.until { !shop.air.now.isOn }
-            #expect(await shop.page == nil)
+            await bed.until { !bed.bluetooth.now.isOn }
+            #expect(await bed.page == nil)
         }
     }
 
     @Test func aKeypadThatTheOwnerSwitchedOffAnswersForNobody() async throws {
-        try await withShop { shop in
+        try await withTestBed { bed in
             var rules = CounterKeypad()
             rules.mode = .off
-            await shop.under.desk.use(keypad: rules)
-            await shop.onboarding.keypadCame()
-            await shop.pass(.seconds(40))
-            #expect(shop.air.now.advertised == nil)
+            await bed.under.desk.use(keypad: rules)
+            await bed.onboarding.keypadCame()
+            await bed.pass(.seconds(40))
+            #expect(bed.bluetooth.now.advertised == nil)
             rules.mode = .on
-            await shop.under.desk.use(keypad: rules)
-            await shop.until { shop.air.now.advertised != nil }
-            await shop.onboarding.came(Self.phone)
-            await shop.pass(OnboardingDesk.reading)
+            await bed.under.desk.use(keypad: rules)
+            await bed.until { bed.bluetooth.now.advertised != nil }
+            await bed.onboarding.came(Self.phone)
+            await bed.pass(OnboardingDesk.reading)
             rules.mode = .off
-            await shop.under.desk.use(keypad: rules)
+            await bed.under.desk.use(keypad: rules)
             // Before the question is gone from the screen, too.
-            #expect(await shop.onboarding.take(.enter) == false)
-            await shop.until { !shop.air.now.isOn }
-            #expect(await shop.page == nil)
+            #expect(await bed.onboarding.take(.enter) == false)
+            await bed.until { !bed.bluetooth.now.isOn }
+            #expect(await bed.page == nil)
         }
     }
 
     @Test func beforeThereIsAnOwnerNobodyHasSwitchedTheKeypadOff() async throws {
-        try await withShop(isClaimed: false) { shop in
+        try await withTestBed(isClaimed: false) { bed in
             var rules = CounterKeypad()
             rules.mode = .off
-            await shop.under.desk.use(keypad: rules)
-            await shop.onboarding.keypadCame()
-            await shop.until { shop.air.now.advertised != nil }
-            await shop.onboarding.came(Self.phone)
-            await shop.pass(OnboardingDesk.reading)
-            await shop.until { await shop.page?.kind == .asking }
-            #expect(await shop.onboarding.take(.enter))
-            #expect(await shop.onboarding.read(.state, by: Self.phone) == [2])
+            await bed.under.desk.use(keypad: rules)
+            await bed.onboarding.keypadCame()
+            await bed.until { bed.bluetooth.now.advertised != nil }
+            await bed.onboarding.came(Self.phone)
+            await bed.pass(OnboardingDesk.reading)
+            await bed.until { await bed.page?.kind == .asking }
+            #expect(await bed.onboarding.take(.enter))
+            #expect(await bed.onboarding.read(.state, by: Self.phone) == [2])
         }
     }
 
     /// The question came while an amount was typed: nobody has seen it before that is gone.
     @Test func enterCountsOnceTheQuestionHasBeenOnTheScreenForASecond() async throws {
-        try await withShop { shop in
+        try await withTestBed { bed in
             let (events, keys) = AsyncStream.makeStream(of: KeypadEvent.self)
             let keypad = KeypadDesk(
-                desk: shop.under.desk,
-                clock: shop.under.clock.terminalClock,
+                desk: bed.under.desk,
+                clock: bed.under.clock.terminalClock,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
                 audit: { _ in },
                 openPayments: { 0 },
                 erase: nil,
-                onboarding: shop.onboarding
+                onboarding: bed.onboarding
             )
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await keypad.run(events) }
                 keys.yield(.connected(name: "a keypad"))
-                await shop.until { shop.air.now.advertised != nil }
+                await bed.until { bed.bluetooth.now.advertised != nil }
                 keys.yield(.pressed(.digit(5)))
-                await shop.until { await shop.under.desk.snapshot.keypad != nil }
-                await shop.onboarding.came(Self.phone)
-                await shop.pass(.seconds(5))
+                await bed.until { await bed.under.desk.snapshot.keypad != nil }
+                await bed.onboarding.came(Self.phone)
+                await bed.pass(.seconds(5))
                 for key in [CounterKey.clear, .enter] { keys.yield(.pressed(key)) }
-                while await shop.under.desk.snapshot.keypad != nil { await Task.yield() }
+                while await bed.under.desk.snapshot.keypad != nil { await Task.yield() }
                 for _ in 0..<2_000 { await Task.yield() }
-                #expect(await shop.onboarding.read(.state, by: Self.phone) == [1])
-                await shop.pass(OnboardingDesk.reading)
+                #expect(await bed.onboarding.read(.state, by: Self.phone) == [1])
+                await bed.pass(OnboardingDesk.reading)
                 keys.yield(.pressed(.enter))
-                await shop.until { await shop.onboarding.read(.state, by: Self.phone) == [2] }
+                await bed.until { await bed.onboarding.read(.state, by: Self.phone) == [2] }
                 keys.finish()
                 try await group.waitForAll()
             }
@@ -291,59 +295,59 @@ struct OnboardingDeskTests {
     }
 
     @Test func numSendsThePhoneAwayAndNobodyFindsTheTerminalForAWhile() async throws {
-        try await withShop { shop in
-            await shop.onboarding.keypadCame()
-            await shop.until { shop.air.now.advertised != nil }
-            await shop.onboarding.came(Self.phone)
-            await shop.pass(OnboardingDesk.reading)
-            #expect(await shop.onboarding.take(.cancel))
-            await shop.until { shop.air.now.dismissed == [Self.phone] && shop.air.now.advertised == nil }
-            await shop.pass(.seconds(300))
-            #expect(shop.air.now.advertised == nil)
+        try await withTestBed { bed in
+            await bed.onboarding.keypadCame()
+            await bed.until { bed.bluetooth.now.advertised != nil }
+            await bed.onboarding.came(Self.phone)
+            await bed.pass(OnboardingDesk.reading)
+            #expect(await bed.onboarding.take(.cancel))
+            await bed.until { bed.bluetooth.now.dismissed == [Self.phone] && bed.bluetooth.now.advertised == nil }
+            await bed.pass(.seconds(300))
+            #expect(bed.bluetooth.now.advertised == nil)
         }
     }
 
     /// Where nobody is asked, a phone that goes makes room.
     @Test func aPhoneThatIsToldNothingAnyMoreIsGone() async throws {
-        try await withShop(isClaimed: false) { shop in
-            await shop.until { shop.air.now.advertised != nil }
+        try await withTestBed(isClaimed: false) { bed in
+            await bed.until { bed.bluetooth.now.advertised != nil }
             let other = ImprovPhone("00:AA:01:00:00:24")
-            await shop.onboarding.came(Self.phone)
-            #expect(await shop.onboarding.read(.state, by: other) == [1])
-            await shop.onboarding.allLeft()
-            #expect(await shop.onboarding.read(.state, by: other) == [2])
+            await bed.onboarding.came(Self.phone)
+            #expect(await bed.onboarding.read(.state, by: other) == [1])
+            await bed.onboarding.allLeft()
+            #expect(await bed.onboarding.read(.state, by: other) == [2])
         }
     }
 
     /// A phone that floods the terminal meanwhile neither ends the joining nor makes room for another phone.
     @Test func theScreenNamesTheNetworkThatIsJoinedUntilItIs() async throws {
-        try await withShop(isClaimed: false) { shop in
+        try await withTestBed(isClaimed: false) { bed in
             let other = ImprovPhone("00:AA:01:00:00:24")
-            shop.radio.now.withLock { $0.heard = [] }
-            await shop.until { shop.air.now.advertised != nil }
-            await shop.onboarding.wrote(Self.command, by: Self.phone)
-            for _ in 0..<20 { await shop.onboarding.wrote([9, 0, 8], by: Self.phone) }
-            await shop.onboarding.wrote(Self.packet("Elsewhere", "tram bell eighteen"), by: other)
-            while await shop.page?.kind != .joining { await Task.yield() }
-            #expect(await shop.page?.network == "Shop")
-            shop.radio.now.withLock { $0.heard = [.passphrase] }
-            await shop.until { await shop.page?.kind == .joined }
-            #expect(await shop.page?.network == "Shop")
-            #expect(shop.radio.now.withLock { $0.joined } == ["53686f70-passphrase"])
-            #expect(await shop.onboarding.read(.result, by: other) == [])
+            bed.radio.now.withLock { $0.heard = [] }
+            await bed.until { bed.bluetooth.now.advertised != nil }
+            await bed.onboarding.wrote(Self.command, by: Self.phone)
+            for _ in 0..<20 { await bed.onboarding.wrote([9, 0, 8], by: Self.phone) }
+            await bed.onboarding.wrote(Self.packet("Elsewhere", "tram bell eighteen"), by: other)
+            while await bed.page?.kind != .joining { await Task.yield() }
+            #expect(await bed.page?.network == "Shop")
+            bed.radio.now.withLock { $0.heard = [.passphrase] }
+            await bed.until { await bed.page?.kind == .joined }
+            #expect(await bed.page?.network == "Shop")
+            #expect(bed.radio.now.withLock { $0.joined } == ["53686f70-passphrase"])
+            #expect(await bed.onboarding.read(.result, by: other) == [])
         }
     }
 
     @Test func anOpenNetworkOfTheSameNameIsNotJoined() async throws {
-        try await withShop(isClaimed: false) { shop in
-            shop.radio.now.withLock { $0.heard = [.open] }
-            await shop.until { shop.air.now.advertised != nil }
-            await shop.onboarding.came(Self.phone)
-            await shop.onboarding.wrote(Self.command, by: Self.phone)
-            await shop.until { await shop.onboarding.read(.error, by: Self.phone) == [3] }
-            #expect(shop.radio.now.withLock { $0.joined } == [])
-            #expect(shop.audit.now.map(\.who) == [.stranger], "nobody was asked")
-            await shop.until { await shop.page?.kind == .notJoined }
+        try await withTestBed(isClaimed: false) { bed in
+            bed.radio.now.withLock { $0.heard = [.open] }
+            await bed.until { bed.bluetooth.now.advertised != nil }
+            await bed.onboarding.came(Self.phone)
+            await bed.onboarding.wrote(Self.command, by: Self.phone)
+            await bed.until { await bed.onboarding.read(.error, by: Self.phone) == [3] }
+            #expect(bed.radio.now.withLock { $0.joined } == [])
+            #expect(bed.audit.now.map(\.who) == [.stranger], "nobody was asked")
+            await bed.until { await bed.page?.kind == .notJoined }
         }
     }
 }

@@ -4,7 +4,7 @@ import TapProtocol
 import TestSupport
 
 /// A merchant with a certified terminal, and the gateway's keys.
-struct Shop {
+struct CertifiedMerchant {
     let gateway: Ed25519Signer
     let signer: Ed25519Signer
     let key: AgreementKey
@@ -165,7 +165,7 @@ final class Diary: Sendable {
 
 /// A gateway that executes at most one claim of a payment that has not failed.
 actor FakeAcquirer: PhoneAcquirer {
-    private let shop: Shop
+    private let merchant: CertifiedMerchant
     private(set) var executed: [PaymentID: [(accept: Signed<PaymentAcceptance>, receipt: Signed<PaymentReceipt>)]] = [:]
     private var device: VerificationKey?
     var isReachable = true
@@ -183,7 +183,7 @@ actor FakeAcquirer: PhoneAcquirer {
     private(set) var bundles = 0
     private(set) var synced = 0
 
-    init(_ shop: Shop) { self.shop = shop }
+    init(_ merchant: CertifiedMerchant) { self.merchant = merchant }
 
     func set(isReachable: Bool? = nil, declines: Int? = nil, answersExecutions: Bool? = nil) {
         if let isReachable { self.isReachable = isReachable }
@@ -205,7 +205,7 @@ actor FakeAcquirer: PhoneAcquirer {
 
     func keys() throws(PhoneAcquirerError) -> [TrustedGatewayKey] {
         try reach()
-        return shop.trusted
+        return merchant.trusted
     }
 
     func denyList() throws(PhoneAcquirerError) -> DenyList {
@@ -220,7 +220,7 @@ actor FakeAcquirer: PhoneAcquirer {
 
     private func sign(_ pass: PaymentPass) throws(PhoneAcquirerError) -> Signed<PaymentPass> {
         do throws(SigningFailure) {
-            return try Signed(signing: pass, with: shop.gateway)
+            return try Signed(signing: pass, with: merchant.gateway)
         } catch {
             throw .refused(error.reason)
         }
@@ -231,8 +231,8 @@ actor FakeAcquirer: PhoneAcquirer {
             passID: (0..<16).map { _ in UInt8.random(in: 0...255) },
             issuer: "gw.example",
             deviceKey: device,
-            notBeforeSeconds: shop.clock.milliseconds / 1000 - 60,
-            notAfterSeconds: shop.clock.milliseconds / 1000 + 86_400,
+            notBeforeSeconds: merchant.clock.milliseconds / 1000 - 60,
+            notAfterSeconds: merchant.clock.milliseconds / 1000 + 86_400,
             voucher: voucher
         )
     }
@@ -283,7 +283,7 @@ actor FakeAcquirer: PhoneAcquirer {
         }
         let isDeclined = declines > 0
         if isDeclined { declines -= 1 }
-        guard let receipt = try? shop.receipt(isDeclined ? .failed : .completed, request, accept) else {
+        guard let receipt = try? merchant.receipt(isDeclined ? .failed : .completed, request, accept) else {
             throw .refused("no receipt")
         }
         executed[id, default: []].append((accept, receipt))
@@ -298,7 +298,7 @@ actor FakeAcquirer: PhoneAcquirer {
     func announcement(of id: PaymentID) async throws(PhoneAcquirerError) -> PhoneAnnouncement? {
         try reach()
         comparisons += 1
-        if isSlow { try? await shop.clock.sleep(for: .seconds(30)) }  // Ends early with the phone.
+        if isSlow { try? await merchant.clock.sleep(for: .seconds(30)) }  // Ends early with the phone.
         return announced
     }
 

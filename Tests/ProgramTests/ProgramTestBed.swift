@@ -7,8 +7,8 @@ import Subprocess
 import SystemPackage
 import Testing
 
-/// A shop in a folder of its own: a sandbox gateway, a terminal that is set up to use it, and a customer's wallet.
-struct Shop: Sendable {
+/// A test bed of real programs in a folder of its own: a sandbox gateway, a terminal set up to use it, and a customer's wallet.
+struct ProgramTestBed: Sendable {
     let folder: FilePath
     let gateway: Running
     let gatewayURL: String
@@ -110,7 +110,7 @@ struct Shop: Sendable {
         return try answer.json(Payments.self).payments.count
     }
 
-    /// Runs a terminal on this shop's state. The next one in the same shop goes on where it stopped.
+    /// Runs a terminal on this bed's state. The next one in the same bed goes on where it stopped.
     /// - Parameter more: Further lines of its configuration.
     func withTerminal<Value: Sendable>(
         _ more: String = "",
@@ -132,7 +132,7 @@ struct Shop: Sendable {
             \(more)
             """
         try Data(yaml.utf8).write(to: URL(filePath: config.string))
-        let shop = self
+        let bed = self
         return try await withProgram(
             "till",
             ["run", "--config", config.string, "--announce", "-"],
@@ -141,13 +141,13 @@ struct Shop: Sendable {
             ended: ended
         ) { running in
             let url = try #require(try await running.first { $0.event == "listening" }.url)
-            return try await body(Terminal(shop: shop, running: running, url: url))
+            return try await body(Terminal(bed: bed, running: running, url: url))
         }
     }
 
     /// One terminal process, as seen from its page's API.
     struct Terminal: Sendable {
-        let shop: Shop
+        let bed: ProgramTestBed
         let running: Running
         let url: String
 
@@ -176,16 +176,18 @@ struct Shop: Sendable {
         ) async throws -> Answer {
             var all = headers + [("Origin", url)]
             if let session { all += [("Cookie", session.cookie), ("X-CSRF-Token", session.csrf)] }
-            return try await Shop.send(method, url + path, headers: all, json: json)
+            return try await ProgramTestBed.send(method, url + path, headers: all, json: json)
         }
 
         func claim() async throws -> Session {
             let code = try #require(try await running.first { $0.event == "claim" }.code)
-            return try await session(send(.POST, "/api/v1/claim", json: ["code": code, "password": Shop.password]))
+            return try await session(
+                send(.POST, "/api/v1/claim", json: ["code": code, "password": ProgramTestBed.password])
+            )
         }
 
         func signIn() async throws -> Session {
-            try await session(send(.POST, "/api/v1/login", json: ["password": Shop.password]))
+            try await session(send(.POST, "/api/v1/login", json: ["password": ProgramTestBed.password]))
         }
 
         private func session(_ answer: Answer) throws -> Session {
@@ -199,8 +201,9 @@ struct Shop: Sendable {
                 "/api/v1/settings",
                 session,
                 json: [
-                    "operatorID": "op-1", "merchantID": Shop.merchantID, "merchantName": "Kiosk",
-                    "gatewayURL": shop.gatewayURL, "gatewayKey": Shop.key, "currency": "USD", "locale": "en-US",
+                    "operatorID": "op-1", "merchantID": ProgramTestBed.merchantID, "merchantName": "Kiosk",
+                    "gatewayURL": bed.gatewayURL, "gatewayKey": ProgramTestBed.key, "currency": "USD",
+                    "locale": "en-US",
                 ]
             )
             #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
@@ -227,10 +230,10 @@ struct Shop: Sendable {
     }
 }
 
-/// Opens a shop for as long as `body` runs.
-func withShop<Value: Sendable>(
+/// Runs a gateway in a new folder for as long as `body` runs.
+func withTestBed<Value: Sendable>(
     gateway arguments: [String] = [],
-    _ body: @Sendable @escaping (Shop) async throws -> Value
+    _ body: @Sendable @escaping (ProgramTestBed) async throws -> Value
 ) async throws -> Value {
     let folder = FilePath(FileManager.default.temporaryDirectory.path()).appending("till-test-\(UUID().uuidString)")
     try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: true)
@@ -238,12 +241,13 @@ func withShop<Value: Sendable>(
     return try await withProgram(
         "till-sandbox",
         [
-            "gateway", "--port", "0", "--merchant", Shop.merchantID, "--api-key", Shop.key, "--control-token",
-            Shop.controlToken,
+            "gateway", "--port", "0", "--merchant", ProgramTestBed.merchantID, "--api-key", ProgramTestBed.key,
+            "--control-token",
+            ProgramTestBed.controlToken,
         ] + arguments,
         log: folder.appending("gateway.log")
     ) { gateway in
         let url = try #require(try await gateway.first { $0.ready == true }.url)
-        return try await body(Shop(folder: folder, gateway: gateway, gatewayURL: url))
+        return try await body(ProgramTestBed(folder: folder, gateway: gateway, gatewayURL: url))
     }
 }

@@ -1,7 +1,7 @@
 import TapProtocol
 
-/// Everybody in the published example: gateway, terminal, phone, and what they signed.
-struct Shop {
+/// The published example: the keys of gateway, terminal and phone, and what they signed.
+struct PublishedExample {
     /// 2025-11-24 16:00:00 UTC, the example's time.
     static let now = 1_764_000_000_000
 
