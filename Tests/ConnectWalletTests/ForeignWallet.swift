@@ -36,7 +36,7 @@ enum ForeignWallet {
         let result = try await run(
             .path(FilePath(python)),
             arguments: [ConnectFixture.path("foreign_wallet.py"), String(relay.dropFirst("wss://".count)), mode],
-            environment: .inherit.updating(["SSL_CERT_FILE": Stage.certificate, "PYTHONDONTWRITEBYTECODE": "1"]),
+            environment: .inherit.updating(["SSL_CERT_FILE": DappTestBed.certificate, "PYTHONDONTWRITEBYTECODE": "1"]),
             input: .string(code + "\n"),
             output: .string(limit: 1 << 20),
             error: .string(limit: 1 << 16)

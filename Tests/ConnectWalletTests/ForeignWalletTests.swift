@@ -12,16 +12,16 @@ import WalletConnect
 )
 struct ForeignWalletTests {
     @Test func `It pairs over wss, agrees to the session and signs what the dapp asks for`() async throws {
-        try await Stage.running(overTLS: true) { stage in
-            #expect(stage.url.hasPrefix("wss://"))
-            let code = try await stage.code()
+        try await DappTestBed.running(overTLS: true) { bed in
+            #expect(bed.url.hasPrefix("wss://"))
+            let code = try await bed.code()
             let steps = try await together {
-                try await ForeignWallet.pay(code.absoluteString, at: stage.url)
+                try await ForeignWallet.pay(code.absoluteString, at: bed.url)
             } _: {
-                let session = try await stage.dapp.session(pairing: code.topic)
-                #expect(session.accounts.map(\.blockchain) == [Stage.base])
-                #expect(try await stage.isSigned(in: session))
-                try await stage.dapp.disconnect(topic: session.topic)
+                let session = try await bed.dapp.session(pairing: code.topic)
+                #expect(session.accounts.map(\.blockchain) == [DappTestBed.base])
+                #expect(try await bed.isSigned(in: session))
+                try await bed.dapp.disconnect(topic: session.topic)
             }.wallet
             #expect(steps.map(\.step) == ["asked", "settled", "requested", "signed", "over"], "\(steps)")
             #expect(steps.first?.chains == ["8453", "137"])
@@ -30,13 +30,13 @@ struct ForeignWalletTests {
     }
 
     @Test func `Its no to the session is a customer's no`() async throws {
-        try await Stage.running(overTLS: true) { stage in
-            let code = try await stage.code()
+        try await DappTestBed.running(overTLS: true) { bed in
+            let code = try await bed.code()
             let steps = try await together {
-                try await ForeignWallet.pay(code.absoluteString, at: stage.url, mode: "reject")
+                try await ForeignWallet.pay(code.absoluteString, at: bed.url, mode: "reject")
             } _: {
                 await #expect {
-                    _ = try await stage.dapp.session(pairing: code.topic)
+                    _ = try await bed.dapp.session(pairing: code.topic)
                 } throws: { error in
                     guard case .rejected(let reason)? = (error as? ProposalFailure)?.cause else { return false }
                     return reason.isDecline
@@ -47,20 +47,20 @@ struct ForeignWalletTests {
     }
 
     @Test func `Its no to the request is a customer's no`() async throws {
-        try await Stage.running(overTLS: true) { stage in
-            let code = try await stage.code()
+        try await DappTestBed.running(overTLS: true) { bed in
+            let code = try await bed.code()
             let steps = try await together {
-                try await ForeignWallet.pay(code.absoluteString, at: stage.url, mode: "decline")
+                try await ForeignWallet.pay(code.absoluteString, at: bed.url, mode: "decline")
             } _: {
-                let session = try await stage.dapp.session(pairing: code.topic)
-                let (id, _, _) = try await stage.ask(session)
-                let answer = try await stage.dapp.response(to: id, topic: session.topic)
+                let session = try await bed.dapp.session(pairing: code.topic)
+                let (id, _, _) = try await bed.ask(session)
+                let answer = try await bed.dapp.response(to: id, topic: session.topic)
                 if case .error(let error) = answer.result {
                     #expect(error.isDecline)
                 } else {
                     Issue.record("signed after a no")
                 }
-                try await stage.dapp.disconnect(topic: session.topic)
+                try await bed.dapp.disconnect(topic: session.topic)
             }.wallet
             #expect(steps.map(\.step) == ["asked", "settled", "requested", "declined", "over"])
         }

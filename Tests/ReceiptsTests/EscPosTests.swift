@@ -13,7 +13,7 @@ struct EscPosTests {
         try RollReader(slip.escPos(options), alphabet: Self.alphabets[options.codePage] ?? "")
     }
 
-    private let paid = Story(tip: 250, events: Story.told(.succeeded(Story.evidence)))
+    private let paid = ExampleCharge(tip: 250, events: ExampleCharge.told(.succeeded(ExampleCharge.evidence)))
 
     @Test(arguments: CodePage.allCases)
     func everyByteIsTheCharacterThatTheCodePageHasThere(page: CodePage) {
@@ -48,7 +48,7 @@ struct EscPosTests {
     @Test func cutDrawerAndCodeAreAsSet() throws {
         let options = PrinterOptions(cuts: false, opensDrawer: true, showsCode: true)
         let roll = try read(paid.receipt().slip(withCode: true), options)
-        #expect(roll.cuts == 0 && roll.feeds == 4 && roll.kicks == 1 && roll.codes == [Story.id])
+        #expect(roll.cuts == 0 && roll.feeds == 4 && roll.kicks == 1 && roll.codes == [ExampleCharge.id])
         #expect(try read(paid.receipt().slip(withCode: true)).codes == [])
     }
 
@@ -71,10 +71,10 @@ struct EscPosTests {
     @Test(arguments: TextTests.hostile, CodePage.allCases)
     func noTextReachesThePrinterAsACommand(text: String, page: CodePage) throws {
         let shop = Receipt.Shop(terminal: text, header: [text], footer: [text])
-        var story = paid
-        (story.merchantName, story.reference) = (text, text)
+        var example = paid
+        (example.merchantName, example.reference) = (text, text)
         let options = PrinterOptions(columns: .narrow, codePage: page)
-        let bytes = story.receipt(shop: shop).slip().escPos(options)
+        let bytes = example.receipt(shop: shop).slip().escPos(options)
         let roll = try RollReader(bytes, alphabet: Self.alphabets[page] ?? "")
         // The same commands as for harmless texts: one start, one cut, no drawer, no code.
         #expect(roll.initialisations == 1 && roll.cuts == 1 && roll.kicks == 0 && roll.codes == [])
@@ -104,7 +104,7 @@ struct EscPosTests {
     @Test(arguments: CodePage.allCases)
     func aTestSlipIsTakenForNoReceipt(page: CodePage) throws {
         let options = PrinterOptions(columns: .usual, codePage: page, showsCode: true)
-        let now = LocalTime(Story.opened, secondsAheadOfUTC: 0)
+        let now = LocalTime(ExampleCharge.opened, secondsAheadOfUTC: 0)
         let roll = try read(.test(options, merchantName: "Café", now: now), options)
         #expect(roll.lines.contains { $0.text == "TEST" } && roll.codes == ["TEST"])
         #expect(roll.lines.contains { $0.text == "123456789012345678901234567890123456789012" })

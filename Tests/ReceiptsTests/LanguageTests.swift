@@ -5,10 +5,10 @@ import Testing
 
 /// Receipts in the shop's language say the same of the money as in English.
 struct LanguageTests {
-    private static let paid = Story(events: Story.told(.succeeded(Story.evidence)))
+    private static let paid = ExampleCharge(events: ExampleCharge.told(.succeeded(ExampleCharge.evidence)))
 
-    private static func receipt(_ story: Story, _ language: String) -> Receipt {
-        story.receipt(shop: Receipt.Shop(language: language))
+    private static func receipt(_ example: ExampleCharge, _ language: String) -> Receipt {
+        example.receipt(shop: Receipt.Shop(language: language))
     }
 
     @Test(arguments: ReceiptWords.all.map(\.language))

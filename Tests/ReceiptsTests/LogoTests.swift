@@ -85,7 +85,9 @@ struct LogoTests {
 
     @Test func aReceiptWithALogoStaysWithinWhatAPrinterIsSent() throws {
         let logo = try picture(512, 512) { x, y in (x ^ y) & 1 == 0 ? black : white }
-        let slip = Story(events: Story.told(.succeeded(Story.evidence))).receipt().slip(picture: logo)
+        let slip = ExampleCharge(events: ExampleCharge.told(.succeeded(ExampleCharge.evidence))).receipt().slip(
+            picture: logo
+        )
         #expect(slip.escPos(PrinterOptions()).count < 16 * 1024)
     }
 

@@ -9,27 +9,34 @@ struct StandingTests {
 
     private static let stories: [([Charge.Event], Receipt.Standing)] = [
         ([], .notPaidYet),
-        (Story.offered, .notPaidYet),
-        (Story.offered + [.silent(attempt: 1, reason: "no answer")], .unknown),
-        (Story.told(.processing), .inProgress),
-        (Story.told(.processing) + [.silent(attempt: 1, reason: "no answer")], .unknown),
-        (Story.told(.processing) + [.silent(attempt: 1, reason: "no answer"), .released(by: released)], .unknown),
-        (Story.told(.unrecognised(word: "perhaps")), .unknown),
-        (Story.told(.contradictory(what: "another amount")), .unknown),
-        (Story.told(.succeeded(Story.evidence)), .paid),
-        (Story.told(.failed(code: "declined")), .failed),
-        (Story.told(.expired), .expired),
-        (Story.told(.cancelled), .cancelled),
-        (Story.tapped + [.promised(attempt: 1)], .acceptedOffline),
-        (Story.tapped + [.promised(attempt: 1), .reported(attempt: 1, report: .succeeded(Story.evidence))], .paid),
-        (Story.told(.succeeded(Story.evidence)) + [.givenBack(attempt: 1)], .refunded),
-        (Story.offered + [.cancelRequested(by: released)], .notPaidYet),
+        (ExampleCharge.offered, .notPaidYet),
+        (ExampleCharge.offered + [.silent(attempt: 1, reason: "no answer")], .unknown),
+        (ExampleCharge.told(.processing), .inProgress),
+        (ExampleCharge.told(.processing) + [.silent(attempt: 1, reason: "no answer")], .unknown),
+        (
+            ExampleCharge.told(.processing) + [.silent(attempt: 1, reason: "no answer"), .released(by: released)],
+            .unknown
+        ),
+        (ExampleCharge.told(.unrecognised(word: "perhaps")), .unknown),
+        (ExampleCharge.told(.contradictory(what: "another amount")), .unknown),
+        (ExampleCharge.told(.succeeded(ExampleCharge.evidence)), .paid),
+        (ExampleCharge.told(.failed(code: "declined")), .failed),
+        (ExampleCharge.told(.expired), .expired),
+        (ExampleCharge.told(.cancelled), .cancelled),
+        (ExampleCharge.tapped + [.promised(attempt: 1)], .acceptedOffline),
+        (
+            ExampleCharge.tapped + [
+                .promised(attempt: 1), .reported(attempt: 1, report: .succeeded(ExampleCharge.evidence)),
+            ], .paid
+        ),
+        (ExampleCharge.told(.succeeded(ExampleCharge.evidence)) + [.givenBack(attempt: 1)], .refunded),
+        (ExampleCharge.offered + [.cancelRequested(by: released)], .notPaidYet),
     ]
 
     @Test(arguments: stories)
     func aReceiptSaysPaidOnlyOnTheAuthoritysWord(events: [Charge.Event], expected: Receipt.Standing) {
-        let charge = Story(events: events).charge
-        let receipt = Story(events: events).receipt()
+        let charge = ExampleCharge(events: events).charge
+        let receipt = ExampleCharge(events: events).receipt()
         #expect(receipt.standing == expected)
         let text = receipt.slip().text(columns: .wide)
         #expect(text.split(separator: "\n").contains { $0.trimmed == ReceiptWords.english.title(expected) })
@@ -52,19 +59,23 @@ struct StandingTests {
 
     @Test func aRefundOfAPartIsSaidBesideWhatWasPaid() {
         let refund = Refund(minorUnits: 100, reason: "secret reason", by: Self.released)
-        let paid = Story.told(.succeeded(Story.evidence)) + [.refundAsked(attempt: 1, refund: refund)]
-        #expect(!Story(events: paid).receipt().slip().text(columns: .wide).contains("Given back"))
-        let receipt = Story(events: paid + [.refunded(attempt: 1, mark: .keptHere)]).receipt()
+        let paid = ExampleCharge.told(.succeeded(ExampleCharge.evidence)) + [.refundAsked(attempt: 1, refund: refund)]
+        #expect(!ExampleCharge(events: paid).receipt().slip().text(columns: .wide).contains("Given back"))
+        let receipt = ExampleCharge(events: paid + [.refunded(attempt: 1, mark: .keptHere)]).receipt()
         let text = receipt.slip().text(columns: .wide)
         #expect(receipt.standing == .paid && receipt.refundedText != nil)
         #expect(text.contains("Given back of it") && !text.contains("secret reason"))
-        let rest = Refund(minorUnits: Story(events: paid).charge.total.minorUnits - 100, reason: "x", by: Self.released)
+        let rest = Refund(
+            minorUnits: ExampleCharge(events: paid).charge.total.minorUnits - 100,
+            reason: "x",
+            by: Self.released
+        )
         let all =
             paid + [
                 .refunded(attempt: 1, mark: .keptHere), .refundAsked(attempt: 1, refund: rest),
                 .refunded(attempt: 1, mark: .marked),
             ]
-        let whole = Story(events: all).receipt()
+        let whole = ExampleCharge(events: all).receipt()
         #expect(whole.standing == .refunded && whole.refundedText == nil)
         #expect(whole.slip().text(columns: .wide).contains("The shop says that it gave"))
     }
@@ -73,22 +84,22 @@ struct StandingTests {
         let second: [Charge.Event] = [
             .attemptStarted(attempt: 1, rail: .scan), .attemptStarted(attempt: 2, rail: .connect),
             .sending(attempt: 1), .sending(attempt: 2),
-            .offered(attempt: 1, offer: Story.offer), .offered(attempt: 2, offer: Story.offer),
-            .reported(attempt: 1, report: .succeeded(Story.evidence)),
-            .reported(attempt: 2, report: .succeeded(Story.evidence)),
+            .offered(attempt: 1, offer: ExampleCharge.offer), .offered(attempt: 2, offer: ExampleCharge.offer),
+            .reported(attempt: 1, report: .succeeded(ExampleCharge.evidence)),
+            .reported(attempt: 2, report: .succeeded(ExampleCharge.evidence)),
         ]
-        #expect(Story(events: second).receipt().slip().text(columns: .wide).contains("Paid more than once"))
-        #expect(!Story(events: Story.told(.succeeded(Story.evidence))).receipt().isPaidTwice)
+        #expect(ExampleCharge(events: second).receipt().slip().text(columns: .wide).contains("Paid more than once"))
+        #expect(!ExampleCharge(events: ExampleCharge.told(.succeeded(ExampleCharge.evidence))).receipt().isPaidTwice)
     }
 
     @Test func aTipOnThePhoneAndOneAtTheTillAreToldApartFromThePrice() {
-        #expect(Story(events: Story.told(.succeeded(Story.evidence))).receipt().tipText == nil)
-        let atTill = Story(tip: 250, events: Story.told(.succeeded(Story.evidence))).receipt()
+        #expect(ExampleCharge(events: ExampleCharge.told(.succeeded(ExampleCharge.evidence))).receipt().tipText == nil)
+        let atTill = ExampleCharge(tip: 250, events: ExampleCharge.told(.succeeded(ExampleCharge.evidence))).receipt()
         #expect((atTill.amountText, atTill.tipText, atTill.totalText) == ("€10.00", "€2.50", "€12.50"))
-        let onPhone = Story(
-            events: Array(Story.tapped.prefix(3)) + [
+        let onPhone = ExampleCharge(
+            events: Array(ExampleCharge.tapped.prefix(3)) + [
                 .claimWanted(attempt: 1, tipMinorUnits: 100), .claimed(attempt: 1),
-                .reported(attempt: 1, report: .succeeded(Story.evidence)),
+                .reported(attempt: 1, report: .succeeded(ExampleCharge.evidence)),
             ]
         ).receipt()
         #expect((onPhone.amountText, onPhone.tipText, onPhone.totalText) == ("€12.50", "€1.00", "€13.50"))

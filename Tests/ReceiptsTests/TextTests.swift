@@ -7,8 +7,8 @@ import Testing
 /// The receipt as plain text.
 struct TextTests {
     @Test func everythingACustomerNeedsStandsOnAReceipt() {
-        let story = Story(tip: 250, events: Story.told(.succeeded(Story.evidence)))
-        let receipt = story.receipt(isCopy: true)
+        let example = ExampleCharge(tip: 250, events: ExampleCharge.told(.succeeded(ExampleCharge.evidence)))
+        let receipt = example.receipt(isCopy: true)
         let expected = """
                                   COPY
                                 Café Zoë
@@ -53,8 +53,12 @@ struct TextTests {
     @Test(arguments: hostile, PrinterOptions.Columns.allCases)
     func noTextIsWiderThanThePaperOrBreaksItsLines(text: String, columns: PrinterOptions.Columns) {
         let shop = Receipt.Shop(terminal: text, header: [text], footer: [text])
-        let story = Story(merchantName: text, reference: text, events: Story.told(.succeeded(Story.evidence)))
-        let roll = story.receipt(shop: shop).slip().text(columns: columns)
+        let example = ExampleCharge(
+            merchantName: text,
+            reference: text,
+            events: ExampleCharge.told(.succeeded(ExampleCharge.evidence))
+        )
+        let roll = example.receipt(shop: shop).slip().text(columns: columns)
         #expect(roll.utf8.count < 12_000)
         for line in roll.split(separator: "\n", omittingEmptySubsequences: false) {
             #expect(CellWidth.of(line) <= columns.rawValue, "\(line)")
@@ -95,7 +99,7 @@ struct TextTests {
         for milliseconds in [first, last] {
             #expect(LocalTime(WallTime(millisecondsSince1970: milliseconds), secondsAheadOfUTC: -3600).text.count == 23)
         }
-        let earlier = LocalTime(Story.opened, secondsAheadOfUTC: -12_600)
+        let earlier = LocalTime(ExampleCharge.opened, secondsAheadOfUTC: -12_600)
         #expect(earlier.text == "2026-11-22 10:03 -03:30")
     }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import WiFi
 
-/// A station on a private bus with an iwd of its own, which has started unless a test wants it otherwise.
-struct Air: Sendable {
+/// A test bed of Wi-Fi: a station on a private bus with an iwd of its own, which has started unless a test wants it otherwise.
+struct StationTestBed: Sendable {
     let iwd: FakeIWD
     let station: WirelessStation
     let busAddress: String
@@ -16,7 +16,7 @@ struct Air: Sendable {
         starts: Bool = true,
         timings: WirelessStation.Timings = .patient,
         prepare: (FakeIWD) -> Void = { _ in },
-        _ body: (Air) async throws -> Void
+        _ body: (StationTestBed) async throws -> Void
     ) async throws {
         try await withPrivateBus { address, _ in
             try await with(on: address, starts: starts, timings: timings, prepare: prepare, body)
@@ -29,7 +29,7 @@ struct Air: Sendable {
         starts: Bool = true,
         timings: WirelessStation.Timings = .patient,
         prepare: (FakeIWD) -> Void = { _ in },
-        _ body: (Air) async throws -> Void
+        _ body: (StationTestBed) async throws -> Void
     ) async throws {
         let iwd = FakeIWD(address: address)
         iwd.state.withLock { $0.senders = [FakeIWD.Sender(name: "Shop")] }
@@ -40,7 +40,7 @@ struct Air: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await iwd.run() }
             group.addTask { await station.run() }
-            try await body(Air(iwd: iwd, station: station, busAddress: address))
+            try await body(StationTestBed(iwd: iwd, station: station, busAddress: address))
             group.cancelAll()
         }
     }

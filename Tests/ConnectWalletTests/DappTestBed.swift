@@ -7,8 +7,8 @@ import TestSupport
 import WalletConnect
 import WebSocket
 
-/// A real relay in this process and a dapp connected to it: what a wallet meets at a terminal.
-struct Stage: Sendable {
+/// A test bed of wallets: a real relay in this process and a dapp connected to it, what a wallet meets at a terminal.
+struct DappTestBed: Sendable {
     let url: String
     let dapp: SignClient
 
@@ -18,7 +18,7 @@ struct Stage: Sendable {
     /// Runs both beside `body`.
     static func running<Value: Sendable>(
         overTLS: Bool = false,
-        _ body: @Sendable @escaping (Stage) async throws -> Value
+        _ body: @Sendable @escaping (DappTestBed) async throws -> Value
     ) async throws -> Value {
         var configuration = RelayConfiguration()
         configuration.listen.threads = 1
@@ -31,13 +31,13 @@ struct Stage: Sendable {
         return try await beside({ try await server.run() }) {
             try await beside({ await client.run() }) {
                 try await beside({ try await dapp.run() }) {
-                    try await body(Stage(url: server.url, dapp: dapp))
+                    try await body(DappTestBed(url: server.url, dapp: dapp))
                 }
             }
         }
     }
 
-    static let metadata = AppMetadata(name: "Stage", description: "", url: "https://stage.invalid", icons: [])
+    static let metadata = AppMetadata(name: "Dapp", description: "", url: "https://dapp.invalid", icons: [])
 
     /// A test's own authority; it signs itself. Made for the relay's tests.
     static let certificate = ConnectFixture.path("../RelayTests/Certificates/certificate.pem")

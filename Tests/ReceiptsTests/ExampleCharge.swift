@@ -2,8 +2,8 @@ import Payments
 
 @testable import Receipts
 
-/// Charges as they can end, told by their events.
-struct Story {
+/// An example of a charge, made from its events: charges as they can end.
+struct ExampleCharge {
     static let id = "01937f2e-8c00-7abc-8def-0123456789ab"
     /// 2026-11-22 13:33:05 UTC.
     static let opened = WallTime(millisecondsSince1970: 1_795_354_385_000)
@@ -39,7 +39,7 @@ struct Story {
         return Charge(terms: terms, replaying: events)
     }
 
-    func receipt(isCopy: Bool = false, shop: Receipt.Shop = Story.shop) -> Receipt {
+    func receipt(isCopy: Bool = false, shop: Receipt.Shop = ExampleCharge.shop) -> Receipt {
         Receipt(of: charge, shop: shop, now: Self.opened.advanced(by: .seconds(90)), isCopy: isCopy)
     }
 
