@@ -1,4 +1,5 @@
 import Locks
+import Payments
 import Sandbox
 import TapProtocol
 import Testing

@@ -4,7 +4,7 @@ public import Terminal
 
 /// A rail whose authority is the test: it does nothing by itself and remembers what it was asked for.
 public final class ScriptedRail: RailDriver {
-    public enum Call: Hashable { case pursue(ChargeID), withdraw(ChargeID), ask(ChargeID) }
+    public enum Call: Hashable, Sendable { case pursue(ChargeID), withdraw(ChargeID), ask(ChargeID) }
 
     public let rail: Rail
     private let withdraws: Bool

@@ -1,5 +1,5 @@
 /// Draws the same numbers in every run. Source: Steele, Lea and Flood, SplitMix64.
-public struct SeededGenerator: RandomNumberGenerator {
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     public init(seed: UInt64) { state = seed }
