@@ -468,6 +468,13 @@ let package = Package(
     ]
 )
 
+/// Tests that compute in their own code. The others run theirs once, and to optimise it takes longer than it saves.
+/// Source: docs/decisions/0030-building-for-tests.md.
+let computingTests: Set = ["AgreementTests", "PaymentsTests", "ScreenTests", "TapProtocolTests"]
+for target in package.targets where target.type == .test && !computingTests.contains(target.name) {
+    target.swiftSettings?.append(.unsafeFlags(["-Xfrontend", "-Onone"]))
+}
+
 if let chosenTests {
     package.targets.removeAll { $0.type == .test && !chosenTests.contains($0.name) }
 }
