@@ -1,0 +1,117 @@
+import { amountText, CURRENCIES, decimal, decimalSign, LOCALES, LONGEST_AMOUNT, minorDigits } from "/app/money.js";
+import { equal, test } from "./harness.js";
+
+const facts = await (await import("./fakes.js")).facts();
+
+test("One decimal is tenths: 12,5 is twelve and a half, with either sign", () => {
+  equal(minorDigits("12,5", 2), "1250");
+  equal(minorDigits("12.5", 2), "1250");
+  equal(minorDigits("0,5", 2), "50");
+  equal(minorDigits("12,5", 3), "12500");
+  equal(minorDigits("12,50", 3, "de-DE"), "12500");
+});
+
+test("An amount is read in whole units, in tenths and in hundredths", () => {
+  equal(["12", "12.50", "12,05", "0", "0,01", "1234"].map((text) => minorDigits(text, 2)), ["1200", "1250", "1205", "0", "1", "123400"]);
+});
+
+test("A currency without decimals takes none: 12.50 yen are refused and not a hundred times as much", () => {
+  equal(["12", "007", "12.5", "12.50", "12,0", "1.234", "1,234"].map((text) => minorDigits(text, 0)), ["12", "7", null, null, null, null, null]);
+});
+
+test("A currency of three decimals takes three and no fourth", () => {
+  equal(["1.5", "1.25", "1.250", "0.005", "1.2505"].map((text) => minorDigits(text, 3, "en-US")), ["1500", "1250", "1250", "5", null]);
+});
+
+test("More decimals than the currency has are refused, and not cut off", () => {
+  equal(["1.234", "12,505", "0.001"].map((text) => minorDigits(text, 2)), [null, null, null]);
+});
+
+test("Spaces around an amount are nothing, of every kind", () => {
+  equal(minorDigits(" 12,50 ", 2), "1250");
+  equal(minorDigits("\u00a012,50\u202f", 2), "1250");
+  equal(minorDigits("\t12,50\n", 2), "1250");
+});
+
+test("A space inside an amount is never taken for nothing: 12 50 is not 1250", () => {
+  for (const text of ["12 50", "1 2", "1\u00a050", "1\u202f50", "1 23 45", "5 0,00", "1 234,5 0"]) equal([text, minorDigits(text, 2)], [text, null]);
+});
+
+test("Two separators are refused, whichever they are", () => {
+  for (const text of ["1.234,50", "1,234.50", "1.234.567", "1,2,3", "12..5", "12,.5", "1'234.50", "1’234.50"]) equal([text, minorDigits(text, 2)], [text, null]);
+});
+
+test("What is no amount is refused", () => {
+  for (const text of ["", "  ", ".", ",", "-5", "−5", "–5", "+5", "5-", "1e3", "0x10", "€5", "5 €", "½", "NaN", "5\u0336", "5\u202e", "5\u200b"]) equal([text, minorDigits(text, 2)], [text, null]);
+});
+
+test("Eleven digits are an amount and twelve are too many, in every currency", () => {
+  for (const exponent of [0, 2, 3]) {
+    const most = decimal("9".repeat(LONGEST_AMOUNT), exponent);
+    equal(minorDigits(most, exponent, "en-US"), "9".repeat(LONGEST_AMOUNT));
+    equal(minorDigits(`1${"0".repeat(LONGEST_AMOUNT - exponent)}`, exponent), null);
+  }
+  equal(minorDigits(`000${"9".repeat(9)}.99`, 2), "9".repeat(11));
+});
+
+test("An amount that the terminal reads, the page reads alike or refuses; what the terminal refuses, the page refuses", () => {
+  equal(facts.read.length > 10 && facts.refused.length > 10, true);
+  for (const [typed, code, locale, minor] of facts.read) {
+    const read = minorDigits(typed, facts.exponents[code], locale);
+    if (read !== null) equal([typed, code, read], [typed, code, minor]);
+  }
+  for (const [typed, code, locale] of facts.refused) equal([typed, code, minorDigits(typed, facts.exponents[code], locale)], [typed, code, null]);
+});
+
+test("Minor units are written as an amount with all of its decimals", () => {
+  equal(["", "0", "5", "50", "1250"].map((digits) => decimal(digits, 2)), ["0.00", "0.00", "0.05", "0.50", "12.50"]);
+  equal(["", "5", "1250"].map((digits) => decimal(digits, 0)), ["0", "5", "1250"]);
+  equal(["", "5", "1250"].map((digits) => decimal(digits, 3)), ["0.000", "0.005", "1.250"]);
+});
+
+test("What is written into a field is read back as the same, in every currency", () => {
+  for (const exponent of [0, 2, 3, 4]) {
+    for (const digits of ["1", "50", "1250", "123456", "99999999999"]) equal(minorDigits(decimal(digits, exponent), exponent, "en-US"), digits);
+  }
+});
+
+test("An amount reads as people of its locale write it, with the decimals of its currency", () => {
+  const text = (digits, currency, exponent, locale) => amountText(digits, { currency, exponent, locale });
+  equal(text("123450", "EUR", 2, "en-US"), "€1,234.50");
+  equal(text("123450", "EUR", 2, "de-DE"), "1.234,50\u00a0€");
+  equal(text("123450", "EUR", 2, "fr-FR"), "1\u202f234,50\u00a0€");
+  equal(text("1234", "JPY", 0, "en-US"), "¥1,234");
+  equal(text("1234", "KWD", 3, "en-US"), "KWD\u00a01.234");
+  equal(text("", "EUR", 2, "de-DE"), "0,00\u00a0€");
+});
+
+test("A sign that several currencies share is not written: Canadian dollars are CAD", () => {
+  equal(amountText("1250", { currency: "CAD", exponent: 2, locale: "en-US" }), "CAD\u00a012.50");
+  equal(amountText("1250", { currency: "USD", exponent: 2, locale: "en-US" }), "$12.50");
+});
+
+test("The digits of an amount are Latin in Arabic too, as on the screen", () => {
+  equal(/^[^٠-٩۰-۹]*12\.50[^٠-٩۰-۹]*$/.test(amountText("1250", { currency: "EGP", exponent: 2, locale: "ar-EG" })), true);
+});
+
+test("A large amount loses no digit to floating point", () => {
+  equal(amountText("99999999999", { currency: "EUR", exponent: 2, locale: "en-US" }), "€999,999,999.99");
+  equal(amountText("900719925474099301", { currency: "EUR", exponent: 2, locale: "en-US" }), "€9,007,199,254,740,993.01");
+});
+
+test("An amount is shown even where the browser knows neither currency nor locale", () => {
+  equal(amountText("1250", { currency: "EUR", exponent: 2, locale: "not a locale" }), "EUR 12.50");
+  equal(amountText("1250", { currency: "", exponent: 2, locale: "en-US" }), " 12.50");
+  equal(amountText("1250", { currency: "EUR", exponent: 2 }), "€12.50");
+});
+
+test("The keypad's decimal key has the sign that the terminal writes, in every locale", () => {
+  equal(Object.keys(facts.decimals).sort(), [...LOCALES].sort());
+  for (const locale of LOCALES) equal([locale, decimalSign(locale)], [locale, facts.decimals[locale]]);
+  equal(decimalSign("not a locale"), ".");
+  equal(decimalSign(undefined), ".");
+});
+
+test("The page offers the currencies that the terminal takes, and no other", () => {
+  equal([...CURRENCIES].sort(), Object.keys(facts.exponents).sort());
+});
