@@ -1,4 +1,4 @@
-import { amountText, CURRENCIES, decimal, decimalSign, LOCALES, LONGEST_AMOUNT, minorDigits } from "/app/money.js";
+import { amountText, CURRENCIES, decimal, decimalSign, exponentOf, LOCALES, LONGEST_AMOUNT, minorDigits } from "/app/money.js";
 import { equal, test } from "./harness.js";
 
 const facts = await (await import("./fakes.js")).facts();
@@ -114,4 +114,9 @@ test("The keypad's decimal key has the sign that the terminal writes, in every l
 
 test("The page offers the currencies that the terminal takes, and no other", () => {
   equal([...CURRENCIES].sort(), Object.keys(facts.exponents).sort());
+});
+
+test("A currency has as many decimals as at the terminal, whatever the browser thinks", () => {
+  equal(Object.fromEntries(CURRENCIES.map((code) => [code, exponentOf(code)])), facts.exponents);
+  equal([exponentOf("XXX"), exponentOf(""), exponentOf(undefined)], [2, 2, 2]);
 });

@@ -1,0 +1,77 @@
+import { update } from "/app/store.js";
+import { t, useLanguage } from "/app/strings.js";
+import { settingsView } from "/app/views/settings.js";
+import { facts, fill, onPage, terminal } from "./fakes.js";
+import { afterwards, equal, settled, test } from "./harness.js";
+
+await useLanguage(["en"]);
+
+const { exponents } = await facts();
+
+/** The owner's settings of a shop with this currency and locale, and with these limits in minor units. */
+async function settings({ currency = "EUR", locale = "en-US", chargeLimitMinor = 50_000, hourlyLimitMinor = null } = {}) {
+  const all = { sent: [] };
+  const saved = {
+    currency, locale, chargeLimitMinor, hourlyLimitMinor, language: "en", timeZone: "Europe/Berlin", merchantName: "Café", operatorID: "o",
+    merchantID: "m", gatewayURL: "https://gateway.example", gatewayKeySet: true, version: 3,
+  };
+  terminal(({ method, path, body }) => {
+    if (`${method} ${path}` === "PUT /settings") all.sent.push(body);
+    return { body: path === "/settings" ? saved : path === "/health" ? { addresses: [] } : { image: null, version: 0 } };
+  });
+  update({ session: { role: "owner", currency, currencyExponent: exponents[currency], locale } });
+  const view = settingsView({ onSaved: async () => {}, onSignOut: () => {} });
+  onPage(view.element);
+  afterwards(() => {
+    update({ session: null });
+    sessionStorage.clear();
+  });
+  await settled();
+  all.field = (name) => view.element.querySelector(`[name=${name}]`);
+  all.error = (name) => all.field(name).closest(".field").querySelector(".field-error").textContent;
+  all.save = async () => {
+    view.element.querySelector("form.settings-form").dispatchEvent(new Event("submit", { cancelable: true }));
+    await settled();
+    return all.sent.at(-1);
+  };
+  all.leave = () => view.element.remove();
+  return all;
+}
+
+test("Settings that are saved without a change leave the limits as they were, in every currency", async () => {
+  for (const currency of ["EUR", "HUF", "IDR", "IQD", "JPY", "KWD"]) {
+    const shop = await settings({ currency, hourlyLimitMinor: 1_234_567 });
+    const { chargeLimitMinor, hourlyLimitMinor } = await shop.save();
+    equal([currency, chargeLimitMinor, hourlyLimitMinor], [currency, 50_000, 1_234_567]);
+    shop.leave();
+  }
+});
+
+test("A limit is typed as people write it, and an empty one is none", async () => {
+  const shop = await settings();
+  equal(shop.field("chargeLimitMinor").value, "500.00");
+  fill(shop.field("chargeLimitMinor"), "12,5");
+  equal((await shop.save()).chargeLimitMinor, 1250);
+  fill(shop.field("chargeLimitMinor"), " ");
+  equal((await shop.save()).chargeLimitMinor, null);
+});
+
+test("A limit that is no amount is said at its field, and nothing is saved", async () => {
+  const shop = await settings();
+  for (const text of ["1 2", "1.234,50", "-5", "a lot"]) {
+    fill(shop.field("chargeLimitMinor"), text);
+    await shop.save();
+    equal([text, shop.error("chargeLimitMinor"), shop.sent.length], [text, t("settings.chargeLimitError", { example: "500.00" }), 0]);
+  }
+});
+
+test("The password is asked for where payments would go elsewhere, and is sent only then", async () => {
+  const shop = await settings();
+  const isAsked = () => !shop.field("password").closest(".field").hidden;
+  equal(isAsked(), false);
+  equal("password" in (await shop.save()), false);
+  fill(shop.field("gatewayURL"), "https://other.example");
+  equal(isAsked(), true);
+  fill(shop.field("password"), "secret");
+  equal([(await shop.save()).password, shop.sent.at(-1).gatewayURL], ["secret", "https://other.example"]);
+});
