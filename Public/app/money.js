@@ -50,14 +50,17 @@ export function decimalSign(locale) {
   }
 }
 
-/** Decimal digits of a currency, as the browser knows them; the terminal's word comes with the session. */
-export function exponentOf(currency) {
-  try {
-    return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
-  } catch {
-    return 2;
-  }
-}
+/**
+ * Currencies whose smallest unit is not a hundredth, with its decimal digits. Browsers take them from CLDR, which has no filler and
+ * no fils. Source: ISO 4217:2015 list one, as in the terminal.
+ */
+const EXPONENTS = Object.fromEntries((
+  "BIF 0,CLP 0,DJF 0,GNF 0,ISK 0,JPY 0,KMF 0,KRW 0,PYG 0,RWF 0,UGX 0,UYI 0,VND 0,VUV 0,XAF 0,XOF 0,XPF 0," +
+  "BHD 3,IQD 3,JOD 3,KWD 3,LYD 3,OMR 3,TND 3,CLF 4,UYW 4"
+).split(",").map((pair) => [pair.slice(0, 3), Number(pair.slice(4))]));
+
+/** Decimal digits of a currency that is not set yet; those of the shop's come with the session. */
+export function exponentOf(currency) { return EXPONENTS[currency] ?? 2; }
 
 /** Active currencies of ISO 4217 that the terminal takes. */
 export const CURRENCIES = (
