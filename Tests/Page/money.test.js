@@ -23,6 +23,13 @@ test("A currency of three decimals takes three and no fourth", () => {
   equal(["1.5", "1.25", "1.250", "0.005", "1.2505"].map((text) => minorDigits(text, 3, "en-US")), ["1500", "1250", "1250", "5", null]);
 });
 
+test("A lone group of three digits is a thousand or a decimal: it is refused where the shop would not write it so", () => {
+  // As the terminal does: a wrong guess is wrong by a factor of a thousand.
+  equal([minorDigits("1.234", 3, "en-US"), minorDigits("1,234", 3, "de-DE"), minorDigits("1.234", 3, "ar-EG")], ["1234", "1234", "1234"]);
+  equal([minorDigits("1,234", 3, "en-US"), minorDigits("1.234", 3, "de-DE"), minorDigits("0,500", 3, "en-US"), minorDigits("123,456", 3, "en-US")], [null, null, null, null]);
+  equal([minorDigits("1,23", 3, "en-US"), minorDigits("1234,567", 3, "en-US"), minorDigits("1,2345", 4, "en-US"), minorDigits("1,234", 4, "en-US")], ["1230", "1234567", "12345", null]);
+});
+
 test("More decimals than the currency has are refused, and not cut off", () => {
   equal(["1.234", "12,505", "0.001"].map((text) => minorDigits(text, 2)), [null, null, null]);
 });

@@ -79,6 +79,19 @@ test("A currency without decimals, and one of three, is given back in its own un
   equal(dinar.asked[0].body.amountMinor, 1250);
 });
 
+test("What stands there first has the decimal sign of the shop, and is taken as it stands", async () => {
+  for (const [locale, currencyExponent, first] of [["de-DE", 2, "12,50"], ["de-DE", 3, "1,250"], ["ar-EG", 3, "1.250"], ["fr-FR", 0, "1250"]]) {
+    const all = refunds({ payments: [PAYMENT] }, { locale, currencyExponent });
+    equal([locale, (await give(all, null)).first, all.asked[0]?.body.amountMinor], [locale, first, 1250]);
+    all.part.remove();
+  }
+});
+
+test("1,250 dinars are a thousand or one in an English shop: refused and not guessed", async () => {
+  const all = refunds({ payments: [PAYMENT] }, { currencyExponent: 3 });
+  equal([(await give(all, "1,250")).errors, all.asked.length], [[t("refund.badAmount", { most: "€12.50" }), ""], 0]);
+});
+
 test("A refusal is said, and where the gateway denied it the charge is shown anew", async () => {
   const all = refunds({ payments: [PAYMENT] });
   terminal(() => ({ status: 422, body: { code: "refund_denied", message: "Denied.", action: "Call." } }));

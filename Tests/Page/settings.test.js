@@ -40,10 +40,12 @@ async function settings({ currency = "EUR", locale = "en-US", chargeLimitMinor =
 
 test("Settings that are saved without a change leave the limits as they were, in every currency", async () => {
   for (const currency of ["EUR", "HUF", "IDR", "IQD", "JPY", "KWD"]) {
-    const shop = await settings({ currency, hourlyLimitMinor: 1_234_567 });
-    const { chargeLimitMinor, hourlyLimitMinor } = await shop.save();
-    equal([currency, chargeLimitMinor, hourlyLimitMinor], [currency, 50_000, 1_234_567]);
-    shop.leave();
+    for (const locale of ["en-US", "de-DE"]) {
+      const shop = await settings({ currency, locale, hourlyLimitMinor: 1_234_567 });
+      const { chargeLimitMinor, hourlyLimitMinor } = (await shop.save()) ?? {};
+      equal([currency, locale, chargeLimitMinor, hourlyLimitMinor], [currency, locale, 50_000, 1_234_567]);
+      shop.leave();
+    }
   }
 });
 
@@ -54,6 +56,14 @@ test("A limit is typed as people write it, and an empty one is none", async () =
   equal((await shop.save()).chargeLimitMinor, 1250);
   fill(shop.field("chargeLimitMinor"), " ");
   equal((await shop.save()).chargeLimitMinor, null);
+});
+
+test("A limit stands there as the shop writes amounts, and so does the example of one", async () => {
+  const shop = await settings({ currency: "KWD", locale: "de-DE" });
+  equal(shop.field("chargeLimitMinor").value, "50,000");
+  fill(shop.field("chargeLimitMinor"), "50.000");
+  await shop.save();
+  equal([shop.error("chargeLimitMinor"), shop.sent.length], [t("settings.chargeLimitError", { example: "50,000" }), 0]);
 });
 
 test("A limit that is no amount is said at its field, and nothing is saved", async () => {
