@@ -62,7 +62,7 @@ export function historyFilters({ onChange }) {
 
   /** Minor units of what was typed; empty where nothing was, null where it is no amount. */
   function amount(field) {
-    const digits = field.value.trim() === "" ? "" : minorDigits(field.value, state.session?.currencyExponent ?? 2);
+    const digits = field.value.trim() === "" ? "" : minorDigits(field.value, state.session?.currencyExponent ?? 2, state.session?.locale);
     field.setError(digits === null ? t("history.badAmount") : null);
     return digits;
   }

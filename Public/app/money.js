@@ -8,18 +8,25 @@ export const LONGEST_AMOUNT = 11;
 const SYMBOLS = new Set(["EUR", "USD", "GBP", "JPY", "INR", "KRW", "ILS", "VND", "UAH", "TRY", "PLN"]);
 
 /** `"1250"` with exponent 2 is `"12.50"`. */
-export function decimal(digits, exponent) {
+function decimal(digits, exponent) {
   const padded = digits.padStart(exponent + 1, "0");
   return exponent === 0 ? padded : `${padded.slice(0, -exponent)}.${padded.slice(-exponent)}`;
 }
 
-/** `"12,5"` with exponent 2 is `"1250"`; null where it is not an amount. Takes no grouping: "1.000" is not guessed. */
-export function minorDigits(text, exponent) {
-  const match = /^(\d+)(?:[.,](\d+))?$/.exec(text.trim());
+/** `"1250"` with exponent 2 is `"12,50"` where people of `locale` write so: the text of a field that `minorDigits` reads. */
+export function fieldText(digits, exponent, locale) { return decimal(digits, exponent).replace(".", decimalSign(locale)); }
+
+/**
+ * `"12,5"` with exponent 2 is `"1250"`; null where it is not an amount. Takes no grouping: "1.000" is not guessed. With three decimals
+ * `"1,234"` may be a thousand or one and a bit: refused where people of `locale` do not write decimals so, as the terminal does.
+ */
+export function minorDigits(text, exponent, locale) {
+  const match = /^(\d+)(?:([.,])(\d+))?$/.exec(text.trim());
   if (!match) return null;
-  const fraction = match[2] ?? "";
+  const [, whole, sign, fraction = ""] = match;
   if (fraction.length > exponent) return null;
-  const digits = (match[1] + fraction.padEnd(exponent, "0")).replace(/^0+(?=\d)/, "");
+  if (fraction.length === 3 && whole.length <= 3 && sign !== decimalSign(locale)) return null;
+  const digits = (whole + fraction.padEnd(exponent, "0")).replace(/^0+(?=\d)/, "");
   return digits.length > LONGEST_AMOUNT ? null : digits;
 }
 

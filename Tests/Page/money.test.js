@@ -1,4 +1,4 @@
-import { amountText, CURRENCIES, decimal, decimalSign, exponentOf, LOCALES, LONGEST_AMOUNT, minorDigits } from "/app/money.js";
+import { amountText, CURRENCIES, decimalSign, exponentOf, fieldText, LOCALES, LONGEST_AMOUNT, minorDigits } from "/app/money.js";
 import { equal, test } from "./harness.js";
 
 const facts = await (await import("./fakes.js")).facts();
@@ -54,7 +54,7 @@ test("What is no amount is refused", () => {
 
 test("Eleven digits are an amount and twelve are too many, in every currency", () => {
   for (const exponent of [0, 2, 3]) {
-    const most = decimal("9".repeat(LONGEST_AMOUNT), exponent);
+    const most = fieldText("9".repeat(LONGEST_AMOUNT), exponent, "en-US");
     equal(minorDigits(most, exponent, "en-US"), "9".repeat(LONGEST_AMOUNT));
     equal(minorDigits(`1${"0".repeat(LONGEST_AMOUNT - exponent)}`, exponent), null);
   }
@@ -71,14 +71,16 @@ test("An amount that the terminal reads, the page reads alike or refuses; what t
 });
 
 test("Minor units are written as an amount with all of its decimals", () => {
-  equal(["", "0", "5", "50", "1250"].map((digits) => decimal(digits, 2)), ["0.00", "0.00", "0.05", "0.50", "12.50"]);
-  equal(["", "5", "1250"].map((digits) => decimal(digits, 0)), ["0", "5", "1250"]);
-  equal(["", "5", "1250"].map((digits) => decimal(digits, 3)), ["0.000", "0.005", "1.250"]);
+  equal(["", "0", "5", "50", "1250"].map((digits) => fieldText(digits, 2, "en-US")), ["0.00", "0.00", "0.05", "0.50", "12.50"]);
+  equal(["", "5", "1250"].map((digits) => fieldText(digits, 0, "de-DE")), ["0", "5", "1250"]);
+  equal(["", "5", "1250"].map((digits) => fieldText(digits, 3, "de-DE")), ["0,000", "0,005", "1,250"]);
 });
 
-test("What is written into a field is read back as the same, in every currency", () => {
-  for (const exponent of [0, 2, 3, 4]) {
-    for (const digits of ["1", "50", "1250", "123456", "99999999999"]) equal(minorDigits(decimal(digits, exponent), exponent, "en-US"), digits);
+test("What is written into a field is read back as the same, in every currency and locale", () => {
+  for (const locale of LOCALES) {
+    for (const exponent of [0, 2, 3, 4]) {
+      for (const digits of ["1", "50", "1250", "123456", "99999999999"]) equal([locale, minorDigits(fieldText(digits, exponent, locale), exponent, locale)], [locale, digits]);
+    }
   }
 });
 

@@ -6,7 +6,7 @@ import { h, refill } from "../dom.js";
 import { momentText } from "../charge-words.js";
 import { busyButton, checkField, choiceField, notice, secretField, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
-import { decimal, exponentOf, minorDigits } from "../money.js";
+import { exponentOf, fieldText, minorDigits } from "../money.js";
 import { qrImage } from "../qr.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
@@ -29,7 +29,7 @@ function makeFields(saved) {
     label: t(`phones.${name}`), help: t(`phones.${name}Help`), value: String(saved[name] ?? ""), attributes: { inputmode: "numeric" },
   });
   const amount = (name) => textField(`${name}Minor`, {
-    label: t(`phones.${name}`), help: t(`phones.${name}Help`), value: saved[`${name}Minor`] ? decimal(String(saved[`${name}Minor`]), exponent()) : "",
+    label: t(`phones.${name}`), help: t(`phones.${name}Help`), value: saved[`${name}Minor`] ? fieldText(String(saved[`${name}Minor`]), exponent(), state.session?.locale) : "",
     attributes: { inputmode: "decimal" },
   });
   const text = (name, attributes = plain) => textField(name, {
@@ -250,8 +250,8 @@ function bodyOf(fields, saved) {
   }
   for (const name of AMOUNTS.filter(isAsked)) {
     const text = fields[name].value.trim();
-    const digits = text === "" ? "0" : minorDigits(text, exponent());
-    if (digits === null) wrong.push([fields[name], t("settings.chargeLimitError", { example: decimal("50000", exponent()) })]);
+    const digits = text === "" ? "0" : minorDigits(text, exponent(), state.session?.locale);
+    if (digits === null) wrong.push([fields[name], t("settings.chargeLimitError", { example: fieldText("50000", exponent(), state.session?.locale) })]);
     else body[`${name}Minor`] = Number(digits);
   }
   for (const [field, message] of wrong) field.setError(message);

@@ -5,7 +5,7 @@ import { personText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, notice, textField } from "../form.js";
-import { minorDigits } from "../money.js";
+import { fieldText, minorDigits } from "../money.js";
 import { state } from "../store.js";
 import { hasWords, t } from "../strings.js";
 import { isAbove } from "../sum.js";
@@ -71,15 +71,15 @@ function line({ amountText, reason, by, mark }) {
 
 /** What of the payment goes back and why, after saying what that does and does not do. `{ amountMinor, reason }` or null. */
 async function askForRefund(charge, payment) {
-  const { currencyExponent: exponent } = state.session;
+  const { currencyExponent: exponent, locale } = state.session;
   const whole = String(payment.leftMinor);
-  const amount = textField("amount", { label: t("refund.amount"), value: plain(whole, exponent), attributes: { inputmode: "decimal", maxlength: 20 } });
+  const amount = textField("amount", { label: t("refund.amount"), value: fieldText(whole, exponent, locale), attributes: { inputmode: "decimal", maxlength: 20 } });
   const reason = textField("reason", { label: t("refund.reason"), attributes: { maxlength: LONGEST_REASON } });
   const yes = await ask({
     title: t("refund.askTitle", { amount: payment.leftText }), text: t("refund.askText"), yes: t("refund.yes"), no: t("refund.no"), isGrave: true,
     extra: h("div", { class: "refund-fields" }, h("p", { class: "quiet" }, t("refund.partText")), amount.element, reason.element),
     check() {
-      const digits = minorDigits(amount.value, exponent);
+      const digits = minorDigits(amount.value, exponent, locale);
       const isBad = digits === null || !isAbove(digits, "0") || isAbove(digits, whole);
       amount.setError(isBad ? t("refund.badAmount", { most: payment.leftText }) : null);
       const isSilent = reason.value.trim() === "";
@@ -89,10 +89,5 @@ async function askForRefund(charge, payment) {
       return !isBad && !isSilent;
     },
   });
-  return yes ? { amountMinor: Number(minorDigits(amount.value, exponent)), reason: reason.value.trim() } : null;
-}
-
-function plain(digits, exponent) {
-  const padded = digits.padStart(exponent + 1, "0");
-  return exponent === 0 ? padded : `${padded.slice(0, -exponent)}.${padded.slice(-exponent)}`;
+  return yes ? { amountMinor: Number(minorDigits(amount.value, exponent, locale)), reason: reason.value.trim() } : null;
 }

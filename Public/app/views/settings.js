@@ -5,7 +5,7 @@ import { h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, secretField, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
 import { SIGNED_OUT } from "../lazy.js";
-import { amountText, CURRENCIES, decimal, exponentOf, LOCALES, minorDigits } from "../money.js";
+import { amountText, CURRENCIES, exponentOf, fieldText, LOCALES, minorDigits } from "../money.js";
 import { state } from "../store.js";
 import { LANGUAGES, pageLanguage, t } from "../strings.js";
 import { changedLine } from "../who.js";
@@ -55,12 +55,15 @@ function browserLocale() {
     ?? wanted.map((tag) => LOCALES.find((locale) => locale.split("-")[0] === tag.split("-")[0])).find(Boolean) ?? "en-US";
 }
 
+/** How amounts are written in this form: as the shop writes them before it is saved. */
+function localeOf(saved) { return saved.locale ?? browserLocale(); }
+
 function makeFields(saved, typed) {
   const start = (name, fallback = "") => typed[name] ?? saved[name] ?? fallback;
   const plain = { autocapitalize: "none", spellcheck: "false" };
   const currency = start("currency", "");
   const exponent = exponentOf(currency);
-  const limit = (name) => typed[name] ?? (saved[`${name}Minor`] ? decimal(String(saved[`${name}Minor`]), exponent) : "");
+  const limit = (name) => typed[name] ?? (saved[`${name}Minor`] ? fieldText(String(saved[`${name}Minor`]), exponent, localeOf(saved)) : "");
   return {
     merchantName: textField("merchantName", {
       label: t("settings.merchantName"), help: t("settings.merchantNameHelp"), value: start("merchantName"), attributes: { autocomplete: "organization" },
@@ -277,9 +280,9 @@ function bodyOf(fields, saved, withoutPassword) {
   const limits = {};
   for (const name of ["chargeLimit", "hourlyLimit"]) {
     const text = fields[name].value.trim();
-    const digits = text === "" ? null : minorDigits(text, exponent);
+    const digits = text === "" ? null : minorDigits(text, exponent, localeOf(saved));
     if (text !== "" && digits === null) {
-      fields[name].setError(t("settings.chargeLimitError", { example: decimal("50000", exponent) }));
+      fields[name].setError(t("settings.chargeLimitError", { example: fieldText("50000", exponent, localeOf(saved)) }));
       fields[name].control.focus();
       return null;
     }

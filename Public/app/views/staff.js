@@ -6,7 +6,7 @@ import { ask } from "../dialog.js";
 import { announce, freshID, h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, secretField, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
-import { decimal, minorDigits } from "../money.js";
+import { fieldText, minorDigits } from "../money.js";
 import { qrImage } from "../qr.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
@@ -249,7 +249,8 @@ export function staffView({ onCounter }) {
   /** What the roles may charge, and when an unused counter locks itself. */
   function rules(answer) {
     const exponent = state.session.currencyExponent ?? 2;
-    const money = (minor) => (minor ? decimal(String(minor), exponent) : "");
+    const { locale } = state.session;
+    const money = (minor) => (minor ? fieldText(String(minor), exponent, locale) : "");
     const limit = (role) => textField(`${role}MaximumMinor`, {
       label: t(`staff.${role}Maximum`), help: t("staff.maximumHelp"), value: money(answer[`${role}MaximumMinor`]), attributes: { inputmode: "decimal" },
     });
@@ -266,8 +267,8 @@ export function staffView({ onCounter }) {
       const body = { lockMinutes: lock.value === "0" ? null : Number(lock.value) };
       for (const field of limits) {
         const text = field.value.trim();
-        const digits = text === "" ? null : minorDigits(text, exponent);
-        field.setError(text !== "" && digits === null ? t("settings.chargeLimitError", { example: decimal("50000", exponent) }) : null);
+        const digits = text === "" ? null : minorDigits(text, exponent, locale);
+        field.setError(text !== "" && digits === null ? t("settings.chargeLimitError", { example: fieldText("50000", exponent, locale) }) : null);
         if (text !== "" && digits === null) {
           field.control.focus();
           return;

@@ -30,10 +30,11 @@ export function tipRow({ words, onChoose }) {
   async function other(tips, bill) {
     const field = textField("tip", { label: t("tips.amount"), attributes: { inputmode: "decimal", maxlength: 20 } });
     const most = percentOf(bill, tips.maximumPercent);
+    const typed = () => minorDigits(field.value, state.session.currencyExponent, state.session.locale);
     const yes = await ask({
       title: t("tips.otherTitle"), text: t("tips.otherText", { most: words(most) }), yes: t("tips.take"), no: t("tips.leave"), extra: field.element,
       check() {
-        const digits = minorDigits(field.value, state.session.currencyExponent);
+        const digits = typed();
         const isBad = digits === null;
         if (isBad || isAbove(digits, most)) {
           field.setError(t(isBad ? "tips.bad" : "tips.tooMuch", { most: words(most) }));
@@ -44,7 +45,7 @@ export function tipRow({ words, onChoose }) {
       },
     });
     if (!yes) return;
-    const minor = minorDigits(field.value, state.session.currencyExponent);
+    const minor = typed();
     onChoose(isAbove(minor, "0") ? { minor } : { none: true });
   }
 
