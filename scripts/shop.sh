@@ -14,6 +14,7 @@ shop_configuration=${TILL_BUILD:-debug}
 bin=$shop_root/.build/$shop_configuration
 merchant_id=mrch_demo
 state=
+build_pid=
 gateway_pid=
 acquirer_url=
 acquirer_login=shop@example.com
@@ -24,15 +25,23 @@ apart=()
 
 shop_build() {
     [ -z "${TILL_BUILT:-}" ] || return 0
-    echo "Building (the first time takes some five minutes) …"
-    local log
-    log=$(mktemp)
-    if ! "$shop_root/scripts/compile" "$shop_configuration" till till-sandbox >"$log" 2>&1; then
-        cat "$log" >&2
-        rm -f "$log"
-        return 1
+    local log=.build/build.log status=0
+    # In a group of processes of its own, to be ended as one.
+    local compile=(setsid "$shop_root/scripts/compile" "$shop_configuration" till till-sandbox)
+    if [ -t 1 ]; then
+        echo "Building (the first time takes several minutes; later seconds) …"
+        "${compile[@]}" &
+    else
+        echo "Building (the first time takes several minutes; later seconds; its log is $log) …"
+        log=$shop_root/$log
+        mkdir -p "$shop_root/.build"
+        "${compile[@]}" >"$log" 2>&1 &
     fi
-    rm -f "$log"
+    build_pid=$!
+    wait "$build_pid" || status=$?
+    build_pid=
+    [ $status = 0 ] || [ -t 1 ] || cat "$log" >&2
+    return $status
 }
 
 shop_state() {
@@ -116,8 +125,10 @@ shop_stop() {
     # A second signal does not interrupt this.
     trap '' INT TERM HUP
     kill -TERM $(jobs -pr) 2>/dev/null || true
-    while [ -n "$(jobs -pr)" ]; do
-        [ $SECONDS -lt $end ] || kill -KILL $(jobs -pr) 2>/dev/null || true
+    # The compiler ends its own programs when it is interrupted.
+    [ -z "$build_pid" ] || kill -INT -- "-$build_pid" 2>/dev/null || true
+    while [ -n "$(jobs -pr)" ] || { [ -n "$build_pid" ] && kill -0 -- "-$build_pid" 2>/dev/null; }; do
+        [ $SECONDS -lt $end ] || kill -KILL ${build_pid:+-- "-$build_pid"} $(jobs -pr) 2>/dev/null || true
         sleep 0.05
     done
     [ -z "$state" ] || [ -n "${TILL_KEEP_STATE:-}" ] || rm -rf "$state"
