@@ -16,7 +16,7 @@ class Refused(Exception):
     """QEMU cannot do what it was asked for."""
 
 
-def connect(path, limit=20.0, alive=lambda: True):
+def connect(path, limit=120.0, alive=lambda: True):
     end = time.monotonic() + limit
     while True:
         line = socket.socket(socket.AF_UNIX)

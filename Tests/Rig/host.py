@@ -39,8 +39,8 @@ class Refused(Exception):
 class Monitor:
     """QEMU's machine protocol."""
 
-    def __init__(self, path):
-        self.socket = connect(path)
+    def __init__(self, path, alive):
+        self.socket = connect(path, alive)
         self.file = self.socket.makefile("rw")
         self.file.readline()
         self.command("qmp_capabilities")
@@ -56,7 +56,7 @@ class Monitor:
                 return answer["return"]
 
 
-def connect(path, limit=20.0):
+def connect(path, alive, limit=120.0):
     end = time.monotonic() + limit
     while True:
         line = socket.socket(socket.AF_UNIX)
@@ -66,7 +66,7 @@ def connect(path, limit=20.0):
             return line
         except OSError:
             line.close()
-            if time.monotonic() > end:
+            if time.monotonic() > end or not alive():
                 raise
             time.sleep(0.05)
 
@@ -244,12 +244,15 @@ class Guest:
             stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors,
         )  # fmt: skip
         try:
-            self.line = connect(run / "line.sock")
-            self.monitor = Monitor(run / "monitor.sock")
+            self.line = connect(run / "line.sock", self.alive)
+            self.monitor = Monitor(run / "monitor.sock", self.alive)
         except OSError:
             self.off()
             raise
         self.rest = b""
+
+    def alive(self):
+        return self.process.poll() is None
 
     def say(self, text):
         self.line.sendall(text.encode() + b"\n")

@@ -26,7 +26,7 @@ gateway_up() {
     till-sandbox gateway --port 0 --merchant $merchant_id --api-key $gateway_key --control-token $control_token "$@" \
         >$state/gateway.json 2>>"$RIG_LOGS/gateway.log" 9>&- &
     process_of[gateway]=$!
-    within 20 grep -q '"ready":true' $state/gateway.json || {
+    within 20 eval "grep -q '\"ready\":true' $state/gateway.json || ! runs gateway" && runs gateway || {
         tail -n 1 "$RIG_LOGS/gateway.log"
         return 1
     }

@@ -25,7 +25,7 @@ acquirer_up() {
     till-sandbox acquirer --port 0 --merchant-login $acquirer_login:$acquirer_password --control-token $control_token "$@" \
         >$state/acquirer.json 2>>"$RIG_LOGS/acquirer.log" 9>&- &
     process_of[acquirer]=$!
-    within 20 grep -q '"ready":true' $state/acquirer.json || {
+    within 20 eval "grep -q '\"ready\":true' $state/acquirer.json || ! runs acquirer" && runs acquirer || {
         tail -n 1 "$RIG_LOGS/acquirer.log"
         return 1
     }
