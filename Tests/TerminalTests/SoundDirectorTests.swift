@@ -2,6 +2,7 @@ import Locks
 import Logging
 import Payments
 import Sound
+import TerminalTestSupport
 import Testing
 
 @testable import Terminal
