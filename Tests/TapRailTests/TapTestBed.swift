@@ -163,7 +163,11 @@ final class TapTestBed: Sendable {
             isOnline: isOnline
         )
         configuration.keys = [
-            TrustedGatewayKey(issuer: acquirer.issuer, keyID: Array("bank1".utf8), publicKey: acquirer.publicKey)
+            TrustedGatewayKey(
+                issuer: self.acquirer.issuer,
+                keyID: Array("bank1".utf8),
+                publicKey: self.acquirer.publicKey
+            )
         ]
         configuration.wallet = wallet
         configuration.voucherWish = voucher.map {
