@@ -73,6 +73,14 @@ test("Amounts are those of the shop's currency: 12,5 is twelve and a half", asyn
   equal([yen.filters.query.min, yen.filters.query.currency], ["1250", "JPY"]);
 });
 
+test("One and a half dinars are searched for as the shop writes them: 1,500 in German, and 1.500 is refused", async () => {
+  const all = list({ currency: "KWD", currencyExponent: 3, locale: "de-DE" });
+  await all.type("min", "1,500");
+  equal(all.filters.query.min, "1500");
+  await all.type("min", "1.500");
+  equal([all.error("min"), all.changes], [t("history.badAmount"), 1]);
+});
+
 test("Without an amount no currency is asked for", async () => {
   const all = list();
   await all.type("from", "2026-11-01");

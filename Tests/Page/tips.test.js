@@ -66,6 +66,14 @@ test("An amount of one's own is taken up to the largest tip: 2,5 is two and a ha
   equal(all.choices, [{ minor: "250" }, { minor: "503" }]);
 });
 
+test("One and a half dinars are typed as the shop writes them: 1,500 in German, and 1.500 is refused", async () => {
+  const all = row(TIPS, "1005000");
+  update({ session: { currencyExponent: 3, locale: "de-DE" } });
+  equal(await other(all, "1,500"), "");
+  equal(await other(all, "1.500") === "", false);
+  equal(all.choices, [{ minor: "1500" }]);
+});
+
 test("A tip of nothing is none", async () => {
   const all = row();
   await other(all, "0");
