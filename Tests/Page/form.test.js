@@ -50,6 +50,19 @@ test("What the terminal refuses is said at each field, and the first of them is 
   equal(document.activeElement === fields[1].control, true);
 });
 
+test("A yes or no among the fields, which has no place for an error, keeps no other error from being said", () => {
+  const fields = [checkField("enabled", { label: "Enabled", checked: true }), textField("host", { label: "Host" })];
+  for (const field of fields) onPage(field.element);
+  equal(showFieldErrors(fields, { fields: { host: problem("No such host") } }), 1);
+  equal([described(fields[1]), document.activeElement === fields[1].control], [["No such host"], true]);
+});
+
+test("Only errors that were shown are counted: what is said at no field is said for the whole form", () => {
+  const fields = [checkField("enabled", { label: "Enabled", checked: true }), textField("host", { label: "Host" })];
+  for (const field of fields) onPage(field.element);
+  equal([showFieldErrors(fields, { fields: { version: problem("Old") } }), showFieldErrors(fields, { fields: { enabled: problem("No") } })], [0, 0]);
+});
+
 test("A refusal that is about no field is none at the fields", () => {
   const field = textField("name", { label: "Name" });
   onPage(field.element);
