@@ -123,16 +123,16 @@ export function toast(text, { isBad = false } = {}) {
   setTimeout(() => element.remove(), isBad ? 8_000 : 4_000);
 }
 
-/** Shows what `refused.fields` says beside each field and goes to the first; returns how many there were. */
+/** Shows what `refused.fields` says beside each field that has a place for it and goes to the first; returns how many were shown. */
 export function showFieldErrors(fields, refused) {
-  let first = null;
-  for (const field of fields) {
+  const shown = [];
+  for (const field of fields.filter((one) => one.setError)) {
     const problem = refused.fields[field.name];
     field.setError(problem ? problem.message : null);
-    if (problem) first ??= field;
+    if (problem) shown.push(field);
   }
-  first?.control.focus();
-  return Object.keys(refused.fields).length;
+  shown[0]?.control.focus();
+  return shown.length;
 }
 
 /** A button that says what it is doing while `work` runs, and cannot be pressed twice. */
