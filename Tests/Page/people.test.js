@@ -62,7 +62,33 @@ test("A wrong PIN is said and has to be typed anew", async () => {
   all.press("1234");
   terminal(() => ({ status: 401, body: { code: "pin_wrong", message: "Wrong PIN.", action: "" } }));
   await all.signIn();
-  equal([all.find(".trouble").textContent, all.find("[name=pin]").value], ["Wrong PIN.", ""]);
+  equal([all.find(".trouble").textContent, all.find("[name=pin]").value, all.enter().disabled], ["Wrong PIN.", "", true]);
+});
+
+test("Where the terminal asks for patience no PIN is sent before, however much is typed", async () => {
+  const all = counter();
+  all.tap("Ada");
+  all.press("1234");
+  const asked = terminal(() => ({ status: 429, body: { code: "wait", message: "Wait.", action: "" }, headers: { "Retry-After": "5" } }));
+  await all.signIn();
+  all.press("1234");
+  equal(all.enter().disabled, true);
+  await all.signIn();
+  equal(asked.length, 1);
+  await all.time.advance(5_000);
+  equal(all.enter().disabled, false);
+  await all.signIn();
+  equal(asked.length, 2);
+});
+
+test("When the wait is over and nothing is typed, there is nothing to send", async () => {
+  const all = counter();
+  all.tap("Ada");
+  all.press("1234");
+  terminal(() => ({ status: 429, body: { code: "wait", message: "Wait.", action: "" }, headers: { "Retry-After": "5" } }));
+  await all.signIn();
+  await all.time.advance(5_000);
+  equal(all.enter().disabled, true);
 });
 
 test("Escape goes back to the names", () => {
