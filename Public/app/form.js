@@ -163,8 +163,8 @@ export function busyButton({ label, busyLabel, className = "button primary wide"
   };
 }
 
-/** Counts down in `place` and keeps `button` off until then: the terminal asked for patience. */
-export function waitOut(seconds, button, place, clockText) {
+/** Counts down in `place` and keeps `button` off until then: the terminal asked for patience. `onOver` is called at the end. */
+export function waitOut(seconds, button, place, clockText, onOver = () => {}) {
   const until = performance.now() + seconds * 1000;
   const line = h("p", { class: "wait-line" });
   place.append(line);
@@ -175,6 +175,7 @@ export function waitOut(seconds, button, place, clockText) {
     if (left <= 0 || !line.isConnected) {
       button.disabled = false;
       line.remove();
+      onOver();
       return;
     }
     line.textContent = t("wait.tryAgainIn", { time: clockText(left) });

@@ -74,6 +74,7 @@ export function peopleView({ hasEnded, note, onDone, onOwner }) {
       key("0"),
       h("button", { class: "key key-quiet", type: "button", "aria-label": t("keypad.backspace"), on: { click: () => set(field.value.slice(0, -1)) } }, icon("backspace")),
     );
+    let isWaiting = false;
     // A key that was tapped must not keep the focus: Enter would press it again instead of signing in.
     keys.addEventListener("mousedown", (event) => event.preventDefault());
 
@@ -84,8 +85,10 @@ export function peopleView({ hasEnded, note, onDone, onOwner }) {
     function set(digits) {
       field.value = digits.replace(/\D/g, "").slice(0, LONGEST);
       count.textContent = t("people.typed", { count: field.value.length });
-      if (!enter.isBusy && !field.dataset.waits) enter.element.disabled = field.value.length < SHORTEST;
+      offer();
     }
+
+    function offer() { enter.element.disabled = isWaiting || field.value.length < SHORTEST; }
 
     async function submit() {
       if (field.value.length < SHORTEST) return;
@@ -95,7 +98,13 @@ export function peopleView({ hasEnded, note, onDone, onOwner }) {
       } catch (error) {
         set("");
         refill(trouble, notice("bad", error.message, error.action));
-        if (error.retryAfterSeconds) waitOut(error.retryAfterSeconds, enter.element, trouble, clockText);
+        if (error.retryAfterSeconds) {
+          isWaiting = true;
+          waitOut(error.retryAfterSeconds, enter.element, trouble, clockText, () => {
+            isWaiting = false;
+            offer();
+          });
+        }
         if (error.code === "browser_unknown") shownNote = error.message;
         field.focus();
       }
