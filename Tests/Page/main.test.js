@@ -98,6 +98,15 @@ test("Signing out leaves nothing behind", async () => {
   equal([sessionStorage.length, page.streams[0].isOpen, page.asked.some(({ method, path }) => `${method} ${path}` === "POST /logout")], [0, false, true]);
 });
 
+test("Who signed out is out, also where the terminal does not answer any more", async () => {
+  const page = await opened(OWNER);
+  page.find(".sign-out").click();
+  page.answers["GET /session"] = () => { throw new TypeError("Failed to fetch"); };
+  await page.until(() => page.asked.filter(({ path }) => path === "/session").length === 2);
+  await settled();
+  equal([page.find(".keypad"), page.find("input[autocomplete=current-password]") === null, page.streams[0].isOpen], [null, false, false]);
+});
+
 test("A sign-out that did not arrive is said: whoever is there is still signed in", async () => {
   const page = await opened(OWNER);
   page.answers["POST /logout"] = () => { throw new TypeError("Failed to fetch"); };
