@@ -269,7 +269,9 @@ async function signOut() {
   wantsPassword = false;
   loginNote = note;
   location.hash = "#/charge";
-  update({ session: await api.session() });
+  // Out of reach or not: this browser is signed out.
+  const left = { ...state.session, signedIn: false, csrfToken: null };
+  update({ session: await api.session().catch(() => left) });
   render();
 }
 
