@@ -5,11 +5,11 @@ import { inOwnWords, t, wordsAreLoaded } from "./strings.js";
 
 const ROOT = "/api/v1";
 const TIMEOUT_MILLISECONDS = 20_000;
-/** Of a million entries on a small board. */
 /** A receiver may take its time. */
 const SENDING_MILLISECONDS = 45_000;
 /** Longer than the terminal waits for a connection and then for an answer. */
 const DATABASE_MILLISECONDS = 45_000;
+/** Of a million entries on a small board. */
 const VERIFY_MILLISECONDS = 180_000;
 /** Of a long record on a slow network. */
 const FILE_MILLISECONDS = 600_000;
