@@ -113,8 +113,12 @@ struct Database {
             output: .discarded,
             error: .sequence
         ) { server in
-            for try await line in server.standardError.strings()
-            where line.contains("ready to accept connections") { break }
+            var said = ""
+            for try await line in server.standardError.strings() {
+                said += line
+                if line.contains("ready to accept connections") { break }
+            }
+            try #require(said.contains("ready to accept connections"), "the server has ended: \(said)")
             let result = await Result { try await body { try server.send(signal: .quit) } }
             await server.teardown(using: [.send(signal: .quit, allowedDurationToNextStep: .seconds(20))])
             try result.get()
