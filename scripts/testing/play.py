@@ -16,6 +16,8 @@ from .parts import ROOT, Part
 LOGS = ROOT / ".build/tests"
 BUNDLE = ROOT / ".build/debug/tillPackageTests.xctest"
 PYTHON = ROOT / ".build/python/bin/python"
+#: What somebody said to this runner is not said to what it plays.
+OWN_SETTINGS = {"TILL_BUILT", "ONLY", "CHANGED", "LANES", "SEED", "MAKEFLAGS", "MAKELEVEL"}
 #: Seconds after which a part has hung: the slowest takes a third of it.
 LIMIT = 1800
 
@@ -99,8 +101,9 @@ class Stage:
             with self.lock:
                 if self.is_over:
                     return 130
+                inherited = {name: value for name, value in os.environ.items() if name not in OWN_SETTINGS}
                 process = subprocess.Popen(
-                    command, cwd=ROOT, env=os.environ | environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                    command, cwd=ROOT, env=inherited | environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
                 self.running.add(process)
