@@ -348,8 +348,9 @@ extension Charge {
         guard isPastDeadline, holdsTerminal else { return }
         switch event {
         case .silent, .notSent, .refused:
-            let open = attempts.filter(\.isOpen)
-            isReleased = !open.isEmpty && open.allSatisfy { $0.isSilent && $0.phase != .idle }
+            // What never left is over with the deadline: it holds nobody.
+            let open = attempts.filter { $0.isOpen && $0.phase != .idle }
+            isReleased = !open.isEmpty && open.allSatisfy(\.isSilent)
         default: break
         }
     }

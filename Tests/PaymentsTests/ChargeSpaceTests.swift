@@ -50,6 +50,20 @@ struct ChargeSpaceTests {
         }
     }
 
+    /// Also a success that comes after the attempt was taken for refused, unknown, expired or cancelled.
+    @Test func everySuccessThatTheAuthorityReportsCounts() {
+        var lateOnes = 0
+        for step in Self.steps {
+            guard case .reported(let id, .succeeded(let evidence)) = step.event,
+                let before = step.before.attempt(id)
+            else { continue }
+            #expect(step.after.state == .succeeded, "\(before)")
+            #expect(step.after.attempt(id)?.ending == .succeeded(evidence), "\(before)")
+            if !before.isOpen, before.ending != .succeeded(evidence) { lateOnes += 1 }
+        }
+        #expect(lateOnes > 0)
+    }
+
     @Test func unknownEndsOnlyByTheAuthoritysWord() {
         for step in Self.steps where step.before.state == .unknown && step.after.state != .unknown {
             #expect(step.event.isAuthoritysWord, "\(step.before.attempts) \(step.event)")
@@ -256,6 +270,19 @@ struct ChargeSpaceTests {
         }
     }
 
+    /// Staff get the terminal back where nobody answers, and not while an answer is still coming in.
+    @Test func afterTheDeadlineSilenceFreesTheTerminalOnceEveryOpenPaymentIsSilent() {
+        var (freed, held) = (0, 0)
+        for step in Self.steps where step.before.isPastDeadline && step.before.holdsTerminal && step.event.isSilence {
+            let open = step.after.attempts.filter(\.isOpen)
+            guard !open.isEmpty else { continue }
+            let isAnswered = open.contains { !$0.isSilent }
+            #expect(step.after.holdsTerminal == isAnswered, "\(step.before.attempts) \(step.event)")
+            if isAnswered { held += 1 } else { freed += 1 }
+        }
+        #expect(freed > 0 && held > 0)
+    }
+
     @Test func whatStaffMayDoIsDone() {
         for step in Self.steps {
             if case .released = step.event, step.before.canRelease { #expect(!step.after.holdsTerminal) }
@@ -297,6 +324,14 @@ extension Attempt {
 
 extension Charge.Event {
     var isSuccess: Bool { if case .reported(_, .succeeded) = self { true } else { false } }
+
+    /// A question or a request that brought no answer about money.
+    var isSilence: Bool {
+        switch self {
+        case .silent, .notSent, .refused: true
+        default: false
+        }
+    }
 
     var isAuthoritysWord: Bool {
         switch self {
