@@ -33,7 +33,10 @@ final class FakeUpdates: UpdateService {
     var newest: String? { state.withLock { $0.newest } }
     var start: String { state.withLock { $0.start } }
     func sticks() -> [UpdateFile] { state.withLock { $0.sticks } }
-    func running() async -> UpdatePlace? { state.withLock { UpdatePlace(name: "A", isGood: $0.good) } }
+    func running() async -> UpdatePlace? {
+        await Task.yield()
+        return state.withLock { UpdatePlace(name: "A", isGood: $0.good) }
+    }
     func restart() throws(UpdateFault) { state.withLock { $0.restarts += 1 } }
 
     func follow(_ tell: @escaping @Sendable (UpdateNews) async -> Void) async {
@@ -41,6 +44,7 @@ final class FakeUpdates: UpdateService {
     }
 
     func look(at path: String) async throws(UpdateFault) -> UpdateBundle {
+        await Task.yield()
         let words =
             FileManager.default.contents(atPath: path).map { String(decoding: $0.prefix(60), as: UTF8.self) } ?? ""
         switch words.split(separator: " ").first {
@@ -53,6 +57,7 @@ final class FakeUpdates: UpdateService {
     }
 
     func install(_ path: String, progress: @escaping @Sendable (Int) async -> Void) async throws(UpdateFault) {
+        await Task.yield()
         state.withLock { $0.installed.append(path) }
         await progress(40)
         if let gate { for await _ in gate {} }

@@ -50,12 +50,19 @@ struct NetworkDeskTests {
         init(_ link: WiFiState.Link) { self.link = Mutex(link) }
 
         var state: WiFiState {
-            get async { .ready(.init(interface: "wlan0", link: link.withLock { $0 }, isScanning: false)) }
+            get async {
+                await Task.yield()
+                return .ready(.init(interface: "wlan0", link: link.withLock { $0 }, isScanning: false))
+            }
         }
         var known: [KnownWiFiNetwork] { get async { [] } }
-        func scan() async throws(WiFiError) {}
-        func networks() async throws(WiFiError) -> [WiFiNetwork] { [] }
+        func scan() async throws(WiFiError) { await Task.yield() }
+        func networks() async throws(WiFiError) -> [WiFiNetwork] {
+            await Task.yield()
+            return []
+        }
         func join(_ id: WiFiNetwork.ID, passphrase: Passphrase?) async throws(WiFiError) {
+            await Task.yield()
             joins.continuation.yield(id.name.text)
         }
         func joinHidden(_ name: WiFiName, passphrase: Passphrase?) async throws(WiFiError) {}

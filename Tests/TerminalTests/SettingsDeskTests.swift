@@ -59,6 +59,7 @@ struct SettingsDeskTests {
 
     private struct Unreachable: HTTPTransport {
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            await Task.yield()
             throw .notSent(reason: "no network")
         }
     }
@@ -68,6 +69,7 @@ struct SettingsDeskTests {
         let state = Mutex((isSet: false, questions: 0))
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            await Task.yield()
             let isSet = state.withLock { state in
                 state.questions += 1
                 return state.isSet

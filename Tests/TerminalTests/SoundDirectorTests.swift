@@ -224,9 +224,13 @@ private final class Ears: Loudspeaker {
     func letGo() { state.withLock { $0.isHeld = false } }
     func fails(with failure: SoundFailure?) { state.withLock { $0.failure = failure } }
 
-    func device() async throws(SoundFailure) -> String { "ears" }
+    func device() async throws(SoundFailure) -> String {
+        await Task.yield()
+        return "ears"
+    }
 
     func play(_ tone: Tone, loudness: Int) async throws(SoundFailure) {
+        await Task.yield()
         state.withLock { $0.isPlaying = true }
         while state.withLock({ $0.isHeld }), !Task.isCancelled { await Task.yield() }
         let failure = state.withLock { state in

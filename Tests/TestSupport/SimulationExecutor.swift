@@ -4,7 +4,7 @@ import Locks
 /// An executor with one thread, on which all tasks of a simulation run one after the other. It knows when all of them wait for
 /// time to pass, without a guess and without a busy loop. Only the journal's own work runs elsewhere, and the thread stands still
 /// for that: a play goes the same way each time, however busy the machine is.
-final class SimulationExecutor: TaskExecutor {
+public final class SimulationExecutor: TaskExecutor {
     private struct State {
         /// In the order in which they run.
         var waiting: [UnownedJob] = []
@@ -16,7 +16,9 @@ final class SimulationExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "simulation")
     private let state = Mutex(State())
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    public init() {}
+
+    public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let starts = state.withLock { state in
             state.waiting.append(job)
@@ -27,7 +29,7 @@ final class SimulationExecutor: TaskExecutor {
     }
 
     /// Returns when no other task has anything left to do. To be called by one of them.
-    func untilCalm() async {
+    public func untilCalm() async {
         await withCheckedContinuation { continuation in state.withLock { $0.calmWaiters.append(continuation) } }
     }
 
@@ -47,7 +49,7 @@ final class SimulationExecutor: TaskExecutor {
     }
 
     /// Stops all tasks until this is done, on another thread.
-    static func standingStill<Value: Sendable, Failure: Error>(
+    public static func standingStill<Value: Sendable, Failure: Error>(
         for work: @escaping @Sendable () async throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let isDone = DispatchSemaphore(value: 0)
