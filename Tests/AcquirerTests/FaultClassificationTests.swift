@@ -162,5 +162,8 @@ struct FaultClassificationTests {
 /// Always the same answer.
 private struct Canned: HTTPTransport {
     let answer: HTTPResponse
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse { answer }
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        await Task.yield()
+        return answer
+    }
 }

@@ -2,6 +2,7 @@ import Journal
 import Locks
 import Payments
 import Terminal
+import TestSupport
 import WalletConnectPay
 
 /// A place in a run of the program at which it can die: on one side of a write to the journal, or of an exchange with the

@@ -8,10 +8,12 @@ struct FusedStore: KeyValueStore {
     let fuse: Fuse
 
     func values(prefix: String) async throws(StorageFailure) -> [String: StoredValue] {
-        try await store.values(prefix: prefix)
+        await Task.yield()
+        return try await store.values(prefix: prefix)
     }
 
     func apply(_ changes: [StorageChange]) async throws(StorageFailure) {
+        await Task.yield()
         do throws(JournalError) { try fuse.pass() } catch { throw StorageFailure(reason: "the power is out") }
         try await store.apply(changes)
         fuse.burn()

@@ -26,8 +26,8 @@ final class SpokenRail: RailDriver {
         }
     }
 
-    func withdraw(_ attempt: AttemptLink) async {}
-    func ask(_ attempt: AttemptLink) async {}
+    func withdraw(_ attempt: AttemptLink) async { await Task.yield() }
+    func ask(_ attempt: AttemptLink) async { await Task.yield() }
 
     /// The attempt of a charge, once the desk has begun it.
     func attempt(of id: ChargeID) async -> AttemptLink? {

@@ -38,6 +38,7 @@ final class FailingStorage: Keeping {
         by actor: Payments.Actor,
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange {
+        await Task.yield()
         guard !failing.withLock({ $0.contains(name) }) else { throw .unavailable(detail: "the storage is full") }
         let held = held.withLock { held in
             defer { held = nil }
@@ -60,6 +61,7 @@ final class FailingStorage: Keeping {
         by actor: Payments.Actor,
         at time: WallTime
     ) async throws(JournalError) -> DocumentChange {
+        await Task.yield()
         guard !failing.withLock({ $0.contains(name) }) else { throw .unavailable(detail: "the storage is full") }
         return try await journal.setDocument(name, bytes, expecting: expectation, with: secret, by: actor, at: time)
     }

@@ -30,12 +30,18 @@ final class FakeWireless: Wireless {
         self.gate = gate
     }
 
-    var state: WiFiState { get async { changes.withLock { $0.state } } }
-    var known: [KnownWiFiNetwork] { get async { changes.withLock { $0.known } } }
+    var state: WiFiState { get async { await soon { $0.state } } }
+    var known: [KnownWiFiNetwork] { get async { await soon { $0.known } } }
 
-    func scan() async throws(WiFiError) { changes.withLock { $0.scans += 1 } }
+    /// The machine answers, and not at once.
+    private func soon<Value: Sendable>(_ body: (inout State) -> Value) async -> Value {
+        await Task.yield()
+        return changes.withLock { body(&$0) }
+    }
 
-    func networks() async throws(WiFiError) -> [WiFiNetwork] { changes.withLock { $0.networks } }
+    func scan() async throws(WiFiError) { await soon { $0.scans += 1 } }
+
+    func networks() async throws(WiFiError) -> [WiFiNetwork] { await soon { $0.networks } }
 
     func join(_ id: WiFiNetwork.ID, passphrase: Passphrase?) async throws(WiFiError) { try await enter(id, passphrase) }
 
@@ -44,7 +50,7 @@ final class FakeWireless: Wireless {
     }
 
     private func enter(_ id: WiFiNetwork.ID, _ passphrase: Passphrase?) async throws(WiFiError) {
-        changes.withLock { $0.joined.append("\(id.name.text) \(passphrase == nil ? "without" : "with")") }
+        await soon { $0.joined.append("\(id.name.text) \(passphrase == nil ? "without" : "with")") }
         if let gate { for await _ in gate {} }
         let fault = changes.withLock { state in
             if state.fault == nil {
@@ -57,11 +63,11 @@ final class FakeWireless: Wireless {
     }
 
     func leave() async throws(WiFiError) {
-        changes.withLock { $0.state = .ready(.init(interface: "wlan0", link: .none, isScanning: false)) }
+        await soon { $0.state = .ready(.init(interface: "wlan0", link: .none, isScanning: false)) }
     }
 
     func forget(_ id: WiFiNetwork.ID) async throws(WiFiError) {
-        let was = changes.withLock { state in
+        let was = await soon { state in
             defer { state.known.removeAll { $0.id == id } }
             return state.known.contains { $0.id == id }
         }

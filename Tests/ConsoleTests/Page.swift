@@ -43,12 +43,24 @@ final class Page {
     }
 
     /// Sends it as the page does and returns the answer's status. Keeps the session that it gets.
-    func send(_ method: String, _ path: String, _ body: String, csrf: String? = nil) async throws -> Int {
-        try await ask(method, path, body, csrf: csrf).status
+    func send(
+        _ method: String,
+        _ path: String,
+        _ body: String,
+        csrf: String? = nil,
+        from peer: String = peer
+    ) async throws -> Int {
+        try await ask(method, path, body, csrf: csrf, from: peer).status
     }
 
-    /// As ``send(_:_:_:csrf:)``, with the whole answer.
-    func ask(_ method: String, _ path: String, _ body: String = "{}", csrf: String? = nil) async throws -> WebResponse {
+    /// As ``send(_:_:_:csrf:from:)``, with the whole answer.
+    func ask(
+        _ method: String,
+        _ path: String,
+        _ body: String = "{}",
+        csrf: String? = nil,
+        from peer: String = peer
+    ) async throws -> WebResponse {
         sales += 1
         var headers: WebHeaders = [
             "Host": "till.local", "Origin": "https://till.local", "Content-Type": "application/json",
@@ -68,7 +80,7 @@ final class Page {
                 target: "/api/v1/\(path)",
                 headers: headers,
                 body: Array(body.utf8),
-                peerAddress: Self.peer
+                peerAddress: peer
             )
         )
         let response =
@@ -147,6 +159,7 @@ final class Page {
 /// A gateway that no request reaches.
 private struct NoNetwork: HTTPTransport {
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        await Task.yield()
         throw .notSent(reason: "no network")
     }
 }

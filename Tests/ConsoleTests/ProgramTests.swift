@@ -105,6 +105,13 @@ struct ProgramTests {
             #expect(counts == [401: 60, 429: 9940])
             #expect(try await page.rows().count - before <= 30)
             #expect(try await !page.rows().contains { $0.detail.contains("till_lan_") })
+            // From an address for each guess it fills the log no more than from one.
+            for guess in 0..<2000 {
+                let peer = "10.1.\(guess / 250).\(guess % 250)"
+                let answer = try await till.ask("GET", "charges", token: "till_lan_\(guess)", from: peer)
+                #expect(answer.status == 401)
+            }
+            #expect(try await page.rows().count - before <= 30)
             // Whoever guesses beside it costs the till nothing.
             #expect(try await till.ask("GET", "charges", from: "10.0.0.66").status == 200)
         }

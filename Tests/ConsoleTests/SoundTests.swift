@@ -136,11 +136,13 @@ private final class Loudspeakers: Loudspeaker {
     func letGo() { state.withLock { $0.isHeld = false } }
 
     func device() async throws(SoundFailure) -> String {
+        await Task.yield()
         if let failure { throw failure }
         return "Shelf"
     }
 
     func play(_ tone: Tone, loudness: Int) async throws(SoundFailure) {
+        await Task.yield()
         if let failure { throw failure }
         state.withLock { $0.isPlaying = true }
         while state.withLock({ $0.isHeld }), !Task.isCancelled { await Task.yield() }

@@ -12,6 +12,7 @@ import WebServer
 /// A machine without internet.
 private struct NoSockets: WebSocketPort {
     func connect(_ request: WebSocketRequest) async throws(WebSocketFailure) -> any WebSocketLine {
+        await Task.yield()
         throw .noNetwork(reason: "no network")
     }
 }

@@ -12,6 +12,7 @@ final class ScriptedSockets: WebSocketPort {
 
     func connect(_ request: WebSocketRequest) async throws(WebSocketFailure) -> any WebSocketLine {
         requests.put(request)
+        await Task.yield()
         if failures.count > 0, let failure = await failures.take() { throw failure }
         let line = ScriptedLine()
         opened.put(line)
@@ -32,16 +33,25 @@ final class ScriptedLine: WebSocketLine {
     let pings = Line<Bool>()
     let closed = Line<UInt16>()
 
-    func send(_ text: String) async throws(WebSocketFailure) { fromClient.put(text) }
+    func send(_ text: String) async throws(WebSocketFailure) {
+        await Task.yield()
+        fromClient.put(text)
+    }
 
     func receive() async throws(WebSocketFailure) -> WebSocketEvent {
         guard let event = await toClient.take() else { throw .cancelled }
         return try event.get()
     }
 
-    func ping() async throws(WebSocketFailure) { pings.put(true) }
+    func ping() async throws(WebSocketFailure) {
+        await Task.yield()
+        pings.put(true)
+    }
 
-    func close(code: UInt16) async { closed.put(code) }
+    func close(code: UInt16) async {
+        await Task.yield()
+        closed.put(code)
+    }
 
     /// What the client says next.
     func next() async throws -> RelayFrame {
@@ -104,9 +114,13 @@ actor BrittleMemory: RelayMemory {
 
     func fail(times: Int) { failuresLeft = times }
 
-    func knows(_ mark: RelayMark) -> Bool { marks.contains(mark) }
+    func knows(_ mark: RelayMark) async -> Bool {
+        await Task.yield()
+        return marks.contains(mark)
+    }
 
-    func remember(_ mark: RelayMark, until: Int64) throws {
+    func remember(_ mark: RelayMark, until: Int64) async throws {
+        await Task.yield()
         if failuresLeft > 0 {
             failuresLeft -= 1
             throw Full()

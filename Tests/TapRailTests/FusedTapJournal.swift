@@ -10,6 +10,7 @@ struct FusedTapJournal: TapJournal {
 
     func append(_ entries: [TapEntry], vouchers: [TapVoucher]) async throws(JournalError) {
         try fuse.pass()
+        await Task.yield()
         try fuse.allows(entries)
         try await journal.append(entries, vouchers: vouchers)
         fuse.burn()

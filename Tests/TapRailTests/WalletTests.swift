@@ -91,6 +91,7 @@ struct WalletTests {
             for phone: TapWalletPhone
         ) async -> TapWalletOutcome {
             desk.isSigned.withLock { $0 = true }
+            await Task.yield()
             // The test says when: by no clock.
             while desk.fate.withLock({ $0 == .kept }), !Task.isCancelled { await Task.yield() }
             switch desk.fate.withLock({ $0 }) {

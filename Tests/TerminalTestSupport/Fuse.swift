@@ -72,6 +72,7 @@ public struct FusedArchive: ChargeArchive {
         with notes: TapNotes
     ) async throws(JournalError) {
         try fuse.pass()
+        await Task.yield()
         if fuse.refusesCharges.withLock({ $0 }) { throw .diskFull }
         try fuse.allows(notes.entries)
         while events.contains(where: fuse.slowness.withLock({ $0.applies })) { await Task.yield() }

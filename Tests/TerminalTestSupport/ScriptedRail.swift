@@ -49,6 +49,7 @@ public final class ScriptedRail: RailDriver {
 
     public func withdraw(_ attempt: AttemptLink) async {
         note(.withdraw(attempt.terms.id), attempt)
+        await Task.yield()
         if withdraws { await attempt.record(.reported(attempt: attempt.id, report: .cancelled)) }
     }
 

@@ -227,6 +227,7 @@ final class ListGateway: HTTPTransport {
     }
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        await Task.yield()
         let answer: Result<HTTPResponse, TransportError> = state.withLock { state in
             state.calls.append(request.url)
             state.times.append(clock.now)

@@ -3,7 +3,8 @@ import Locks
 import Payments
 import Terminal
 
-/// An archive in memory that can be told to fail at the n-th write.
+/// An archive in memory that can be told to fail at the n-th write. Like a disk it takes its time: whoever asks lets others in
+/// meanwhile.
 final class MemoryArchive: ChargeArchive {
     private struct State {
         var charges: [ChargeID: (terms: ChargeTerms, events: [Charge.Event], updatedAt: WallTime)] = [:]
@@ -47,7 +48,7 @@ final class MemoryArchive: ChargeArchive {
         under key: IdempotencyKey?,
         from place: String?
     ) async throws(JournalError) {
-        try write { state in
+        try await write { state in
             state.charges[terms.id] = (terms, events, terms.openedAt)
             state.places[terms.id] = place
             if let key { state.keys[key.key] = (terms.id, key.requestDigest) }
@@ -55,7 +56,8 @@ final class MemoryArchive: ChargeArchive {
     }
 
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
-        state.withLock { $0.keys[key] }
+        await Task.yield()
+        return state.withLock { $0.keys[key] }
     }
 
     func append(
@@ -64,22 +66,25 @@ final class MemoryArchive: ChargeArchive {
         at time: WallTime,
         with notes: TapNotes
     ) async throws(JournalError) {
-        try write { state in
+        try await write { state in
             state.charges[charge.id]?.events += events
             state.charges[charge.id]?.updatedAt = time
         }
     }
 
     func openCharges() async throws(JournalError) -> [Charge] {
-        allCharges.filter { !$0.state.isFinal || $0.attempts.contains(where: \.isOpen) }
+        await Task.yield()
+        return allCharges.filter { !$0.state.isFinal || $0.attempts.contains(where: \.isOpen) }
             .sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
     func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
-        allCharges.filter { $0.terms.openedAt >= time }.reduce(0) { $0 + $1.terms.amount.minorUnits }
+        await Task.yield()
+        return allCharges.filter { $0.terms.openedAt >= time }.reduce(0) { $0 + $1.terms.amount.minorUnits }
     }
 
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
+        await Task.yield()
         waiting.withLock { $0 += 1 }
         if let held = held.withLock(\.self) { for await _ in held {} }
         waiting.withLock { $0 -= 1 }
@@ -91,7 +96,8 @@ final class MemoryArchive: ChargeArchive {
         limit: Int,
         state wanted: Charge.State?
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        state.withLock { state in
+        await Task.yield()
+        return state.withLock { state in
             state.charges.values.map { (Charge(terms: $0.terms, replaying: $0.events), $0.updatedAt) }
         }
         .filter { wanted == nil || $0.0.state == wanted }
@@ -110,17 +116,20 @@ final class MemoryArchive: ChargeArchive {
         since time: WallTime,
         limit: Int
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        Array(
+        await Task.yield()
+        return Array(
             allRecords.reversed().filter { $0.charge.unseen != nil && $0.updatedAt >= time }.prefix(limit)
         )
     }
 
     func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
-        Array(allCharges.filter(\.hasAskedRefund).prefix(limit))
+        await Task.yield()
+        return Array(allCharges.filter(\.hasAskedRefund).prefix(limit))
     }
 
     func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        allRecords.filter {
+        await Task.yield()
+        return allRecords.filter {
             [.expired, .cancelled, .failed].contains($0.charge.state) && $0.updatedAt >= time
                 && !$0.charge.attempts.contains(where: \.isOpen)
         }
@@ -132,17 +141,21 @@ final class MemoryArchive: ChargeArchive {
         after: ChargeID?,
         limit: Int
     ) async throws(JournalError) -> [Charge] {
+        await Task.yield()
         let all = allRecords.map(\.charge).filter { $0.terms.openedAt >= from && $0.terms.openedAt < until }
         return Array(all.filter { after.map(\.rawValue) ?? "" < $0.id.rawValue }.prefix(limit))
     }
 
-    private func write(_ change: (inout State) -> Void) throws(JournalError) {
+    private func write(_ change: (inout State) -> Void) async throws(JournalError) {
+        await Task.yield()
         let isFull = state.withLock { state in
             state.writes += 1
             if state.failsAt?.contains(state.writes) == true { return true }
             change(&state)
             return false
         }
+        // It is written, and whoever wrote it has not heard so yet.
+        await Task.yield()
         if isFull { throw .diskFull }
     }
 }

@@ -17,6 +17,7 @@ struct MerchantClientTests {
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
             log.withLock { $0.append(request) }
+            await Task.yield()
             return try answer.get()
         }
     }

@@ -37,6 +37,7 @@ final class ScriptedGateway: HTTPTransport {
             state.requests.append(request)
             return state.turns.count > 1 ? state.turns.removeFirst() : state.turns[0]
         }
+        await Task.yield()
         switch turn {
         case .answer(let status, let text, let headers):
             return HTTPResponse(status: status, headers: headers, body: Array(text.utf8))

@@ -21,14 +21,14 @@ struct Duo: Sendable {
         let dapp = try await SignClient(
             metadata: .terminal,
             relay: hub.port(1),
-            storage: stores?.0 ?? MemoryStore(),
+            storage: stores?.0 ?? TestStore(),
             clock: clock,
             random: TestRandom(seed: seed + UInt64(clock.nowMilliseconds))
         )
         let wallet = try await SignClient(
             metadata: .wallet,
             relay: hub.port(2),
-            storage: stores?.1 ?? MemoryStore(),
+            storage: stores?.1 ?? TestStore(),
             clock: clock,
             random: TestRandom(seed: seed + UInt64(clock.nowMilliseconds) + 500)
         )

@@ -36,7 +36,10 @@ private actor HeldStore: KeyValueStore {
         waiting = []
     }
 
-    func values(prefix: String) async throws(StorageFailure) -> [String: StoredValue] { [:] }
+    func values(prefix: String) async throws(StorageFailure) -> [String: StoredValue] {
+        await Task.yield()
+        return [:]
+    }
 
     func apply(_ changes: [StorageChange]) async throws(StorageFailure) {
         if isHeld { await withCheckedContinuation { waiting.append($0) } }

@@ -140,10 +140,12 @@ actor TestStore: KeyValueStore {
     func breakDown(_ isBroken: Bool) { self.isBroken = isBroken }
 
     func values(prefix: String) async throws(StorageFailure) -> [String: StoredValue] {
-        try await memory.values(prefix: prefix)
+        await Task.yield()
+        return try await memory.values(prefix: prefix)
     }
 
     func apply(_ changes: [StorageChange]) async throws(StorageFailure) {
+        await Task.yield()
         guard !isBroken else { throw StorageFailure(reason: "disk full") }
         batches.append(changes)
         try await memory.apply(changes)
