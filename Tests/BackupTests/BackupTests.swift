@@ -134,6 +134,11 @@ struct BackupTests {
         for place in [payload, payload + piece, whole.count - 1, start + 3] {
             change("a bit at \(place)") { $0[place] ^= 1 }
         }
+        // Its first letter stands for six of the bits that authenticate the head.
+        let mac = start - 44
+        change("another authentication of the head") { data in
+            data[mac] = data[mac] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        }
         change("one byte less") { $0.removeLast() }
         change("one byte more") { $0.append(0) }
         change("the last piece away") { $0 = $0.prefix(payload + 2 * piece) }
@@ -169,6 +174,29 @@ struct BackupTests {
         }
         try Data("age-encryption.org/v2\n".utf8).write(to: URL(fileURLWithPath: old.backup))
         await #expect(throws: BackupError.newer) { _ = try await ExampleJournal.prepare(old.backup, for: new) }
+    }
+
+    /// Whoever knows the passphrase can seal what they like. A terminal takes what terminals write, and nothing hidden behind it.
+    @Test(arguments: [1, 512, AgeCounter.pieceBytes + 1])
+    func nothingIsTakenThatHoldsMoreThanItsArchive(excess: Int) async throws {
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
+        try await old.withJournal { journal in
+            try await ExampleJournal.fill(journal)
+            try await ExampleJournal.backUp(journal, old)
+        }
+        let whole = try Data(contentsOf: URL(fileURLWithPath: old.backup))
+        let start = try #require(whole.range(of: Data("\n--- ".utf8))).upperBound + 44 + 16
+        let piece = AgeCounter.pieceBytes + AgeCounter.tagBytes
+        let pieces = (whole.count - start + piece - 1) / piece
+        var opener = try AgeOpener(path: old.backup, passphrase: ExampleJournal.passphrase)
+        let archive = try opener.take(whole.count - start - pieces * AgeCounter.tagBytes)
+        for extra in [[], [UInt8](repeating: 0, count: excess)] {
+            var sealer = try AgeSealer(passphrase: ExampleJournal.passphrase, work: 10)
+            let sealed = try sealer.start + sealer.add(Array(archive) + extra) + sealer.finish()
+            try Data(sealed).write(to: URL(fileURLWithPath: old.backup))
+            #expect(await kind(of: old, for: new) == (extra.isEmpty ? "taken" : "damaged"))
+        }
+        #expect(new.names == ["device.key"], "nothing is left of it")
     }
 
     private func kind(of old: TemporaryFolder, for new: TemporaryFolder) async -> String {

@@ -52,10 +52,34 @@ struct EntranceTests {
         #expect(throttle.pause(account: "owner", source: "10.0.0.9", at: now) == .zero)
     }
 
-    @Test func theThrottlesMemoryIsBounded() {
+    /// Whoever has an address for each guess is slowed down by the account itself.
+    @Test func guessesFromThirtyAddressesMakeTheNextAddressWait() {
         var throttle = Throttle()
-        for index in 0..<5000 { throttle.fail(account: "owner", source: "\(index)", at: Int64(index)) }
+        var now: Int64 = 1_790_000_000_000
+        for number in 1...30 {
+            #expect(throttle.pause(account: "owner", source: "10.0.0.\(number)", at: now) == .zero)
+            throttle.fail(account: "owner", source: "10.0.0.\(number)", at: now)
+        }
+        var last = Duration.zero
+        for number in 1...15 {
+            let pause = throttle.pause(account: "owner", source: "10.0.1.\(number)", at: now)
+            #expect(pause > .zero && pause >= last && pause <= .milliseconds(Throttle.longestPause))
+            last = pause
+            now += pause.components.seconds * 1000
+            #expect(throttle.pause(account: "owner", source: "10.0.1.\(number)", at: now) == .zero, "never for good")
+            throttle.fail(account: "owner", source: "10.0.1.\(number)", at: now)
+        }
+        #expect(throttle.pause(account: "ada", source: "10.0.2.1", at: now) == .zero, "nobody else waits for that")
+    }
+
+    /// More addresses than are remembered wash nothing away that slows a guesser down.
+    @Test func theThrottlesMemoryIsBoundedAndAnAccountsOwnCountStays() {
+        var throttle = Throttle()
+        for index in 0..<30 { throttle.fail(account: "ada", source: "ada \(index)", at: 0) }
+        for index in 0..<5000 { throttle.fail(account: "bob", source: "bob \(index)", at: 1) }
         #expect(throttle.counts.count <= Throttle.capacity + 1)
+        #expect(throttle.pause(account: "ada", source: "another", at: 2) == .milliseconds(998))
+        #expect(throttle.pause(account: "bob", source: "another", at: 2) == .milliseconds(Throttle.longestPause - 1))
     }
 
     @Test(arguments: [

@@ -1,5 +1,4 @@
 import Foundation
-import Journal
 import Locks
 import Logging
 import Payments
@@ -8,12 +7,15 @@ import TestSupport
 import WebServer
 
 @testable import Console
+@testable import Journal
 @testable import Terminal
 
 /// The operator's table, as far as the outbox reaches it: a row that is there stays as it is.
 private final class Table: EventSink {
     private struct State {
         var rows: [Int: [String: Any]] = [:]
+        /// Under which name each row arrived.
+        var names: [Int: String] = [:]
         var batches: [Int] = []
         var fault: EventFault?
         /// From which try on nobody is there any more, once.
@@ -28,6 +30,7 @@ private final class Table: EventSink {
     init(password: String = OutboxTests.secret) { self.password = password }
 
     func put(_ rows: String, of terminal: String, at place: EventPlace, password: String) async throws(EventFault) {
+        await Task.yield()
         let fault: EventFault? = state.withLock { state in
             let parsed = try? JSONSerialization.jsonObject(with: Data(rows.utf8)) as? [[String: Any]]
             let list = parsed ?? []
@@ -37,7 +40,7 @@ private final class Table: EventSink {
             if let fault = state.fault { return fault }
             for row in list {
                 let number = row["sequence"] as? Int ?? -1
-                if state.rows[number] == nil { state.rows[number] = row }
+                if state.rows[number] == nil { (state.rows[number], state.names[number]) = (row, terminal) }
             }
             // Committed, and the answer is lost on the way.
             if state.breaksAt == state.batches.count { return EventFault(.unreachable) }
@@ -52,6 +55,7 @@ private final class Table: EventSink {
     func breakAt(_ number: Int) { state.withLock { $0.breaksAt = number } }
 
     var numbers: [Int] { state.withLock { $0.rows.keys.sorted() } }
+    var names: [Int: String] { state.withLock { $0.names } }
     var batches: [Int] { state.withLock { $0.batches } }
     var places: [EventPlace] { state.withLock { $0.places } }
     var types: [String] {
@@ -180,6 +184,33 @@ struct OutboxTests {
             #expect(table.numbers == before && table.batches.count > count)
             work.cancel()
             await work.value
+        }
+    }
+
+    /// A terminal that was restored, and erased and taken over later, has had three names. Everything that happened before its
+    /// database was set goes there at once.
+    @Test func entriesOfThreeNamesInOneBatchAllArriveEachUnderItsOwn() async throws {
+        let (folder, table) = (try TemporaryFolder(), Table())
+        var expected: [Int: String] = [:]
+        try await withNotingConsole(in: folder) { page, _ in
+            let shop = try await Program.shop(page)
+            for number in 0..<3 {
+                let first = try await page.journal.lastSequence()
+                if number > 0 {
+                    try await page.journal.renameSender(after: first, by: .terminal, at: page.clock.wallTime)
+                }
+                try await shop.pay(try await shop.offered(500))
+                let (name, last) = (try await page.journal.senderNames().current, try await page.journal.lastSequence())
+                for sequence in (first + 1)...last { expected[Int(sequence)] = name }
+            }
+        }
+        #expect(expected.count < OutboxDesk.step && Set(expected.values).count == 3)
+        try await withNotingConsole(events: table, in: folder) { page, storage in
+            let signIn = try await page.send("POST", "login", #"{"password":"\#(CustomerShop.password)"}"#)
+            let isSet = try await page.send("PUT", "outbox", form())
+            #expect(signIn == 200 && isSet == 200)
+            await until(page, storage) { $0.sequence >= expected.count }
+            #expect(table.names == expected)
         }
     }
 

@@ -34,6 +34,44 @@ struct OwnerTests {
 
     private func isSignedIn(_ page: Page) async throws -> Bool { try await page.send("GET", "settings", "") == 200 }
 
+    // MARK: - Guesses
+
+    /// Whoever has many addresses guesses no faster for it. The owner waits with them, and not for good.
+    @Test func guessesAtThePasswordFromThirtyAddressesMakeTheNextAddressWait() async throws {
+        try await withConsole { page in
+            try await claim(page)
+            let guess = #"{"password":"not the password"}"#
+            for number in 1...30 {
+                #expect(try await page.another().send("POST", "login", guess, from: "10.0.0.\(number)") == 401)
+            }
+            let refused = try await page.another().ask("POST", "login", guess, from: "10.0.0.31")
+            #expect(refused.status == 429)
+            #expect(try await isSignedIn(page), "whoever is signed in stays so")
+            let wait = try #require(refused.headers["Retry-After"].flatMap(Int.init))
+            page.clock.advance(by: .seconds(wait))
+            #expect(try await signIn(page.another()) == 200)
+        }
+    }
+
+    @Test func ofGuessesInTheSameMomentThreeAreLookedAt() async throws {
+        try await withConsole { page in
+            try await claim(page)
+            let entrance = page.console.entrance
+            let statuses = await withTaskGroup(of: Int.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        do throws(Problem) {
+                            _ = try await entrance.signIn(password: "guess \(number)", from: "10.0.0.9")
+                            return 200
+                        } catch { return error.status }
+                    }
+                }
+                return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+            }
+            #expect(statuses == [401: 3, 429: 17])
+        }
+    }
+
     // MARK: - Claim and sign-out with a storage that fails
 
     @Test func whoseSignInCouldNotBeStoredOwnsTheTerminalAllTheSame() async throws {

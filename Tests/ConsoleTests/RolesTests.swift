@@ -142,6 +142,20 @@ struct RolesTests {
         }
     }
 
+    @Test func aTipCountsTowardsARolesLargestCharge() async throws {
+        try await withConsole { page in
+            try await StaffShop.open(page, settings: true)
+            let ada = try await StaffShop.add(page, "Ada")
+            #expect(try await page.send("PUT", "staff", #"{"cashierMaximumMinor":5000}"#) == 200)
+            #expect(try await page.send("PUT", "counter", #"{"tipMode":"ask"}"#) == 200)
+            let cashier = try await StaffShop.signIn(page, as: ada)
+            let answer = try await cashier.ask("POST", "charges", #"{"amountMinor":5001,"tipMinor":500}"#)
+            let fields = answer.said["fields"] as? [String: [String: Any]]
+            #expect(answer.status == 422 && fields?["amountMinor"]?["code"] as? String == "amount_above_own_limit")
+            #expect(try await cashier.send("POST", "charges", #"{"amountMinor":5000,"tipMinor":500}"#) == 201)
+        }
+    }
+
     @Test func aRoleHasALargestChargeOfItsOwn() async throws {
         try await withConsole { page in
             try await StaffShop.open(page, settings: true)

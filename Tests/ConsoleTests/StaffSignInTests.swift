@@ -109,6 +109,28 @@ struct StaffSignInTests {
         }
     }
 
+    /// Each counter has three tries of its own; all of them together have thirty.
+    @Test func guessesAtManyCountersCountTogether() async throws {
+        try await withConsole { page in
+            try await StaffShop.open(page)
+            let ada = try await StaffShop.add(page, "Ada")
+            let bob = try await StaffShop.add(page, "Bob", pin: "5093")
+            var counters: [Page] = []
+            for _ in 0..<11 {
+                page.browser = nil  // Each is a browser of its own.
+                counters.append(try await StaffShop.counter(page))
+            }
+            for counter in counters.prefix(10) {
+                for guess in ["0001", "0002", "0003"] { #expect(try await StaffShop.pin(counter, ada, guess) == 401) }
+            }
+            let answer = try await counters[10].ask("POST", "login/pin", #"{"person":"\#(ada)","pin":"4826"}"#)
+            #expect(answer.status == 429, "also the right one, and where nobody has guessed")
+            #expect(try await StaffShop.pin(counters[10], bob, "5093") == 200, "nobody else waits for that")
+            page.clock.advance(by: .seconds(try #require(answer.headers["Retry-After"].flatMap(Int.init))))
+            #expect(try await StaffShop.pin(counters[10], ada) == 200)
+        }
+    }
+
     @Test func tenThousandGuessesFromTheNetworkKeepNobodyOut() async throws {
         try await withConsole { page in
             try await StaffShop.open(page)

@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import Journal
 import Locks
 import Logging
 import Payments
@@ -9,6 +8,7 @@ import TestSupport
 import WebServer
 
 @testable import Console
+@testable import Journal
 @testable import Terminal
 
 /// Somebody's server, as far as webhooks reach it.
@@ -39,6 +39,7 @@ private final class Receiver: WebhookCarrier {
     }
 
     func post(_ url: String, headers: [(name: String, value: String)], body: [UInt8]) async -> WebhookAnswer {
+        await Task.yield()
         let fields = Dictionary(headers.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         count.withLock { $0 += 1 }
         posted.continuation.yield(Post(url: url, headers: fields, body: String(decoding: body, as: UTF8.self)))
@@ -257,6 +258,30 @@ struct WebhookTests {
             #expect(next.type == "charge.succeeded" && next.number > first.number)
             work.cancel()
             await work.value
+        }
+    }
+
+    /// Receivers would take new messages under names that they know for messages that they have had.
+    @Test func afterARestoreMessagesHaveNamesThatNoReceiverKnows() async throws {
+        let (folder, receiver, later) = (try TemporaryFolder(), Receiver(), Receiver())
+        var before: Receiver.Post?
+        try await withNotingConsole(webhooks: receiver, in: folder) { page, _ in
+            let shop = try await Program.shop(page)
+            _ = try await make(page, #""created""#)
+            try await shop.pay(try await shop.offered(500))
+            before = await receiver.next()
+            let last = try await page.journal.lastSequence()
+            try await page.journal.renameSender(after: last, by: .terminal, at: page.clock.wallTime)
+        }
+        try await withNotingConsole(webhooks: later, in: folder) { page, _ in
+            let names = try await page.journal.senderNames()
+            await page.desk.use(CustomerShop.merchant, drivers: [SpokenRail(.scan)])
+            await page.untilReady()
+            let amount = Money(minorUnits: 500, currency: .euro)
+            _ = try await page.desk.open(ChargeRequest(amount: amount, by: .terminal))
+            let after = try #require(await later.until { $0.id != before?.id }.last)
+            #expect(before?.id.hasPrefix("\(names.first)-") == true)
+            #expect(after.id == "\(names.current)-\(after.number)" && names.current != names.first)
         }
     }
 

@@ -95,6 +95,40 @@ struct TamperTests {
         #expect(try await journal.verifyChain().brokenAt == 4)
     }
 
+    /// Changes the content of one entry, and makes its hash anew.
+    private func forge(_ table: String, _ sequence: Int64) async throws {
+        try await tamper(table) { db in
+            let columns = table == "event" ? Entry.columns : AuditRow.columns
+            let rows = try Row.fetchAll(db, sql: "SELECT \(columns) FROM \(table) WHERE seq = \(sequence)")
+            let row = try #require(rows.first)
+            guard table == "event" else {
+                var entry = try AuditRow.read(row).entry
+                entry.body = Data(String(decoding: entry.body, as: UTF8.self).replacing("login", with: "reset").utf8)
+                return try db.execute(
+                    sql: "UPDATE audit SET body = ?, hash = ? WHERE seq = ?",
+                    arguments: [entry.body, entry.hash, sequence]
+                )
+            }
+            var entry = try Entry.read(row).entry
+            entry.wallMilliseconds += 1
+            try db.execute(
+                sql: "UPDATE event SET wall_ms = ?, hash = ? WHERE seq = ?",
+                arguments: [entry.wallMilliseconds, entry.hash, sequence]
+            )
+        }
+    }
+
+    /// Whoever changes an entry can make its hash anew. The entry behind it still holds the old one.
+    @Test(arguments: ["event", "audit"])
+    func anEntryThatWasChangedTogetherWithItsHashIsFoundAtTheEntryBehindIt(table: String) async throws {
+        try await journal.fill(charges: 3)
+        let sequence = Int64(2)
+        try await forge(table, sequence)
+        #expect(try await check(table).brokenAt == sequence + 1)
+        try journal.close()
+        await expectCorrupt { _ = try folder.open() }
+    }
+
     /// Whoever makes all hashes anew leaves a chain that is whole and has another head than the one that was written down.
     @Test func aForgedHistoryHasAnotherHead() async throws {
         try await journal.fill()

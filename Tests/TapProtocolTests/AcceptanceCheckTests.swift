@@ -76,6 +76,25 @@ struct AcceptanceCheckTests {
         #expect(code(try refusal(isVoucher: true, nowMilliseconds: voucherEnd + 600_001), .a1) == .voucherExpired)
     }
 
+    /// Nobody would settle it. With nobody online the pass is all that the terminal has.
+    @Test func a1TakesNoVoucherThatNoTrustedGatewayIssued() throws {
+        let rogue = try Ed25519Signer(seed: [UInt8](repeating: 9, count: 32), keyID: Array("gw01".utf8))
+        for isTerminalOnline in [true, false] {
+            let forged = try refusal(
+                isVoucher: true,
+                passSigner: rogue,
+                rules: { $0.isTerminalOnline = isTerminalOnline }
+            )
+            #expect(code(forged, .a1) == .passInvalid)
+            let foreign = try refusal(
+                pass: { $0.issuer = "other.example" },
+                isVoucher: true,
+                rules: { $0.isTerminalOnline = isTerminalOnline }
+            )
+            #expect(code(foreign, .a1) == .passInvalid)
+        }
+    }
+
     @Test func a2TakesTheDeviceOfThePassOnly() throws {
         let rogue = try ES256Signer(scalar: [UInt8](repeating: 7, count: 32))
         #expect(code(try refusal(deviceSigner: rogue), .a2) == .acceptSignatureInvalid)
@@ -197,6 +216,45 @@ struct AcceptanceCheckTests {
                 .vouchersNotTaken, .passInvalid, .voucherExpired, .overLimit, .counterConflict,
             ]
         )
+    }
+
+    /// The merchant's limit is for everything that the gateway has not seen yet, not for each voucher.
+    @Test func v1HoldsWhatIsNotSettledYetAndTheNextVoucherTogetherToTheMerchantsLimit() throws {
+        var taken = book
+        taken.take(example.voucherAccept)
+        // Another customer's: the same amount, and nothing else in common.
+        func second(_ limit: Int, _ book: VoucherBook) throws -> VoucherRefusal? {
+            try refusal(
+                { $0.spend?.passID[0] ^= 1 },
+                pass: { $0.passID[0] ^= 1 },
+                isVoucher: true,
+                rules: {
+                    $0.vouchers = book
+                    ($0.vouchers.merchantLimit, $0.vouchers.floor) = (limit, 2805)
+                }
+            )?.voucher
+        }
+        #expect(try second(2 * 2805, taken) == nil)
+        #expect(try second(2 * 2805 - 1, taken) == .overMerchantLimit)
+        // A limit that the owner lowered meanwhile is exceeded already.
+        #expect(try second(2000, taken) == .overMerchantLimit)
+        taken.settle(example.voucherAccept)
+        #expect(try second(2 * 2805 - 1, taken) == nil)
+    }
+
+    /// A pass that goes on where an earlier one of its device ended.
+    @Test func v1CountsFromThePassesOwnStart() throws {
+        func voucher(_ counter: Int) throws -> VoucherRefusal? {
+            try refusal(
+                { $0.spend?.counter = counter },
+                pass: { $0.voucher?.startCounter = 5 },
+                isVoucher: true
+            )?.voucher
+        }
+        #expect(try voucher(5) == .counterOutOfRange)
+        #expect(try voucher(6) == nil)
+        #expect(try voucher(15) == nil)
+        #expect(try voucher(16) == .counterOutOfRange)
     }
 
     @Test func v2TakesACounterOnce() throws {

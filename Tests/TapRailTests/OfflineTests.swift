@@ -157,6 +157,44 @@ struct OfflineTests {
         }
     }
 
+    /// What earlier customers promised counts for as long as the acquirer has not seen it, over power cuts too.
+    @Test(arguments: [false, true])
+    func vouchersTogetherStayWithinWhatTheShopRisks(restarts: Bool) async throws {
+        let bed = try bed { $0.offline.totalMinorUnits = 2000 }
+        let phone = spender(at: bed, usesEachPassOnce: true)
+        let next: @Sendable (Shift) async throws -> Void = { shift in
+            try await charges(phone, shift, 951, isTaken: false, because: .overLimit)
+            try await charges(phone, shift, 950, isTaken: true)
+            await bed.acquirer.change { $0.reachesTerminal = true }
+            try await shift.until("both are settled", within: .seconds(700)) { await bed.acquirer.paid == 2000 }
+            try await shift.until("nothing waits any more") { await shift.station.status.waiting == 0 }
+            await goOffline(bed, shift)
+            try await charges(phone, shift, 951, isTaken: true)
+        }
+        try await bed.play {
+            try await bed.open { shift in
+                try await isKept(shift)
+                await goOffline(bed, shift)
+                try await charges(phone, shift, 1050, isTaken: true)
+                if !restarts { try await next(shift) }
+            }
+            guard restarts else { return }
+            try await bed.open { shift in try await next(shift) }
+        }
+    }
+
+    /// Nobody would settle it: with nobody online the issuer's signature is all that the terminal has.
+    @Test func aVoucherThatNobodyIssuedIsNotTaken() async throws {
+        let bed = try bed()
+        let forger = try Ed25519Signer(seed: [UInt8](repeating: 4, count: 32), keyID: Array("bank1".utf8))
+        let phone = spender(at: bed, issuedBy: forger)
+        try await bed.run { shift in
+            try await isKept(shift)
+            await goOffline(bed, shift)
+            try await charges(phone, shift, isTaken: false, because: .passInvalid)
+        }
+    }
+
     /// A device that has signed two agreements for the same place in its voucher's chain, and shows each once.
     /// - Parameter isSettled: The first one was paid by the acquirer before the second comes.
     @Test(arguments: [false, true], [false, true])
@@ -220,9 +258,17 @@ struct OfflineTests {
     }
 
     /// A device that signs the first place in its voucher's chain for whatever it is shown.
-    private func spender(at bed: TapTestBed) -> HostilePhone {
+    /// - Parameters:
+    ///   - signer: Who signs its passes in the acquirer's name; nil: the acquirer.
+    ///   - usesEachPassOnce: Whether it has another pass for each payment, as other customers have.
+    private func spender(
+        at bed: TapTestBed,
+        issuedBy signer: Ed25519Signer? = nil,
+        usesEachPassOnce: Bool = false
+    ) -> HostilePhone {
         let phone = HostilePhone { [acquirer = bed.acquirer] phone, request in
-            await Self.spend(request, of: acquirer, by: phone)
+            let passID = usesEachPassOnce ? request.payload.paymentID.bytes : [UInt8](repeating: 2, count: 16)
+            await Self.spend(request, of: acquirer, by: phone, passID: passID, issuedBy: signer ?? acquirer.signer)
         }
         bed.radio.add("mallory", phone, service: .standard)
         return phone
@@ -235,17 +281,23 @@ struct OfflineTests {
         }
     }
 
-    /// - Parameter isTaken: Whether the voucher has to be taken now; else the phone hears that none is.
-    private func charges(_ phone: HostilePhone, _ shift: Shift, isTaken: Bool) async throws {
+    /// - Parameter isTaken: Whether the voucher has to be taken now; else the phone hears why not.
+    private func charges(
+        _ phone: HostilePhone,
+        _ shift: Shift,
+        _ minorUnits: Int64 = 1050,
+        isTaken: Bool,
+        because code: TapErrorCode = .vouchersNotTaken
+    ) async throws {
         let before = await phone.errors.count
-        let id = try await shift.charge()
+        let id = try await shift.charge(minorUnits)
         try await shift.until("it is refused, or promised") {
             let isPromised = try await shift.snapshot(id).isPromised
             return await phone.errors.count > before || isPromised
         }
         #expect(try await shift.snapshot(id).isPromised == isTaken)
         guard !isTaken else { return }
-        #expect(await phone.errors.last == .vouchersNotTaken)
+        #expect(await phone.errors.last == code)
         _ = try await shift.desk.cancel(id, by: .staff(name: "test"))
         try await shift.until(id, is: .cancelled)
     }
@@ -343,18 +395,20 @@ struct OfflineTests {
     private static func spend(
         _ request: Signed<PaymentRequest>,
         of acquirer: SimulatedAcquirer,
-        by phone: HostilePhone
+        by phone: HostilePhone,
+        passID: [UInt8],
+        issuedBy signer: Ed25519Signer
     ) async {
         guard let device = try? ES256Signer(scalar: [UInt8](repeating: 1, count: 32)) else { return }
         let pass = PaymentPass(
-            passID: [UInt8](repeating: 2, count: 16),
+            passID: passID,
             issuer: acquirer.issuer,
             deviceKey: device.publicKey,
             notBeforeSeconds: 0,
             notAfterSeconds: 4_000_000_000,
             voucher: PaymentPass.Voucher(currency: "EUR", exponent: 2, instrumentID: "card")
         )
-        guard let signedPass = try? Signed(signing: pass, with: acquirer.signer) else { return }
+        guard let signedPass = try? Signed(signing: pass, with: signer) else { return }
         let accept = PaymentAcceptance(
             accepting: request,
             instrumentID: "card",

@@ -35,6 +35,24 @@ struct ChargeDeskTests {
         }
     }
 
+    /// A browser whose answers get lost sends the same request again, and the first one may still be under way.
+    @Test func theSameKeyAtOnceMakesOneChargeAndEverybodyGetsIt() async throws {
+        try await withDesk { desk in
+            let request = desk.request(key: IdempotencyKey(key: "sale-1", requestDigest: [1]))
+            let ids = try await withThrowingTaskGroup(of: (ChargeID, Bool).self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let (charge, isNew) = try await desk.desk.openOnce(request)
+                        return (charge.id, isNew)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(ids.map(\.0)).count == 1 && ids.count { $0.1 } == 1)
+            #expect(desk.archive.allCharges.count == 1)
+        }
+    }
+
     @Test func theSameKeyMakesOneCharge() async throws {
         try await withDesk { desk in
             let key = IdempotencyKey(key: "sale-1", requestDigest: [1])
@@ -90,6 +108,31 @@ struct ChargeDeskTests {
             // The limit was lowered while the answer was lost: it must not say that nothing was charged.
             request.ownMaximumMinorUnits = 1000
             #expect(try await desk.desk.open(request).id == first.id)
+        }
+    }
+
+    /// What the customer pays is what is limited, whatever part of it is for staff.
+    @Test func aTipCountsTowardsTheShopsLimitAndTowardsTheOneOfWhoAsks() async throws {
+        var settings = MerchantSettings.example
+        settings.limits = ChargeLimits(maximumMinorUnits: 2000, maximumPerHourMinorUnits: nil)
+        try await withDesk(settings: settings) { desk in
+            var tips = CounterTips()
+            tips.mode = .allowed
+            await desk.desk.use(tips: tips)
+            func request(_ minorUnits: Int64) -> ChargeRequest {
+                var request = desk.request(minorUnits: minorUnits)
+                request.tip = Money(minorUnits: 250, currency: .euro)
+                return request
+            }
+            await #expect(throws: ChargeRefusal.self) { try await desk.desk.open(request(2001)) }
+            var own = request(1250)
+            own.ownMaximumMinorUnits = 1249
+            let limit = Money(minorUnits: 1249, currency: .euro)
+            await #expect(throws: ChargeRefusal.aboveOwnLimit(limit)) { try await desk.desk.open(own) }
+            #expect(desk.archive.allCharges.isEmpty)
+            own.ownMaximumMinorUnits = 1250
+            let charge = try await desk.desk.open(own).charge
+            #expect(charge.terms.tip?.minorUnits == 250)
         }
     }
 
@@ -218,6 +261,34 @@ struct ChargeDeskTests {
             let recorded = try #require(desk.archive.allCharges.first)
             #expect(recorded == live.charge, "what is shown is what is recorded")
             await desk.until { $0.trouble == nil }
+        }
+    }
+
+    /// Two authorities speak in the same moment: the customer paid twice, and staff have to hear of it.
+    @Test func ofTwoPaymentsInTheSameMomentNoneIsLost() async throws {
+        let other = ScriptedRail(.tap)
+        try await withDesk(others: [other]) { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            while other.link(charge.id) == nil { await Task.yield() }
+            let links = [try #require(desk.rail.link(charge.id)), try #require(other.link(charge.id))]
+            await withDiscardingTaskGroup { group in
+                for link in links {
+                    group.addTask {
+                        let (id, payment) = (link.id, "pay_\(link.id)")
+                        let evidence = Evidence(paymentID: payment, transactionID: nil, paid: nil)
+                        await link.record(.sending(attempt: id))
+                        let offer = Offer(paymentID: payment, link: nil, expiresAt: nil)
+                        await link.record(.offered(attempt: id, offer: offer))
+                        await link.record(.reported(attempt: id, report: .succeeded(evidence)))
+                    }
+                }
+            }
+            let live = try await desk.desk.charge(charge.id).charge
+            #expect(live.attempts.allSatisfy { if case .succeeded = $0.ending { true } else { false } })
+            #expect(live.surplusAttempts.count == 1)
+            #expect(desk.archive.allCharges == [live], "what is shown is what is recorded")
+            #expect(await desk.desk.snapshot.notices.map(\.kind) == [.paidTwice])
         }
     }
 

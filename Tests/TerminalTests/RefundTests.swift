@@ -66,6 +66,32 @@ struct RefundTests {
         }
     }
 
+    /// Two at the counter and one in the office give the same money back.
+    @Test func ofRefundsAtOnceNoMoreIsBookedThanWasPaid() async throws {
+        let rail = ScriptedRail()
+        try await withDesk(rail: rail) { desk in
+            let id = try await paid(desk)
+            let booked = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        let refund = try? await desk.desk.refund(
+                            id,
+                            attempt: 1,
+                            minorUnits: 700,
+                            reason: "\(number)",
+                            by: Self.bea
+                        )
+                        return refund != nil
+                    }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            let charge = try await desk.desk.charge(id).charge
+            #expect(booked == 1 && charge.refundedMinorUnits == 700 && !charge.isGivenBack)
+            #expect(charge.attempt(1)?.refunds.count == 1 && charge.attempt(1)?.askedRefund == nil)
+        }
+    }
+
     @Test func silenceLeavesTheRefundAskedForAndTheTerminalAsksAgain() async throws {
         let rail = ScriptedRail()
         try await withDesk(rail: rail) { desk in
