@@ -10,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from testing import changes, parts, play  # noqa: E402
+from testing import changes, parts, play, report  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,10 @@ def names(chosen):
 
 def test_every_folder_and_file_of_tests_is_a_part(everything):
     assert names(everything) == set(parts.on_disk())
+
+
+def test_the_document_shows_the_table_of_parts(everything):
+    assert report.table(everything) in (ROOT / "docs/testing.md").read_text()
 
 
 def test_a_part_that_is_not_listed_is_an_error(tmp_path):
