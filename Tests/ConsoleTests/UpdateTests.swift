@@ -272,6 +272,7 @@ struct UpdateTests {
                 }
             for await snapshot in await page.desk.snapshots() where snapshot.update == shown { break }
             if row.isEmpty {
+                _ = await page.phase()
                 let amount = Money(minorUnits: 100, currency: .euro)
                 await #expect(throws: ChargeRefusal.updating) {
                     try await page.desk.open(ChargeRequest(amount: amount, by: .keypad))
