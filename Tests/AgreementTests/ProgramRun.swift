@@ -100,15 +100,19 @@ struct MortalArchive: ChargeArchive {
     private func write(
         _ what: String,
         _ work: @escaping @Sendable () async throws(JournalError) -> Void
-    ) throws(JournalError) {
+    ) async throws(JournalError) {
         guard run.comesBy(.before, what) else { throw Self.dead }
+        // Others come in between, as they do while the real one works.
+        await Task.yield()
         try SimulationExecutor.standingStill(for: work)
+        await Task.yield()
         guard run.comesBy(.after, what) else { throw Self.dead }
     }
 
     private func read<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(JournalError) -> Value
-    ) throws(JournalError) -> Value {
+    ) async throws(JournalError) -> Value {
+        await Task.yield()
         guard !run.isOver else { throw Self.dead }
         return try SimulationExecutor.standingStill(for: work)
     }
@@ -119,7 +123,7 @@ struct MortalArchive: ChargeArchive {
         under key: IdempotencyKey?,
         from place: String?
     ) async throws(JournalError) {
-        try write("opened") { () async throws(JournalError) in
+        try await write("opened") { () async throws(JournalError) in
             try await journal.open(terms, beginning: events, under: key, from: place)
         }
         run.knows(.created)
@@ -132,42 +136,42 @@ struct MortalArchive: ChargeArchive {
         with notes: TapNotes
     ) async throws(JournalError) {
         let names = events.map { String(describing: $0).prefix { $0 != "(" } }.joined(separator: " and ")
-        try write("\(names), so \(charge.state.rawValue)") { () async throws(JournalError) in
+        try await write("\(names), so \(charge.state.rawValue)") { () async throws(JournalError) in
             try await journal.append(events, to: charge, at: time, with: notes)
         }
         run.knows(charge.state)
     }
 
     func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
-        try read { () async throws(JournalError) in try await journal.chargeOpened(under: key) }
+        try await read { () async throws(JournalError) in try await journal.chargeOpened(under: key) }
     }
 
     func openCharges() async throws(JournalError) -> [Charge] {
-        let open = try read { () async throws(JournalError) in try await journal.openCharges() }
+        let open = try await read { () async throws(JournalError) in try await journal.openCharges() }
         if let charge = open.last { run.knows(charge.state) }
         return open
     }
 
     func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
-        try read { () async throws(JournalError) in
+        try await read { () async throws(JournalError) in
             try await journal.openedMinorUnits(since: time, currency: currency)
         }
     }
 
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
-        try read { () async throws(JournalError) in try await journal.record(of: id) }
+        try await read { () async throws(JournalError) in try await journal.record(of: id) }
     }
 
     func unseen(since time: WallTime, limit: Int) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)]
     {
-        try read { () async throws(JournalError) in try await journal.unseen(since: time, limit: limit) }
+        try await read { () async throws(JournalError) in try await journal.unseen(since: time, limit: limit) }
     }
 
     func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
-        try read { () async throws(JournalError) in try await journal.withAskedRefunds(limit: limit) }
+        try await read { () async throws(JournalError) in try await journal.withAskedRefunds(limit: limit) }
     }
     func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        try read { () async throws(JournalError) in try await journal.unpaid(since: time) }
+        try await read { () async throws(JournalError) in try await journal.unpaid(since: time) }
     }
 
     func charges(
@@ -176,7 +180,7 @@ struct MortalArchive: ChargeArchive {
         after: ChargeID?,
         limit: Int
     ) async throws(JournalError) -> [Charge] {
-        try read { () async throws(JournalError) in
+        try await read { () async throws(JournalError) in
             try await journal.charges(from: from, until: until, after: after, limit: limit)
         }
     }
@@ -186,7 +190,7 @@ struct MortalArchive: ChargeArchive {
         limit: Int,
         state: Charge.State?
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        try read { () async throws(JournalError) in
+        try await read { () async throws(JournalError) in
             try await journal.records(before: before, limit: limit, state: state)
         }
     }
