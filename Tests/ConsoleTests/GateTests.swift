@@ -75,8 +75,12 @@ struct GateTests {
             }
             #expect(try refusal(page, "POST", "logout", [("Content-Type", "Application/JSON; charset=utf-8")]) == nil)
             let other = Sessions.csrfToken(of: String(repeating: "A", count: 43))
-            for token in [nil, "", other] {
-                #expect(try refusal(page, "POST", "logout", [("X-CSRF-Token", token)]) == "csrf_token_wrong")
+            for (method, path) in [("POST", "logout"), ("PUT", "settings"), ("DELETE", "sessions")] {
+                #expect(try refusal(page, method, path) == nil)
+                for token in [nil, "", other] {
+                    let code = try refusal(page, method, path, [("X-CSRF-Token", token)])
+                    #expect(code == "csrf_token_wrong", "\(method) \(path)")
+                }
             }
         }
     }

@@ -35,6 +35,20 @@ struct ProgramTests {
         }
     }
 
+    /// 1,000 yen are not 10.00 euro.
+    @Test func aChargeInAnotherCurrencyThanTheShopsIsRefused() async throws {
+        try await withConsole { page in
+            _ = try await Program.shop(page)
+            let till = try await Program(page)
+            for currency in ["JPY", "USD", "KWD"] {
+                let body = #"{"amountMinor":1000,"currency":"\#(currency)"}"#
+                let answer = try await till.ask("POST", "charges", body, key: "sale-\(currency)")
+                #expect(answer.status == 422, "\(currency)")
+            }
+            #expect(try await page.journal.records(before: nil, limit: 1, state: nil).isEmpty)
+        }
+    }
+
     @Test func aTokenDoesWhatItsScopesSayAndNothingElse() async throws {
         try await withConsole { page in
             _ = try await Program.shop(page)
