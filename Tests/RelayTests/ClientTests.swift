@@ -7,13 +7,15 @@ import TestSupport
 /// A client whose relay is the test.
 struct ScriptedClient: Sendable {
     let sockets = ScriptedSockets()
-    let hand = HandClock()
+    let executor = SimulationExecutor()
+    let hand: HandClock
     let memory = BrittleMemory()
     let client: RelayClient
 
     init(_ change: (inout RelayClientSettings) -> Void = { _ in }) throws {
         var settings = RelayClientSettings(url: "wss://relay.test", projectID: "0123456789abcdef0123456789abcdef")
         change(&settings)
+        hand = HandClock(executor)
         client = try RelayClient(
             settings: settings,
             identity: RelayIdentity(),
@@ -23,9 +25,9 @@ struct ScriptedClient: Sendable {
         )
     }
 
-    /// Runs the client beside `body`.
+    /// Runs the client beside `body`, both on the one executor.
     func running<Value: Sendable>(_ body: @Sendable @escaping () async throws -> Value) async throws -> Value {
-        try await beside({ await client.run() }, body)
+        try await withTaskExecutorPreference(executor) { try await beside({ await client.run() }, body) }
     }
 
     /// Runs the client, connected and with these topics subscribed, beside `body`.
@@ -271,16 +273,18 @@ struct ClientTests {
         let scripted = try ScriptedClient()
         let publication = RelayPublication(topic: topic, message: "pay", tag: 1108, ttlSeconds: 30, prompt: true)
         let ended = Line<Bool>()
-        try await withThrowingDiscardingTaskGroup { group in
-            group.addTask {
-                await #expect(throws: RelayFailure.notConnected) {
-                    try await scripted.client.publishUntilConfirmed(publication)
+        try await withTaskExecutorPreference(scripted.executor) {
+            try await withThrowingDiscardingTaskGroup { group in
+                group.addTask {
+                    await #expect(throws: RelayFailure.notConnected) {
+                        try await scripted.client.publishUntilConfirmed(publication)
+                    }
+                    ended.put(true)
                 }
-                ended.put(true)
-            }
-            try await until {
-                await scripted.hand.advance(.seconds(1))
-                return ended.count == 1
+                try await until {
+                    await scripted.hand.advance(.seconds(1))
+                    return ended.count == 1
+                }
             }
         }
         #expect(scripted.hand.clock.elapsed() <= .seconds(31))

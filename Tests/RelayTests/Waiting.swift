@@ -1,6 +1,7 @@
 import Locks
 import Payments
 import Sandbox
+import TestSupport
 import WalletConnect
 
 /// A queue between two tasks: who takes from an empty one waits.
@@ -62,7 +63,11 @@ final class HandClock: Sendable {
     }
 
     private let state = Mutex(State())
+    private let executor: SimulationExecutor?
     private static let start: Int64 = 1_795_000_000_000
+
+    /// - Parameter executor: Runs everybody who waits for this clock; nil: they run anywhere, and nobody knows when they have.
+    init(_ executor: SimulationExecutor? = nil) { self.executor = executor }
 
     var clock: RelayClock {
         RelayClock(
@@ -83,8 +88,10 @@ final class HandClock: Sendable {
 
     var sleepers: [Duration] { state.withLock { state in state.sleepers.values.map { $0.until - state.now }.sorted() } }
 
-    /// Lets time pass second by second, and whoever awakes run.
+    /// Lets time pass second by second, and before each of them everybody run until they wait. With an executor, to be called by
+    /// one of its tasks.
     func advance(_ duration: Duration, step: Duration = .seconds(1)) async {
+        await settle()
         var left = duration
         while left > .zero {
             let part = min(step, left)
@@ -96,8 +103,13 @@ final class HandClock: Sendable {
                 return due.values.map(\.1)
             }
             for sleeper in due { sleeper.resume() }
-            for _ in 0..<200 { await Task.yield() }
+            await settle()
         }
+    }
+
+    private func settle() async {
+        if let executor { return await executor.untilCalm() }
+        for _ in 0..<200 { await Task.yield() }
     }
 
     private func sleep(_ duration: Duration) async throws {
