@@ -160,7 +160,8 @@ let package = Package(
         .target(
             name: "Terminal",
             dependencies: [
-                "Acquirer", "Bluetooth", "Ethereum", "Improv", "Locks", "Payments", "StrictJSON", "TapProtocol",
+                "Acquirer", "Bluetooth", "Ethereum", "Executors", "Improv", "Locks", "Payments", "StrictJSON",
+                "TapProtocol",
                 "WalletConnect", "WalletConnectPay", "Journal", "Keypad", "Packing", "Screen", "Sound", "WiFi", logging,
             ],
             swiftSettings: swift6
@@ -179,7 +180,8 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
-                "Acquirer", "Locks", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "WalletConnectPay",
+                "Acquirer", "Executors", "Locks", "Payments", "StrictJSON", "Ethereum", "TapProtocol",
+                "WalletConnectPay",
                 "WalletConnect", "WebServer", "WebSocket", logging, .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: swift6

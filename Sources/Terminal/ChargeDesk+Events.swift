@@ -1,3 +1,4 @@
+import Executors
 import Journal
 import Logging
 import Payments
@@ -57,12 +58,16 @@ extension ChargeDesk {
         }
         isToldLater = true
         // Not structured: it waits until the rail has spoken to the customer, which needs no word of anybody's.
-        Task {
-            for await _ in records.isTold {}
-            self.tell(steps, from: charge, at: now)
-            self.writing.leave()
+        Task(executorPreference: preferredTaskExecutor) {
+            await self.tell(steps, from: charge, at: now, after: records.isTold)
         }
         return (next, true)
+    }
+
+    private func tell(_ steps: Steps, from charge: Charge, at now: WallTime, after isTold: AsyncStream<Never>) async {
+        for await _ in isTold {}
+        tell(steps, from: charge, at: now)
+        writing.leave()
     }
 
     /// Tells everybody what has been recorded, and begins what it asks for.

@@ -1,3 +1,4 @@
+internal import Executors
 internal import Payments
 public import TapProtocol
 
@@ -8,7 +9,7 @@ public import TapProtocol
 /// but the gateway's calls and the sending itself happens in one step, so nothing can come in between a decision and the
 /// storing of it. Storing blocks, hence the queue of its own.
 public actor TapPhone {
-    private let queue = PhoneQueue()
+    private let queue: any SerialExecutor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
 
     /// The service to advertise from now on; nil for none. For one reader.
@@ -111,6 +112,7 @@ public actor TapPhone {
     ///   - gateway: The WalletConnect Pay gateway, for what became of a wallet's payment; nil where the phone cannot ask it.
     ///   - linkWallet: What pays a terminal's payment link; nil where this phone pays none.
     ///   - storage: Nil for a phone that forgets everything with its power.
+    ///   - executor: Where the phone works; nil for a queue of its own, as storing blocks.
     ///   - log: What the screen and the log would show, in order.
     ///   - onDeath: Called where `diesAt` says; a program ends itself there.
     /// - Throws: Where the storage cannot be read. The phone must not go on: a payment may be open in it.
@@ -121,11 +123,13 @@ public actor TapPhone {
         linkWallet: LinkWallet? = nil,
         clock: SandboxClock = .system,
         storage: (any PhoneStorage)? = nil,
+        executor: (any SerialExecutor)? = nil,
         onDeath: @escaping @Sendable (KillPoint) -> Void = { _ in },
         log: @escaping @Sendable (PhoneEvent) -> Void = { _ in }
     ) throws(StateFileError) {
         (self.configuration, self.acquirer, self.gateway) = (configuration, acquirer, gateway)
         self.linkWallet = linkWallet
+        queue = executor ?? QueueExecutor(label: "sandbox phone")
         (self.clock, self.storage, self.log, self.onDeath) = (clock, storage, log, onDeath)
         (advertisement, advertising) = AsyncStream.makeStream(of: ServiceUUID?.self)
         (jobs, job) = AsyncStream.makeStream(of: Job.self)

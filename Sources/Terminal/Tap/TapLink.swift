@@ -1,3 +1,4 @@
+import Executors
 import Logging
 import TapProtocol
 
@@ -158,7 +159,7 @@ actor TapLink {
     /// Disconnects also where the terminal stops: a link that nobody closes would keep the phone for seconds.
     private func disconnect() async {
         let connection = connection
-        await Task { await connection.close() }.value
+        await Task(executorPreference: preferredTaskExecutor) { await connection.close() }.value
     }
 
     // MARK: - Out
