@@ -3,6 +3,7 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TestSupport
 import TerminalTestSupport
 import Testing
 
@@ -57,7 +58,7 @@ struct PayingTests {
                     if case .heard(let body) = $0 { message.isSaid(by: body) } else { false }
                 }
             }
-            fuse.slowness.withLock { $0.applies = { _ in false } }
+            fuse.slowness.withLock { $0.isOver }.open()
             try await shift.until(id, is: .succeeded)
         }
         #expect(await bed.acquirer.executions == 1)

@@ -2,6 +2,7 @@ import Locks
 import Sandbox
 import TapProtocol
 import Terminal
+import TestSupport
 
 /// What a peripheral does: the simulated phone, or somebody worse.
 protocol Peripheral: Sendable {
@@ -54,12 +55,13 @@ final class RadioSimulation: TapRadio {
 
     private let state = Mutex(State())
     private let clock: TerminalClock
+    fileprivate let executor: SimulationExecutor
     private let maximumValueLength: Int
     let health: AsyncStream<TapRadioHealth>
     let healthChange: AsyncStream<TapRadioHealth>.Continuation
 
-    init(clock: TerminalClock, maximumValueLength: Int = 182) {
-        (self.clock, self.maximumValueLength) = (clock, maximumValueLength)
+    init(clock: TerminalClock, executor: SimulationExecutor, maximumValueLength: Int = 182) {
+        (self.clock, self.executor, self.maximumValueLength) = (clock, executor, maximumValueLength)
         (health, healthChange) = AsyncStream.makeStream(of: TapRadioHealth.self)
     }
 
@@ -131,7 +133,7 @@ final class RadioSimulation: TapRadio {
             continuation.finish(throwing: TapRadioError.failed("the adapter is busy"))
             return stream
         }
-        let task = Task {
+        let task = Task(executorPreference: executor) { [self] in
             if let time = state.withLock({ $0.scanTry }) {
                 let tries = (clock.elapsed() / time).rounded(.down) + 1
                 do { try await clock.sleep(time * tries - clock.elapsed()) } catch { return }
@@ -225,7 +227,7 @@ final class SimulatedConnection: TapConnection {
     }
 
     func open() async {
-        Task {
+        Task(executorPreference: radio.executor) { [self] in
             for await held in buffer.stream {
                 let result: Result<Void, TapRadioError>
                 do throws(TapRadioError) { result = .success(try await pass(held.fragment)) } catch {

@@ -38,8 +38,6 @@ struct ShowingTests {
         let bed = try TapTestBed(Self.digits)
         try bed.phone("anna", user: PhoneUser(answer: .accept(after: .seconds(8))))
         try bed.phone("ben", user: PhoneUser(answer: .never))
-        // The acquirer keeps the payer waiting, so that there is something to see.
-        await bed.acquirer.change { $0.lostAnswers = 3 }
         try await bed.run { shift in
             let id = try await shift.charge()
             try await shift.until("both are shown", within: .seconds(8)) { await digits(of: id, shift).count == 2 }
@@ -47,9 +45,12 @@ struct ShowingTests {
                 await Set(digits(of: id, shift))
                     == Set(Self.seen(by: "anna", bed) + Self.seen(by: "ben", bed))
             )
+            // The acquirer keeps the payer waiting, so that there is something to see.
+            await bed.acquirer.change { ($0.lostAnswers, $0.reachesPhones) = (.max, false) }
             try await shift.until("the payer's are left") {
                 await digits(of: id, shift) == Self.seen(by: "anna", bed)
             }
+            await bed.acquirer.change { $0.lostAnswers = 0 }
             try await shift.until(id, is: .succeeded)
             try await shift.until("nothing is left to compare") { await digits(of: id, shift).isEmpty }
         }

@@ -135,10 +135,15 @@ struct TapDeskTests {
         var logger = Logger(label: "tap")
         logger.logLevel = .critical
         let clock = bed.clock.terminalClock
-        let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
+        let desk = ChargeDesk(
+            archive: FusedArchive(journal: journal, fuse: Fuse(), executor: bed.executor),
+            clock: clock,
+            logger: logger
+        )
+        let kept = FusedTapJournal(journal: journal, fuse: Fuse(), executor: bed.executor)
         let station = TapStation(
             radio: bed.radio,
-            journal: journal,
+            journal: kept,
             clock: clock,
             logger: logger,
             isClockSet: { false }
@@ -168,15 +173,17 @@ struct TapDeskTests {
         )
         await desk.use(merchant, drivers: [TapRail(station: station)])
         let shift = Shift(bed: bed, desk: desk, station: station, journal: journal)
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await desk.run() }
-            group.addTask { await station.run() }
-            group.addTask { await taps.run() }
-            do { try await body(shift, taps) } catch {
+        try await withTaskExecutorPreference(bed.executor) {
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await desk.run() }
+                group.addTask { await station.run() }
+                group.addTask { await taps.run() }
+                do { try await body(shift, taps) } catch {
+                    group.cancelAll()
+                    throw error
+                }
                 group.cancelAll()
-                throw error
             }
-            group.cancelAll()
         }
         try journal.close()
     }
@@ -297,10 +304,13 @@ struct TapDeskTests {
                 let phone = try await Self.phone(parts)
                 try await shift.passes(.seconds(2))
                 await phone.setOnline(false)
+                // The network goes once she has agreed: before, nobody would ask her.
+                let network = parts.network
+                parts.bed.whenever.withLock {
+                    $0.act = { _, event in if case .accepted = event { network.isUp = false } }
+                }
                 let id = try await shift.charge()
                 charge.withLock { $0 = id }
-                try await shift.until("anna is asked") { parts.bed.wasAsked("anna") }
-                parts.network.isUp = false
                 try await shift.until(id, is: .processing)
                 var form = TapForm()
                 form.isEnabled = false

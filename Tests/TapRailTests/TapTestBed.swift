@@ -16,6 +16,8 @@ final class TapTestBed: Sendable {
     static let acceptsQuickly = PhoneUser(answer: .accept(after: .milliseconds(300)))
 
     let clock: ManualClock
+    /// Runs terminal, phones and acquirer: it knows when all of them wait for the clock.
+    let executor = SimulationExecutor()
     let acquirer: SimulatedAcquirer
     let radio: RadioSimulation
     let folder: String
@@ -42,7 +44,7 @@ final class TapTestBed: Sendable {
         let clock = ManualClock()
         self.clock = clock
         acquirer = try SimulatedAcquirer { Int(clock.terminalClock.wallTime().millisecondsSince1970) }
-        radio = RadioSimulation(clock: clock.terminalClock, maximumValueLength: maximumValueLength)
+        radio = RadioSimulation(clock: clock.terminalClock, executor: executor, maximumValueLength: maximumValueLength)
         self.folder = folder ?? NSTemporaryDirectory() + "/tap-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
         keys = TapTerminalKeys(
@@ -85,13 +87,13 @@ final class TapTestBed: Sendable {
         var logger = Logger(label: "tap")
         logger.logLevel = ProcessInfo.processInfo.environment["TAP_LOG"] == nil ? .critical : .trace
         let desk = ChargeDesk(
-            archive: FusedArchive(journal: journal, fuse: fuse),
+            archive: FusedArchive(journal: journal, fuse: fuse, executor: executor),
             clock: clock.terminalClock,
             logger: logger
         )
         let station = TapStation(
             radio: radio,
-            journal: FusedTapJournal(journal: journal, fuse: fuse),
+            journal: FusedTapJournal(journal: journal, fuse: fuse, executor: executor),
             clock: clock.terminalClock,
             logger: logger,
             isClockSet: { self.machineClock.withLock { $0 } },
@@ -184,6 +186,7 @@ final class TapTestBed: Sendable {
             acquirer: acquirer ?? self.acquirer,
             linkWallet: linkWallet,
             clock: clock ?? wall(offBy: offset),
+            executor: executor.forActors,
             log: record
         )
         radio.add(name, phone, rssi: rssi, characteristics: characteristics)
@@ -193,15 +196,19 @@ final class TapTestBed: Sendable {
 
     /// Phones live while `body` runs, also while the terminal is off.
     func play(_ body: @escaping @Sendable () async throws -> Void) async throws {
-        try await withThrowingTaskGroup { group in
-            group.addTask {
-                await withDiscardingTaskGroup { phones in
-                    for await (name, phone) in self.arrivals.stream { phones.addTask { await self.live(name, phone) } }
-                    phones.cancelAll()
+        try await withTaskExecutorPreference(executor) {
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    await withDiscardingTaskGroup { phones in
+                        for await (name, phone) in self.arrivals.stream {
+                            phones.addTask { await self.live(name, phone) }
+                        }
+                        phones.cancelAll()
+                    }
                 }
+                defer { group.cancelAll() }
+                try await body()
             }
-            defer { group.cancelAll() }
-            try await body()
         }
     }
 
@@ -224,6 +231,14 @@ final class TapTestBed: Sendable {
             await phone.run()
             group.cancelAll()
         }
+    }
+
+    /// Returns when all wait for the clock. To be called while the bed plays.
+    func settle() async {
+        await executor.untilCalm()
+        // What the terminal does in tasks of their own, such as closing a link, runs on other threads for a moment.
+        await Task.detached {}.value
+        await executor.untilCalm()
     }
 
     /// A customer has left for good.
@@ -284,7 +299,7 @@ struct Shift: Sendable {
         let description: String
     }
 
-    /// Lets time pass until something is so. Fails where it is not after that much of the clock.
+    /// Lets time pass until something is so, and everybody run before each look. Fails where it is not after that much of the clock.
     /// - Parameter step: How far the clock goes at once: long ones where nothing but a long pause is waited for.
     func until(
         _ what: String,
@@ -295,9 +310,7 @@ struct Shift: Sendable {
         let end = bed.clock.now + limit
         while bed.clock.now < end {
             if try await isSo() { return }
-            for _ in 0..<20 { await Task.yield() }
-            // The disk and other threads take real time; the clock stands still meanwhile.
-            try await Task.sleep(for: .microseconds(500))
+            await bed.settle()
             bed.clock.advance(by: step)
         }
         throw TooLong(description: "not within \(limit): \(what)")
@@ -312,8 +325,7 @@ struct Shift: Sendable {
     /// Lets time pass in one step: who sleeps wakes late.
     func skips(_ duration: Duration) async throws {
         bed.clock.advance(by: duration)
-        for _ in 0..<20 { await Task.yield() }
-        try await Task.sleep(for: .microseconds(500))
+        await bed.settle()
     }
 
     /// - Parameter holds: What must be so all the time.

@@ -4,6 +4,7 @@ import Payments
 import Sandbox
 import TapProtocol
 import Terminal
+import TestSupport
 import Testing
 
 /// Rail 3 where something comes between the signatures and the end: the link, the power, the staff, or silence.
@@ -212,6 +213,7 @@ extension WalletTests {
             _ = try await shift.desk.cancel(id, by: .staff(name: "Ada"))
             try await shift.passes(.seconds(1))
             desk.fate.withLock { $0 = .passedOn }
+            desk.isLetGo.open()
             try await shift.until(id, is: .succeeded, within: .seconds(30))
             try await shift.until("nothing of it is open", within: .seconds(20)) {
                 try await shift.snapshot(id).attempts.allSatisfy { !$0.isOpen }

@@ -47,6 +47,8 @@ struct WalletTests {
         let link = Mutex<AttemptLink?>(nil)
         let isSigned = Mutex(false)
         let fate: Mutex<Fate>
+        /// What is kept goes on.
+        let isLetGo = Latch()
         /// Nobody answers the terminal.
         let isDown = Mutex(false)
         /// What the gateway answers to signatures itself; nil: its own answer.
@@ -93,7 +95,7 @@ struct WalletTests {
             desk.isSigned.withLock { $0 = true }
             await Task.yield()
             // The test says when: by no clock.
-            while desk.fate.withLock({ $0 == .kept }), !Task.isCancelled { await Task.yield() }
+            if desk.fate.withLock({ $0 == .kept }) { await desk.isLetGo.pass() }
             switch desk.fate.withLock({ $0 }) {
             case .swallowed, .kept: return .unclear("silence")
             case .unheard: return .again("nobody is there")
@@ -188,24 +190,26 @@ struct WalletTests {
             clock: TurnedClock(clock: bed.clock),
             retries: 0
         )
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await gateway.run() }
-            defer { group.cancelAll() }
-            let open: Opening = { work in
-                // A terminal that starts has forgotten what its last run offered.
-                let wallet = TapWalletClient(client: client, host: "gateway.example") {
-                    Int(clock.wallTime().secondsSince1970)
+        try await withTaskExecutorPreference(bed.executor) {
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await gateway.run() }
+                defer { group.cancelAll() }
+                let open: Opening = { work in
+                    // A terminal that starts has forgotten what its last run offered.
+                    let wallet = TapWalletClient(client: client, host: "gateway.example") {
+                        Int(clock.wallTime().secondsSince1970)
+                    }
+                    if let desk {
+                        let silent = SilentGateway(inner: wallet, desk: desk)
+                        desk.wallet.withLock { $0 = silent }
+                        let found = desk.isLate.withLock { $0 } ? nil : silent
+                        try await bed.open(scan: Overheard(inner: scan, desk: desk), wallet: found, work)
+                    } else {
+                        try await bed.open(scan: scan, wallet: wallet, work)
+                    }
                 }
-                if let desk {
-                    let silent = SilentGateway(inner: wallet, desk: desk)
-                    desk.wallet.withLock { $0 = silent }
-                    let found = desk.isLate.withLock { $0 } ? nil : silent
-                    try await bed.open(scan: Overheard(inner: scan, desk: desk), wallet: found, work)
-                } else {
-                    try await bed.open(scan: scan, wallet: wallet, work)
-                }
+                try await body(open, gateway)
             }
-            try await body(open, gateway)
         }
     }
 

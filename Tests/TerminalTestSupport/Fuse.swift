@@ -2,6 +2,7 @@ public import Journal
 public import Locks
 public import Payments
 public import Terminal
+public import TestSupport
 
 /// The terminal's power: goes out after so many records in the journal, so that nothing after them is remembered.
 public final class Fuse: Sendable {
@@ -15,13 +16,12 @@ public final class Fuse: Sendable {
     public let refusedKinds = Mutex<Set<String>>([])
     /// Whether the disk takes what happens to charges.
     public let refusesCharges = Mutex(false)
-    /// Notes on charges that the disk takes its time for, for as long as this says so.
+    /// Notes on charges that the disk takes its time for, until this latch is open.
     public let slowness = Mutex(Slowness())
     /// A structure: each look at a closure that stands in a lock by itself wraps it once more, and the wraps stay.
     public struct Slowness: Sendable {
         public var applies: @Sendable (Charge.Event) -> Bool = { _ in false }
-
-        public init() {}
+        public let isOver = Latch()
     }
     /// Payments over BLE whose entries cannot be read.
     public let unreadable = Mutex<Set<String>>([])
@@ -49,8 +49,19 @@ public final class Fuse: Sendable {
 public struct FusedArchive: ChargeArchive {
     private let journal: Journal
     private let fuse: Fuse
+    private let executor: SimulationExecutor?
 
-    public init(journal: Journal, fuse: Fuse) { (self.journal, self.fuse) = (journal, fuse) }
+    /// - Parameter executor: Runs everybody who waits for the test's clock; nil where they run anywhere.
+    public init(journal: Journal, fuse: Fuse, executor: SimulationExecutor? = nil) {
+        (self.journal, self.fuse, self.executor) = (journal, fuse, executor)
+    }
+
+    private func work<Value>(
+        _ work: (Journal) async throws(JournalError) -> Value
+    ) async throws(JournalError) -> Value {
+        guard let executor else { return try await work(journal) }
+        return try await executor.elsewhere { () async throws(JournalError) in try await work(journal) }
+    }
 
     public func open(
         _ terms: ChargeTerms,
@@ -59,11 +70,13 @@ public struct FusedArchive: ChargeArchive {
         from place: String?
     ) async throws(JournalError) {
         try fuse.pass()
-        try await journal.open(terms, beginning: events, under: key, from: place)
+        try await work { journal async throws(JournalError) in
+            try await journal.open(terms, beginning: events, under: key, from: place)
+        }
         fuse.burn()
     }
     public func chargeOpened(under key: String) async throws(JournalError) -> (id: ChargeID, requestDigest: [UInt8])? {
-        try await journal.chargeOpened(under: key)
+        try await work { journal async throws(JournalError) in try await journal.chargeOpened(under: key) }
     }
     public func append(
         _ events: [Charge.Event],
@@ -75,35 +88,44 @@ public struct FusedArchive: ChargeArchive {
         await Task.yield()
         if fuse.refusesCharges.withLock({ $0 }) { throw .diskFull }
         try fuse.allows(notes.entries)
-        while events.contains(where: fuse.slowness.withLock({ $0.applies })) { await Task.yield() }
-        try await journal.append(events, to: charge, at: time, with: notes)
+        let slowness = fuse.slowness.withLock { $0 }
+        if events.contains(where: slowness.applies) { await slowness.isOver.pass() }
+        try await work { journal async throws(JournalError) in
+            try await journal.append(events, to: charge, at: time, with: notes)
+        }
         fuse.burn()
     }
-    public func openCharges() async throws(JournalError) -> [Charge] { try await journal.openCharges() }
+    public func openCharges() async throws(JournalError) -> [Charge] {
+        try await work { journal async throws(JournalError) in try await journal.openCharges() }
+    }
     public func openedMinorUnits(since time: WallTime, currency: Currency) async throws(JournalError) -> Int64 {
-        try await journal.openedMinorUnits(since: time, currency: currency)
+        try await work { journal async throws(JournalError) in
+            try await journal.openedMinorUnits(since: time, currency: currency)
+        }
     }
     public func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
-        try await journal.record(of: id)
+        try await work { journal async throws(JournalError) in try await journal.record(of: id) }
     }
     public func records(
         before: ChargeID?,
         limit: Int,
         state: Charge.State?
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        try await journal.records(before: before, limit: limit, state: state)
+        try await work { journal async throws(JournalError) in
+            try await journal.records(before: before, limit: limit, state: state)
+        }
     }
     public func unseen(
         since time: WallTime,
         limit: Int
     ) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        try await journal.unseen(since: time, limit: limit)
+        try await work { journal async throws(JournalError) in try await journal.unseen(since: time, limit: limit) }
     }
     public func withAskedRefunds(limit: Int) async throws(JournalError) -> [Charge] {
-        try await journal.withAskedRefunds(limit: limit)
+        try await work { journal async throws(JournalError) in try await journal.withAskedRefunds(limit: limit) }
     }
     public func unpaid(since time: WallTime) async throws(JournalError) -> [(charge: Charge, updatedAt: WallTime)] {
-        try await journal.unpaid(since: time)
+        try await work { journal async throws(JournalError) in try await journal.unpaid(since: time) }
     }
     public func charges(
         from: WallTime,
@@ -111,6 +133,8 @@ public struct FusedArchive: ChargeArchive {
         after: ChargeID?,
         limit: Int
     ) async throws(JournalError) -> [Charge] {
-        try await journal.charges(from: from, until: until, after: after, limit: limit)
+        try await work { journal async throws(JournalError) in
+            try await journal.charges(from: from, until: until, after: after, limit: limit)
+        }
     }
 }
