@@ -1,7 +1,7 @@
 """Boots the guest, prints and counts what its scenarios say, and does what only the host can: looks at the guest's screen
 with a foreign eye, presses its keys, opens its web page from outside.
 
-The guest speaks first and in lines: `ready SECONDS`, `scenario NAME`, `ok SECONDS SENTENCE`, `FAILED SENTENCE: DETAIL`,
+The guest speaks first and in lines: `ready SECONDS`, `scenario NAME`, `ok SECONDS SENTENCE`, `FAILED SENTENCE: DETAIL`, `note WORDS`,
 `end NAME SECONDS HOW`, `done`, and `ask …`, which is answered with `answer …` or `refused REASON`:
 
     qr                what the QR codes on the screen say, separated by spaces
@@ -320,6 +320,8 @@ def listen(guest, host, ledger, end):
                 host.ask_picture(f"failed-{ledger.rows[name][1]}")
             except Refused as refusal:
                 print(f"    no picture of it: {refusal}")
+        elif word == "note":
+            print(f"  {line}", flush=True)
         elif word == "ask":
             try:
                 guest.say("answer " + host.answer(rest.split()))

@@ -11,10 +11,15 @@ rig=/mnt/rig
 export PATH=$rig/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 umask 077
 
+notes_told=0
 promise() {
-    local sentence=$1 begun=$EPOCHREALTIME detail
+    local sentence=$1 begun=$EPOCHREALTIME detail kept=1
     shift
-    if "$@" >/tmp/said 2>&1; then
+    "$@" >/tmp/said 2>&1 || kept=0
+    # What the keeper of bluetoothd has to tell the host.
+    grep -a "^note " "$RIG_LOGS/daemon_kept.log" 2>/dev/null | tail -n +$((notes_told + 1)) | tee /tmp/notes >&9
+    notes_told=$((notes_told + $(wc -l </tmp/notes)))
+    if [ $kept = 1 ]; then
         echo "ok $(seconds_since "$begun") $sentence" >&9
         return 0
     fi
@@ -75,15 +80,20 @@ background() {
     "$@" >>"$RIG_LOGS/$name.log" 2>&1 9>&- &
     process_of[$name]=$!
 }
-pid() { echo "${process_of[$1]}"; }
-runs() { kill -0 "${process_of[$1]}" 2>/dev/null || {
+# Somebody else keeps bluetoothd, and says which process it is now.
+pid() { cat "/run/$1.process" 2>/dev/null || echo "${process_of[$1]}"; }
+runs() { kill -0 "$(pid "$1")" 2>/dev/null || {
     echo "$1 has ended: $(tail -n 1 "$RIG_LOGS/$1.log")"
     return 1
 }; }
 # Ends one of them and waits for it; a second argument names another signal than TERM.
 finish() {
-    kill -"${2:-TERM}" "${process_of[$1]}" 2>/dev/null
-    wait "${process_of[$1]}" 2>/dev/null
+    local process
+    process=$(pid "$1")
+    rm -f "/run/$1.process"
+    kill -"${2:-TERM}" "$process" 2>/dev/null
+    # A process that another one started cannot be waited for.
+    wait "$process" 2>/dev/null || while kill -0 "$process" 2>/dev/null; do sleep 0.05; done
     return 0
 }
 equal() { [ "$1" = "$2" ] || {

@@ -2,7 +2,8 @@
 # Sourced by lib.sh.
 #
 #   radio_up N              N controllers, the daemon with the project's own settings, options and policy of the bus
-#   daemon_start            the daemon alone, again
+#   daemon_start            the daemon alone, again. From then on it is kept, as its unit keeps it, until `finish bluetoothd`
+#   daemon_ends             how often it ended by itself
 #   known_devices [hciN]    the device objects that BlueZ keeps
 #   phone_serves NAME hciN  a phone that says everything back, under the service $echo_service; its log is NAME.log
 #   cut_link hciN hciM      hciN ends its link to hciM
@@ -19,12 +20,28 @@ bus_start() {
 }
 
 # As the unit starts it, to the letter. It talks to the system's log then.
+unit=$rig/config/bluetooth/bluetooth.service.d-till.conf
 daemon_start() {
     cp $rig/config/bluetooth/main.conf /etc/bluetooth/main.conf
     [ -S /run/log ] || log_start || return 1
-    background bluetoothd $(sed -n 's/^ExecStart=\(.\)/\1/p' $rig/config/bluetooth/bluetooth.service.d-till.conf)
+    daemon_runs
+    [ -n "${process_of[daemon_kept]:-}" ] || background daemon_kept daemon_kept
     within 10 daemon_answers
 }
+daemon_runs() {
+    background bluetoothd $(sed -n 's/^ExecStart=\(.\)/\1/p' $unit)
+    echo "${process_of[bluetoothd]}" >/run/bluetoothd.process
+}
+# A link that ends at the wrong moment can be the end of BlueZ 5.66. The unit says Restart=always.
+daemon_kept() {
+    while sleep "$(sed -n 's/^RestartSec=//p' $unit)"; do
+        [ ! -e /run/bluetoothd.process ] || runs bluetoothd || {
+            echo "note bluetoothd ended by itself, and was started again as its unit says. $(dmesg | grep 'bluetoothd\[' | tail -n 1)"
+            daemon_runs
+        }
+    done
+}
+daemon_ends() { grep -c '^note' "$RIG_LOGS/daemon_kept.log"; }
 log_start() {
     ln -sf /run/log /dev/log
     background log busybox syslogd -n -O "$RIG_LOGS/system.log"

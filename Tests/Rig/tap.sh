@@ -59,8 +59,10 @@ phone_taps() {
     mkdir -p $state/phones
     background "$1" till-sandbox wallet tap --adapter "$2" --acquirer "$acquirer_url" \
         --timeout "${phone_seconds:-$((40 * RIG_PATIENCE))}" "${options[@]}"
-    within 20 eval "grep -qE '^([0-9.]+ )?Open' '$RIG_LOGS/$1.log' || ! runs $1" && runs "$1"
+    # One that is back after its payment may be through with it before anybody looks here.
+    within 20 eval "grep -qE '^([0-9.]+ )?Open' '$RIG_LOGS/$1.log' || ! runs $1" && phone_has_opened "$1"
 }
+phone_has_opened() { grep -qE '^([0-9.]+ )?Open' "$RIG_LOGS/$1.log" || runs "$1"; }
 # The phone has a time limit of its own.
 phone_ends() {
     local status=0 wanted

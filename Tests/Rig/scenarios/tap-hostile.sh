@@ -24,14 +24,6 @@ stranger_can_hang_up() {
 hang_up_always() { while sleep 0.3; do echo "disconnect $1"; done >/tmp/stranger.keys; }
 required "It can hang up" stranger_can_hang_up
 terminal_address=$(address_of hci0)
-# A link that is cut at the wrong moment can be the end of BlueZ 5.66. The unit starts it again after a second.
-daemon_kept() {
-    while sleep "$(sed -n 's/^RestartSec=//p' $rig/config/bluetooth/bluetooth.service.d-till.conf)"; do
-        runs bluetoothd || daemon_start
-    done
-}
-background daemon_kept daemon_kept
-
 resident() { sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$(pid terminal)/status"; }
 tries() { grep -c 'a phone was not asked' "$RIG_LOGS/terminal.log"; }
 more_tries_than() { (($(tries) > $1)) || { echo "$(tries)" && return 1; }; }
@@ -49,7 +41,7 @@ round() {
     esac
     [ "$how" != cut ] || finish hanging_up
     [ $status = 0 ] && within 10 charge_says succeeded $amount || return 1
-    echo "round $number: $(resident) kB, $(tries) tries, bluetoothd has ended $(grep -c ended "$RIG_LOGS/daemon_kept.log") times" |
+    echo "round $number: $(resident) kB, $(tries) tries, bluetoothd has ended $(daemon_ends) times" |
         tee -a "$RIG_LOGS/memory.log"
 }
 for number in 1 2 3 4 5 6 7 8 9 10; do
