@@ -34,6 +34,7 @@ public enum AcquirerError: Error, Sendable, Equatable {
         case .refused(let refusal): "refused: \(refusal)"
         case .notNow(let refusal, _): "not now: \(refusal)"
         case .signedOut: "nobody is logged in at the acquirer"
+        case .noAnswer(.zero): "given up here before an answer came"
         case .noAnswer(let duration): "no answer after \(duration)"
         case .unclear(let detail): "unclear answer: \(detail)"
         }
