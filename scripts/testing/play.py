@@ -14,7 +14,7 @@ import time
 from .parts import ROOT, Part
 
 LOGS = ROOT / ".build/tests"
-BUNDLE = ROOT / ".build/debug/tillPackageTests.xctest"
+BUNDLE = ".build/debug/tillPackageTests.xctest"
 PYTHON = ROOT / ".build/python/bin/python"
 #: What somebody said to this runner is not said to what it plays.
 OWN_SETTINGS = {"TILL_BUILT", "ONLY", "CHANGED", "LANES", "SEED", "MAKEFLAGS", "MAKELEVEL"}
@@ -77,8 +77,10 @@ def skips(text: str) -> list[str]:
 class Stage:
     """Where parts are played: a temporary folder of their own, and the processes that have been started."""
 
-    def __init__(self, lanes: int):
+    def __init__(self, lanes: int, root: pathlib.Path = ROOT):
         self.lanes = lanes
+        #: The project's folder, or that of a copy which is built.
+        self.root = root
         self.temporary = pathlib.Path(tempfile.mkdtemp(prefix="till-tests-"))
         # A database's server is nobody's root, and has to walk through it.
         self.temporary.chmod(0o711)
@@ -103,7 +105,7 @@ class Stage:
                     return 130
                 inherited = {name: value for name, value in os.environ.items() if name not in OWN_SETTINGS}
                 process = subprocess.Popen(
-                    command, cwd=ROOT, env=inherited | environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                    command, cwd=self.root, env=inherited | environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
                 self.running.add(process)
@@ -117,24 +119,32 @@ class Stage:
                 with self.lock:
                     self.running.discard(process)
 
-    def play(self, parts: list[Part]) -> list[Result]:
-        """Plays one part, or the rig's scenarios in one start of their machine."""
-        part, began = parts[0], time.monotonic()
-        log = LOGS / f"{'rig' if part.kind == 'rig' else part.name}.log"
+    def command(self, parts: list[Part], suites: tuple[str, ...] = ()) -> tuple[list[str], dict]:
+        """What plays a part, or some suites of it, or the rig's scenarios; and its environment."""
+        part = parts[0]
         environment = {"NO_COLOR": "1", "TMPDIR": str(self.temporary), "TILL_TEST_PYTHON": str(PYTHON)}
         match part.kind:
             case "swift":
-                command = [str(BUNDLE), "--testing-library", "swift-testing", "--filter", rf"^{part.target}\."]
+                of_suites = rf"({'|'.join(suites)})/" if suites else ""
+                command = [str(self.root / BUNDLE), "--testing-library", "swift-testing", "--filter", rf"^{part.target}\.{of_suites}"]
                 if part.width:
                     command += ["--experimental-maximum-parallelization-width", str(part.width)]
             case "pytest":
-                command = [str(PYTHON), "-m", "pytest", "-q", "-rsfE", "-p", "no:cacheprovider", str(part.file)]
+                of_suites = ["-k", " or ".join(suites)] if suites else []
+                command = [str(PYTHON), "-m", "pytest", "-q", "-rsfE", "-p", "no:cacheprovider", *of_suites, str(part.file)]
             case "browser":
                 command = ["scripts/with-shop", str(PYTHON), str(part.file)]
                 environment |= {"TILL_SHOTS": str(ROOT / "artefacts/browser"), "TILL_SHOP_TAPS": "1" if part.needs_acquirer else ""}
             case "rig":
                 command = ["scripts/rig", *(scenario.file.stem for scenario in parts)]
                 environment |= {"TILL_BUILT": "1"}
+        return command, environment
+
+    def play(self, parts: list[Part]) -> list[Result]:
+        """Plays one part, or the rig's scenarios in one start of their machine."""
+        part, began = parts[0], time.monotonic()
+        log = LOGS / f"{'rig' if part.kind == 'rig' else part.name}.log"
+        command, environment = self.command(parts)
         code = self.run(command, log, environment, None if part.kind == "rig" else LIMIT)
         text = log.read_text(errors="replace")
         if part.kind == "rig":
