@@ -72,6 +72,32 @@ struct OwnerTests {
         }
     }
 
+    // MARK: - Claim
+
+    @Test func ofTwoClaimsWithOneCodeAtOnceExactlyOneOwnsTheTerminal() async throws {
+        try await withConsole { page in
+            let code = try await page.claimCode()
+            let entrance = page.console.entrance
+            let refused = await withTaskGroup(of: String?.self, returning: [String].self) { group in
+                for number in 0..<2 {
+                    group.addTask {
+                        do throws(Problem) {
+                            _ = try await entrance.claim(
+                                code: code,
+                                password: "\(Self.password) \(number)",
+                                from: "192.168.1.\(number)"
+                            )
+                            return nil
+                        } catch { return error.reason.code }
+                    }
+                }
+                return await group.reduce(into: []) { codes, code in if let code { codes.append(code) } }
+            }
+            #expect(refused == ["already_claimed"])
+            #expect(page.console.sessions.list(at: page.clock.wallTime).count == 1)
+        }
+    }
+
     // MARK: - Claim and sign-out with a storage that fails
 
     @Test func whoseSignInCouldNotBeStoredOwnsTheTerminalAllTheSame() async throws {
