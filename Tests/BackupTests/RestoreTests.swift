@@ -218,9 +218,32 @@ struct RestoreTests {
             try db.execute(sql: guardian ?? "")
         }
         try queue.close()
+        await #expect(throws: JournalError.corrupt(detail: "entry 2 of the copy: its content was changed")) {
+            try await prepare(file, endingAt: copy.ends, for: new)
+        }
+    }
+
+    /// The copy is whole, and what was charged since is in the list beside it only.
+    @Test func aCopyThatEndsBeforeItsOwnListSaysIsNotTaken() async throws {
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
+        let earlier = old.file("earlier.copy")
+        let ends = try await old.withJournal { journal in
+            try await ExampleJournal.fill(journal)
+            let ends = try await journal.copy(to: earlier).ends
+            _ = try await ExampleJournal.charge(journal, 99)
+            return (earlier: ends, later: try await journal.copy(to: old.file("later.copy")).ends)
+        }
+        let shorter = JournalError.corrupt(detail: "the copy does not end where its own list says")
+        await #expect(throws: shorter) { try await prepare(earlier, endingAt: ends.later, for: new) }
+        try Restore.forget(new.state)
+        try await prepare(earlier, endingAt: ends.earlier, for: new)
+    }
+
+    /// Makes a copy ready to be restored.
+    private func prepare(_ copy: String, endingAt ends: JournalCopy.Ends, for new: TemporaryFolder) async throws {
         let draft = try Restore.begin(new.state)
         try FileManager.default.removeItem(atPath: draft)
-        try FileManager.default.copyItem(atPath: file, toPath: draft)
+        try FileManager.default.copyItem(atPath: copy, toPath: draft)
         let entry = AuditEntry(
             at: ExampleJournal.time,
             who: .terminal,
@@ -229,9 +252,6 @@ struct RestoreTests {
             result: "ok",
             detail: ""
         )
-        let key = try new.key()
-        await #expect(throws: JournalError.corrupt(detail: "entry 2 of the copy: its content was changed")) {
-            _ = try await Restore.prepare(new.state, endingAt: copy.ends, secrets: [:], key: key, entry: entry)
-        }
+        _ = try await Restore.prepare(new.state, endingAt: ends, secrets: [:], key: try new.key(), entry: entry)
     }
 }
