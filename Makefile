@@ -1,5 +1,5 @@
 # The one door to everything. `make run` and `make test` set up what they need by themselves.
-.PHONY: run demo test test-all test-beyond test-exhaustive test-ble image bundle test-image bench bench-ble fuzz sanitizers check format setup setup-test setup-image clean
+.PHONY: run demo test test-all test-beyond test-exhaustive test-ble image bundle test-image bench bench-ble fuzz mutants sanitizers check format setup setup-test setup-image clean
 
 SHELL = /bin/bash
 
@@ -49,6 +49,10 @@ sanitizers: setup-test
 
 fuzz: setup
 	@scripts/fuzz
+
+# make mutants ONLY=voucher,refund: the faults with such a word in their names.
+mutants: setup-test
+	@scripts/mutants
 
 check: setup
 	@scripts/check
