@@ -25,6 +25,8 @@ class Fault:
     part: str
     #: The part's suites that are played; none: all of them.
     suites: tuple[str, ...] = ()
+    #: Samples of the fault matrix are measured with it.
+    is_for_samples: bool = False
 
     @property
     def is_swift(self) -> bool:

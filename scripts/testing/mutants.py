@@ -116,23 +116,24 @@ class Bench(Stage):
 
         Raises Invalid where it is not green.
         """
-        code, text, seconds = self.played(part, suites, part.name, "", None)
+        code, text, seconds = self.played(part, suites, part.name, "", None, {})
         if count(part.kind, text, code)[1]:
             said = witness(part.kind, text, code)
             raise Invalid(f"{part.name} fails without a fault ({said}): mend that first; all that it said is in .build/mutants/{part.name}.log.")
         self.usual[part.name] = seconds
 
-    def judge(self, fault: Fault, part: Part) -> Verdict:
-        """Plays a fault's part with it. It is seen where a test fails, the run falls over, or does not end."""
+    def judge(self, fault: Fault, part: Part, more: dict[str, str] | None = None) -> Verdict:
+        """Plays a part with a fault. It is seen where a test fails, the run falls over, or does not end."""
         limit = max(PATIENCE[0] * self.usual[part.name], PATIENCE[1])
-        code, text, seconds = self.played(part, fault.suites, fault.name, fault.name, limit)
+        suites = fault.suites if part.name == fault.part else ()
+        code, text, seconds = self.played(part, suites, fault.name, fault.name, limit, more or {})
         passed, failed = count(part.kind, text, code)
         return Verdict(fault, failed > 0, witness(part.kind, text, code) if failed else f"{passed} tests passed", seconds)
 
-    def played(self, part, suites, name, fault, limit) -> tuple[int, str, float]:
-        began, log = time.monotonic(), self.logs / f"{name}.log"
+    def played(self, part, suites, name, fault, limit, more: dict[str, str]) -> tuple[int, str, float]:
+        began, log = time.monotonic(), self.logs / f"{'-'.join([name, *more.values()])}.log"
         command, environment = self.command([part], suites)
-        code = self.run(command, log, environment | {"TILL_FAULT": fault}, limit)
+        code = self.run(command, log, environment | more | {"TILL_FAULT": fault}, limit)
         if self.is_over:
             raise Invalid("The run was ended before its end.")
         return code, log.read_text(errors="replace"), time.monotonic() - began
@@ -229,6 +230,29 @@ def run(bench: Bench, faults: list[Fault], parts: dict[str, Part], said) -> list
     jobs = [(parts[some[0].part], functools.partial(in_turn, some)) for some in [written, *([fault] for fault in compiled)] if some]
     side_by_side(jobs, bench.lanes)
     return verdicts
+
+
+# Samples of the fault matrix
+
+#: The part that plays a sample.
+SAMPLED = "Agreement"
+
+
+def sample(bench: Bench, faults: list[Fault], part: Part, count: int, said: Callable[[str], None]) -> list[str]:
+    """Plays so many samples with each fault, and says how many of them find it. Ends the run where one is red without a fault."""
+    bench.sound(part, ())
+    found = {fault.name: 0 for fault in faults}
+    lock = threading.Lock()
+
+    def play(fault: Fault, seed: int):
+        verdict = bench.judge(fault, part, {"TILL_SEED": f"sample-{seed}"})
+        with lock:
+            found[fault.name] += verdict.is_seen
+            said(f"{'✔' if verdict.is_seen else '✘'} {fault.name:<52} sample-{seed:<3} {verdict.seconds:6.1f} s  {verdict.by}")
+
+    jobs = [(part, functools.partial(play, fault, seed)) for seed in range(1, count + 1) for fault in faults]
+    side_by_side(jobs, bench.lanes)
+    return [f"    {name:<52} {found[name]} of {count}" for name in found]
 
 
 # The report
