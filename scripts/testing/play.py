@@ -127,8 +127,7 @@ class Stage:
             case "swift":
                 of_suites = rf"({'|'.join(suites)})/" if suites else ""
                 command = [str(self.root / BUNDLE), "--testing-library", "swift-testing", "--filter", rf"^{part.target}\.{of_suites}"]
-                if part.width:
-                    command += ["--experimental-maximum-parallelization-width", str(part.width)]
+                command += ["--experimental-maximum-parallelization-width", str(part.width)]
             case "pytest":
                 of_suites = ["-k", " or ".join(suites)] if suites else []
                 command = [str(PYTHON), "-m", "pytest", "-q", "-rsfE", "-p", "no:cacheprovider", *of_suites, str(part.file)]
