@@ -329,7 +329,7 @@ let package = Package(
             name: "AcquirerTests",
             dependencies: [
                 "Acquirer", "Locks", "Net", "Payments", "Sandbox", "StrictJSON", "TapProtocol", "TestSupport",
-                "WalletConnectPay", subprocess, .product(name: "SystemPackage", package: "swift-system"),
+                "WalletConnectPay",
             ],
             swiftSettings: swift6
         ),

@@ -96,7 +96,8 @@ final class TapTestBed: Sendable {
             journal: FusedTapJournal(journal: journal, fuse: fuse, executor: executor),
             clock: clock.terminalClock,
             logger: logger,
-            isClockSet: { self.machineClock.withLock { $0 } },
+            // Desk and station keep each other: a strong reference would keep this bed, and its folder, for ever.
+            isClockSet: { [weak self] in self?.machineClock.withLock { $0 } ?? true },
             uploadLimit: uploadLimit
         )
         await station.serve(desk)
