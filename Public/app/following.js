@@ -11,6 +11,8 @@ const KEY = "till.followed";
 const ASK_AGAIN_MILLISECONDS = 3_000;
 
 let askAgain = null;
+/** The terminal's last event about a charge: which one, and its number among all of them. */
+let heard = { id: null, number: 0 };
 
 /** Shows `charge` from now on. */
 export function follow(charge) {
@@ -18,6 +20,20 @@ export function follow(charge) {
   settleWith(charge);
   update({ followed: charge, followedAt: performance.now() });
   schedule();
+}
+
+/**
+ * To be called before a question whose answer is a charge. Returns what shows the answer, unless the terminal has said something of
+ * that charge meanwhile: its events overtake answers, and an answer that is shown late would stand until the next event. A final word
+ * is never taken back.
+ */
+export function asking() {
+  const before = heard.number;
+  return (charge) => {
+    const isShown = state.followed?.id === charge.id;
+    const isOvertaken = isShown && (heard.number > before && heard.id === charge.id || isFinal(state.followed) && !isFinal(charge));
+    if (!isOvertaken) follow(charge);
+  };
 }
 
 /** Puts the charge away; the keypad comes back. A running charge cannot be put away: the terminal shows it too. */
@@ -40,6 +56,7 @@ function holdsTerminal(charge) { return charge.holdsTerminal !== false; }
 /** Takes the terminal's event over. */
 export function hear(terminal) {
   const before = state.followed;
+  if (terminal.charge) heard = { id: terminal.charge.id, number: heard.number + 1 };
   // Days and "today" go by the terminal's clock: this browser's may be hours off.
   const said = Date.parse(terminal.at);
   update({ terminal, link: "live", ...(Number.isNaN(said) ? {} : { clockAhead: said - Date.now() }) });
@@ -55,15 +72,17 @@ export function hear(terminal) {
  * has on its screen, where that is known already; it may have come before the page's words.
  */
 export async function reattach(said) {
+  let show = asking();
   const running = said === undefined ? await api.currentCharge() : JSON.parse(JSON.stringify(said), inOwnWords);
   if (running && holdsTerminal(running)) {
-    follow(running);
+    show(running);
     return;
   }
   const id = state.followed?.id ?? sessionStorage.getItem(KEY);
   if (!id) return;
+  show = asking();
   try {
-    follow(await api.charge(id));
+    show(await api.charge(id));
   } catch (error) {
     if (!(error instanceof api.Refused) || error.status !== 404) throw error;
     sessionStorage.removeItem(KEY);
@@ -74,9 +93,10 @@ export async function reattach(said) {
 async function refresh() {
   const id = state.followed?.id;
   if (!id) return;
+  const show = asking();
   try {
     const charge = await api.charge(id);
-    if (state.followed?.id === id) follow(charge);
+    if (state.followed?.id === id) show(charge);
   } catch {
     schedule();
   }

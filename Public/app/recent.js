@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { isFinal, look, stateBadge, timeText } from "./charge-words.js";
 import { h } from "./dom.js";
-import { follow } from "./following.js";
+import { asking } from "./following.js";
 import { icon } from "./icons.js";
 import { state, update } from "./store.js";
 import { t } from "./strings.js";
@@ -80,8 +80,9 @@ export function lastCharge() {
 async function showLarge(event, charge) {
   if (!charge) return;
   event.preventDefault();
+  const show = asking();
   try {
-    follow(await api.charge(charge.id));
+    show(await api.charge(charge.id));
     location.hash = "#/charge";
   } catch {
     location.hash = chargeAddress(charge);  // It says there what is wrong.

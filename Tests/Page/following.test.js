@@ -1,4 +1,4 @@
-import { follow, hear, isHeld, putAway, reattach } from "/app/following.js";
+import { asking, follow, hear, isHeld, putAway, reattach } from "/app/following.js";
 import { begin, pending } from "/app/intent.js";
 import { state, update } from "/app/store.js";
 import { useLanguage } from "/app/strings.js";
@@ -87,6 +87,38 @@ test("The terminal has moved on from an open charge: it is asked about at once",
   hear({ phase: "idle", charge: null, at: "2026-11-27T10:00:00Z" });
   await time.advance(0);
   equal([asked.length, state.followed.state], [1, "expired"]);
+});
+
+test("The terminal's event overtakes the answer that opened the charge, and stays", () => {
+  page();
+  const show = asking();
+  hear(charging(charge("7", "requiresAction")));
+  show(charge("7", "created"));
+  equal(state.followed.state, "requiresAction");
+});
+
+test("An event about another charge, or from before the question, overtakes no answer", () => {
+  page();
+  hear(charging(charge("6", "succeeded", { holdsTerminal: false })));
+  hear(charging(charge("7", "created")));
+  const show = asking();
+  show(charge("7", "requiresAction"));
+  equal(state.followed.state, "requiresAction");
+  hear(charging(charge("6", "succeeded", { holdsTerminal: false })));
+  show(charge("7", "processing"));
+  equal(state.followed.state, "processing");
+});
+
+test("What is asked because the terminal has moved on does not overwrite what it says next", async () => {
+  const time = page();
+  let answered;
+  terminal(() => new Promise((resolve) => { answered = () => resolve({ body: charge("7", "requiresAction") }); }));
+  hear(charging(charge("7")));
+  hear({ phase: "idle", charge: null, at: "2026-11-27T10:00:00Z" });
+  hear(charging(charge("7", "succeeded", { holdsTerminal: false })));
+  answered();
+  await time.advance(0);
+  equal(state.followed.state, "succeeded");
 });
 
 test("An answer about a charge that was put away meanwhile does not bring it back", async () => {

@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { clockText, isFinal, look } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
-import { follow, isHeld, putAway } from "../following.js";
+import { asking, isHeld, putAway } from "../following.js";
 import { notice } from "../form.js";
 import { icon } from "../icons.js";
 import { chargeAddress } from "../recent.js";
@@ -169,10 +169,10 @@ export function chargePanel() {
     refill(trouble);
     isWorking = true;
     update();
+    const show = asking();
     try {
       const charge = await call();
-      // An event may have brought later news already; a final word is never taken back by an earlier answer.
-      if (state.followed?.id === charge.id && !isFinal(state.followed)) follow(charge);
+      if (state.followed?.id === charge.id) show(charge);
     } catch (error) {
       if (error.status !== 401) refill(trouble, notice("bad", error.message || t("charge.actionFailed"), error.action));
     } finally {

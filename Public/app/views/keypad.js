@@ -1,7 +1,7 @@
 // The keypad: composes an amount and asks the terminal to charge it.
 
 import * as api from "../api.js";
-import { follow, reattach } from "../following.js";
+import { asking, reattach } from "../following.js";
 import { announce, h, refill } from "../dom.js";
 import { busyButton, notice, textField } from "../form.js";
 import { icon } from "../icons.js";
@@ -207,13 +207,14 @@ export function keypadView() {
     element.classList.remove("is-asking");
     refill(trouble);
     button.during(async () => {
+      const show = asking();
       try {
         const opened = await intents.send(intent, {
           onRetry: () => refill(waiting, notice("plain", t("keypad.retrying"))),
           isOver: () => isGone,
         });
         forgetAmount();
-        follow(opened);
+        show(opened);
       } catch (error) {
         await explain(error, intent);
       } finally {

@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { isFinal, look } from "../charge-words.js";
 import { h, refill } from "../dom.js";
-import { follow, isHeld, putAway } from "../following.js";
+import { asking, isHeld, putAway } from "../following.js";
 import { busyButton, notice } from "../form.js";
 import { icon } from "../icons.js";
 import * as intent from "../intent.js";
@@ -41,12 +41,13 @@ export function testStep({ known, changed, finished }) {
   async function start() {
     changed();
     refill(result);
+    const show = asking();
     try {
       // A press after a lost answer asks for the same charge again: it cannot become two.
       const wish = intent.pending() ?? intent.begin({ amountMinor: 1, currency, reference: t("setup.test.reference") });
       const charge = await intent.send(wish, { onRetry() {}, isOver: () => isOver });
       known.setUp = await api.saveSetUp({ version: known.setUp.version, testCharge: charge.id });
-      follow(charge);
+      show(charge);
       paint();
     } catch (error) {
       if (error.status !== 401) refill(result, notice("bad", error.message, error.action));
@@ -54,8 +55,9 @@ export function testStep({ known, changed, finished }) {
   }
 
   async function takeBack() {
+    const show = asking();
     try {
-      follow(await api.cancelCharge(known.setUp.testCharge));
+      show(await api.cancelCharge(known.setUp.testCharge));
     } catch (error) {
       if (error.status !== 401) refill(result, notice("bad", error.message, error.action));
     }
@@ -94,7 +96,10 @@ export function testStep({ known, changed, finished }) {
   begin.element.addEventListener("click", () => begin.during(start));
   cancel.element.addEventListener("click", () => cancel.during(takeBack));
   // After a reload, or on another device.
-  if (known.setUp.testCharge && !isTest(state.followed)) api.charge(known.setUp.testCharge).then((charge) => { if (!isOver) { follow(charge); paint(); } }).catch(() => {});
+  if (known.setUp.testCharge && !isTest(state.followed)) {
+    const show = asking();
+    api.charge(known.setUp.testCharge).then((charge) => { if (!isOver) { show(charge); paint(); } }).catch(() => {});
+  }
   paint();
   return {
     element: h("div", { class: "stack" }, warning, result, list, begin.element, cancel.element),
