@@ -184,10 +184,13 @@ struct ChargeRow: Equatable {
 
 /// Texts from outside as the tables of current states keep them.
 enum StoredText {
+    /// A text that is longer keeps as many characters.
+    static let mostBytes = 200
+
     /// Without zero bytes, at which SQLite would end it, and no longer than anybody reads.
     static func bounded(_ text: String) -> String {
-        if text.utf8.count <= 200, !text.utf8.contains(0) { return text }
-        let kept = text.unicodeScalars.lazy.filter { $0 != "\0" }.prefix(200)
+        if text.utf8.count <= mostBytes, !text.utf8.contains(0) { return text }
+        let kept = text.unicodeScalars.lazy.filter { $0 != "\0" }.prefix(mostBytes)
         return String(String.UnicodeScalarView(kept))
     }
 }

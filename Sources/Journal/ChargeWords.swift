@@ -23,19 +23,30 @@ enum ChargeWords {
         return Set(texts.map(folded).filter { !$0.isEmpty })
     }
 
-    /// Whether an event can bring words: those of payments and transactions.
-    static func areIn(_ event: Charge.Event) -> Bool {
-        switch event {
-        case .offered, .reported(_, .succeeded): true
-        default: false
+    /// The charge's words that events may have brought: those of payments and transactions. All others stand there already.
+    /// - Parameter charge: After the events, of which some may have changed nothing.
+    static func brought(by events: [Charge.Event], to charge: Charge) -> Set<String> {
+        let texts = events.flatMap { event -> [String] in
+            switch event {
+            case .offered(_, let offer): [offer.paymentID]
+            case .reported(_, .succeeded(let evidence)):
+                [evidence.paymentID, evidence.transactionID].compactMap(\.self)
+            default: []
+            }
         }
+        return texts.isEmpty ? [] : of(charge).intersection(texts.map(folded))
     }
 
     /// The text as it is compared: without regard to case, composed, and no longer than anybody types.
     static func folded(_ text: String) -> String {
-        StoredText.bounded(text.precomposedStringWithCanonicalMapping.lowercased())
+        // Almost all are names and numbers that say the same as they are.
+        if text.utf8.count <= StoredText.mostBytes, text.utf8.allSatisfy(isPlain) { return text.lowercased() }
+        return StoredText.bounded(text.precomposedStringWithCanonicalMapping.lowercased())
             .trimmingCharacters(in: .whitespaces)
     }
+
+    /// ASCII that can be seen: composed already, and no white space at either end.
+    private static func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }
 
     /// What stands behind every text that begins with the prefix, in the order of their bytes.
     static func end(of prefix: String) -> String { prefix + "\u{10FFFF}" }

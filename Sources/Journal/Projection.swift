@@ -92,9 +92,7 @@ enum Projection {
         }
         let row = ChargeRow(charge, shift: before.shift, last: sequence, at: time)
         try row.update(db, from: before)
-        if events.contains(where: ChargeWords.areIn) {
-            try ChargeWords.insert(db, ChargeWords.of(charge), opened: opened)
-        }
+        try ChargeWords.insert(db, ChargeWords.brought(by: events, to: charge), opened: opened)
         var takings = TakingsDelta()
         takings.remove(before)
         takings.add(row)
