@@ -19,7 +19,7 @@ struct LongRead {
 func longReads(_ journal: Journal, count: Int) async throws -> (alone: [Double], reads: [LongRead]) {
     try journal.fillAudit(count: count, entry: auditEntry)
     var alone: [Double] = []
-    for _ in 0..<200 {
+    for _ in 0..<1000 {
         alone.append(try await commit(journal))
         try await Task.sleep(for: .milliseconds(5))
     }
