@@ -219,8 +219,8 @@ let package = Package(
         .executableTarget(
             name: "till-bench-journal",
             dependencies: [
-                "Console", "Journal", "Payments", "Terminal", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "Console", "Executors", "Journal", "Payments", "Terminal",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: swift6
         ),

@@ -1,13 +1,19 @@
+import Dispatch
+import Executors
 import GRDBSQLite
 
-/// SQLite through its C interface, told to commit the same rows into the same tables as the journal: prepared statements,
-/// one transaction each, on one thread, nothing encoded, hashed or checked.
+/// SQLite through its C interface, told to do the same durable work as the journal: the same pragmas, so one sync a
+/// transaction, and statement by statement the same rows of the same lengths into the same tables.
+///
+/// Nothing is encoded, hashed, compared or checked, every statement is prepared once, and all runs on one thread.
 @safe final class RawSQLite {
     struct Failure: Error { let message: String }
 
     private let database: OpaquePointer
     private var statements: [OpaquePointer] = unsafe []
     private var sequence: Int64 = 0
+    /// The entry that opened the charge of the story that is being told.
+    private var opened: Int64 = 0
 
     /// - Parameter schema: The journal's own statements that make its tables, indexes and triggers.
     init(_ path: String, schema: [String]) throws {
@@ -20,7 +26,9 @@ import GRDBSQLite
             "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
             "PRAGMA secure_delete = ON", "PRAGMA cell_size_check = ON", "PRAGMA trusted_schema = OFF",
         ]
-        for sql in pragmas + schema {
+        // The journal's first charge opens its opener's shift.
+        let shift = "INSERT INTO shift VALUES (1, '\(Self.opener)', 1795000000000, NULL, NULL, NULL, zeroblob(32))"
+        for sql in pragmas + schema + [shift] {
             guard unsafe sqlite3_exec(opened, sql, nil, nil, nil) == SQLITE_OK else { throw failure }
         }
         for sql in Step.allCases.map(\.sql) {
@@ -38,103 +46,107 @@ import GRDBSQLite
     }
 
     private enum Step: Int, CaseIterable {
-        case begin, commit, insertEntry, insertCharge, insertKey, readCharge, updateCharge, insertWord, openTakings
-        case addTakings
+        case begin, commit, openShift, insertEntry, insertCharge, insertKey, insertWord
+        case chooseRail, passOn, offer, process, succeed
+        case openTakings, addTakings, openShiftTakings, addShiftTakings
 
         var sql: String {
             switch self {
             case .begin: "BEGIN IMMEDIATE"
             case .commit: "COMMIT"
+            case .openShift: "SELECT * FROM shift WHERE person = ? AND closed_ms IS NULL"
             case .insertEntry: "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             case .insertCharge:
-                "INSERT INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, "
-                    + "NULL, 0)"
+                "INSERT INTO charge VALUES (\(Array(repeating: "?", count: 28).joined(separator: ", ")))"
             case .insertKey: "INSERT INTO idempotency VALUES (?, ?, ?, ?)"
-            case .updateCharge:
-                """
-                UPDATE charge SET state = ?, open = ?, released = ?, late = ?, promised = ?, given_back = ?,
-                    total_minor_units = ?, tip_minor_units = ?, surplus_minor_units = ?, refunded_minor_units = ?,
-                    rail = ?, payment = ?, transaction_id = ?, updated_ms = ?, last_seq = ?, unseen = ?, digest = ?
-                WHERE id = ?
-                """
-            case .readCharge: "SELECT * FROM charge WHERE id = ?"
             case .insertWord: "INSERT OR IGNORE INTO charge_word VALUES (?, ?)"
+            // The columns that change at this event and no others: SQLite writes every index of a named column anew.
+            case .chooseRail: "UPDATE charge SET rail = ?, last_seq = ?, digest = ? WHERE id = ?"
+            case .passOn: "UPDATE charge SET last_seq = ?, digest = ? WHERE id = ?"
+            case .offer: "UPDATE charge SET state = ?, payment = ?, last_seq = ?, digest = ? WHERE id = ?"
+            case .process: "UPDATE charge SET state = ?, last_seq = ?, digest = ? WHERE id = ?"
+            case .succeed:
+                "UPDATE charge SET state = ?, open = ?, transaction_id = ?, last_seq = ?, digest = ? WHERE id = ?"
             case .openTakings:
-                "INSERT INTO takings VALUES (?, ?, 'EUR', 'succeeded', 'scan', 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING"
+                "INSERT INTO takings VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING"
             case .addTakings:
-                """
-                UPDATE takings SET charges = charges + 1, total_minor_units = total_minor_units + 1250,
-                    tip_minor_units = tip_minor_units + 0, surplus_minor_units = surplus_minor_units + 0,
-                    refunds = refunds + 0, refunded_minor_units = refunded_minor_units + 0
-                WHERE span_ms = ? AND start_ms = ? AND currency = 'EUR' AND state = 'succeeded' AND rail = 'scan'
-                """
+                "UPDATE takings SET \(Self.sums) WHERE span_ms = ? AND start_ms = ? AND currency = ? AND state = ? AND rail = ?"
+            case .openShiftTakings:
+                "INSERT INTO shift_takings VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING"
+            case .addShiftTakings:
+                "UPDATE shift_takings SET \(Self.sums) WHERE shift = ? AND currency = ? AND state = ? AND rail = ?"
             }
         }
+
+        private static let sums = """
+            charges = charges + ?, total_minor_units = total_minor_units + ?, tip_minor_units = tip_minor_units + ?,
+            surplus_minor_units = surplus_minor_units + ?, refunds = refunds + ?,
+            refunded_minor_units = refunded_minor_units + ?
+            """
     }
 
-    /// The same six transactions as ``Story``.
-    func story() throws -> Int {
-        let opened = sequence + 1
+    /// The next transaction of one story after the other, each of the same transactions as ``Story``.
+    func transaction() throws {
+        let event = Self.events[Int(sequence) % Self.events.count]
+        sequence += 1
+        if event.step == .insertCharge { opened = sequence }
         // Names in the order of time, as those of charges are.
         let digits = String(opened, radix: 16)
         let name = String(repeating: "0", count: 8 - digits.count) + digits + "-0abc-7def-8abc-0123456789ab"
-        for (state, body) in zip(Self.states, Self.bodies) {
-            sequence += 1
-            try run(.begin, [])
-            try run(
-                .insertEntry,
-                [
-                    .number(sequence), .text(name), .number(1), .text("scan"), .text("attemptStarted"), .number(1),
-                    .blob(body), .number(1_795_000_000_000), .number(123_456_789_012_345), .text(Self.boot),
-                    .blob(Self.hash), .blob(Self.hash),
-                ]
-            )
-            if sequence == opened {
-                try run(
-                    .insertCharge,
-                    [
-                        .number(opened), .text(name), .text("AC3D"), .text(state), .number(1), .number(0), .number(0),
-                        .number(0), .number(0), .text("EUR"), .number(1250), .number(1250), .null, .number(0),
-                        .number(0), .null, .text("staff:Ada"), .text("2026-001234"), .null, .null,
-                        .number(1_795_000_000_000), .number(1_795_000_000_000), .number(sequence), .null,
-                        .blob(Self.hash),
-                    ]
-                )
-                for word in ["ac3d", "2026-001234"] { try run(.insertWord, [.number(opened), .text(word)]) }
-                try run(.insertKey, [.text(name), .text(name), .blob([1, 2, 3]), .blob(Self.hash)])
-            } else {
-                try change(name, opened, state)
-            }
-            try run(.commit, [])
-        }
-        return Self.states.count
-    }
-
-    /// What the journal reads and writes of a charge at each event.
-    private func change(_ name: String, _ opened: Int64, _ state: String) throws {
-        let hasEnded = state == "succeeded"
-        let isOffered = hasEnded || state == "requiresAction" || state == "processing"
-        let payment = "pay_01K9ZQ3M7E8V5T2R4W6X8Y0A1B"
-        let transaction = "0x" + String(repeating: "5e", count: 32)
-        try run(.readCharge, [.text(name)])
+        try run(.begin, [])
+        if event.step == .insertCharge { try run(.openShift, [.text(Self.opener)]) }
         try run(
-            .updateCharge,
+            .insertEntry,
             [
-                .text(state), .number(hasEnded ? 0 : 1), .number(0), .number(0), .number(0), .number(0), .number(1250),
-                .null, .number(0), .number(0), .text("scan"), isOffered ? .text(payment) : .null,
-                hasEnded ? .text(transaction) : .null, .number(1_795_000_000_000), .number(sequence), .null,
-                .blob(Self.hash), .text(name),
+                .number(sequence), .text(name), event.hasAttempt ? .number(1) : .null,
+                event.hasAttempt ? .text("scan") : .null, .text(event.kind), .number(1), .blob(event.body),
+                .number(1_795_000_000_000), .number(123_456_789_012_345), .text(Self.boot), .blob(Self.hash),
+                .blob(Self.hash),
             ]
         )
-        guard isOffered else { return }
-        let words = ["ac3d", "2026-001234", payment] + (hasEnded ? [transaction] : [])
-        for word in words { try run(.insertWord, [.number(opened), .text(word)]) }
-        guard hasEnded else { return }
+        if event.step == .insertCharge { try open(name) } else { try change(name, event) }
+        try run(.commit, [])
+    }
+
+    /// What the journal writes of a charge that is opened.
+    private func open(_ name: String) throws {
+        try run(
+            .insertCharge,
+            [
+                .number(opened), .text(name), .text(Self.code), .text("created"), .number(1), .number(0), .number(0),
+                .number(0), .number(0), .text("EUR"), .number(1250), .number(1250), .null, .number(0), .number(0),
+                .null, .text(Self.opener), .text(Self.reference), .null, .null, .number(1_795_000_000_000),
+                .number(1_795_000_000_000), .number(sequence), .null, .blob(Self.hash), .null, .number(1), .number(0),
+            ]
+        )
+        for word in [Self.code, Self.reference] { try run(.insertWord, [.number(opened), .text(word)]) }
+        try run(.insertKey, [.text(name), .text(name), .blob([1, 2, 3]), .blob(Self.hash)])
+    }
+
+    /// What the journal writes of a charge at each later event. It knows what it wrote last, and reads nothing.
+    private func change(_ name: String, _ event: Event) throws {
+        var values: [Value] =
+            switch event.step {
+            case .chooseRail: [.text("scan")]
+            case .offer: [.text("requiresAction"), .text(Self.payment)]
+            case .process: [.text("processing")]
+            case .succeed: [.text("succeeded"), .number(0), .text(Self.transaction)]
+            default: []
+            }
+        values += [.number(sequence), .blob(Self.hash), .text(name)]
+        try run(event.step, values)
+        if event.step == .offer { try run(.insertWord, [.number(opened), .text(Self.payment)]) }
+        guard event.step == .succeed else { return }
+        for word in [Self.payment, Self.transaction] { try run(.insertWord, [.number(opened), .text(word)]) }
+        let sums: [Value] = [.number(1), .number(1250), .number(0), .number(0), .number(0), .number(0)]
+        let place: [Value] = [.text("EUR"), .text("succeeded"), .text("scan")]
         for span in [900_000, 86_400_000] as [Int64] {
-            let start = 1_795_000_000_000 / span * span
-            try run(.openTakings, [.number(span), .number(start)])
-            try run(.addTakings, [.number(span), .number(start)])
+            let start: [Value] = [.number(span), .number(1_795_000_000_000 / span * span)]
+            try run(.openTakings, start + place)
+            try run(.addTakings, sums + start + place)
         }
+        try run(.openShiftTakings, [.number(1)] + place)
+        try run(.addShiftTakings, sums + [.number(1)] + place)
     }
 
     private enum Value {
@@ -165,9 +177,43 @@ import GRDBSQLite
     /// SQLITE_TRANSIENT, a cast in C: SQLite copies what is bound.
     private static var copies: sqlite3_destructor_type { unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
-    private static let states = ["created", "created", "created", "requiresAction", "processing", "succeeded"]
-    /// As long as the journal's own bodies for the same story.
-    private static let bodies = [520, 45, 27, 190, 52, 310].map { [UInt8](repeating: 0x61, count: $0) }
+    /// One transaction of the story after the other.
+    private struct Event {
+        let kind: String
+        /// As long as the journal's own for the same event.
+        let body: [UInt8]
+        /// How it changes the charge; `insertCharge` opens it.
+        let step: Step
+        let hasAttempt: Bool
+
+        init(_ kind: String, bodyBytes: Int, _ step: Step, hasAttempt: Bool = true) {
+            (self.kind, self.step, self.hasAttempt) = (kind, step, hasAttempt)
+            body = [UInt8](repeating: 0x61, count: bodyBytes)
+        }
+    }
+
+    private static let events = [
+        Event("opened", bodyBytes: 438, .insertCharge, hasAttempt: false),
+        Event("attemptStarted", bodyBytes: 46, .chooseRail), Event("sending", bodyBytes: 25, .passOn),
+        Event("offered", bodyBytes: 175, .offer), Event("reported", bodyBytes: 53, .process),
+        Event("reported", bodyBytes: 263, .succeed),
+    ]
+    private static let (code, reference, opener) = ("ac3d", "2026-001234", "staff:Ada")
+    private static let payment = "pay_01k9zq3m7e8v5t2r4w6x8y0a1b"
+    private static let transaction = "0x" + String(repeating: "5e", count: 32)
     private static let hash = [UInt8](repeating: 0x5E, count: 32)
     private static let boot = "0b4f2a5e-6b0c-4c50-9d0e-5a1c2b3d4e5f"
+}
+
+/// The same for callers that share their threads and must not block one: on a queue of its own, to which each transaction goes and
+/// from which its end comes back.
+actor QueuedSQLite {
+    private let executor = QueueExecutor(label: "raw sqlite", qos: .userInitiated)
+    private let raw: RawSQLite
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    init(_ raw: sending RawSQLite) { self.raw = raw }
+
+    func transaction() throws { try raw.transaction() }
 }
