@@ -96,24 +96,22 @@ final class Exchange {
         case .now(let response): return answer(response, on: connection)
         case .later(let work):
             let pending = PendingAnswer(connection: connection, ledger: context.ledger)
-            stage = .working(pending)
             pending.start(work)
             return advance(pending, on: connection)
         }
     }
 
     private func advance(_ pending: PendingAnswer, on connection: Connection) -> MHD_Result {
-        // Before the first wait: the sweeper and `stop` then know of it.
-        let isNew = if case .none = link.activity { true } else { false }
-        if isNew {
+        if let response = pending.advance() { return answer(response, on: connection) }
+        // Before the first wait: the sweeper and `stop` then know of it. Most answers never wait.
+        if case .body = stage {
+            stage = .working(pending)
             link.setDeadline(monotonicNanoseconds() + context.answering)
             link.activity = .answer(pending)
             if context.isStopping { pending.cancel() }
         }
-        switch pending.advance() {
-        case .wait: return .YES
-        case .answer(let response): return answer(response, on: connection)
-        }
+        guard let response = pending.wait() else { return .YES }
+        return answer(response, on: connection)
     }
 
     private func answer(_ response: WebResponse, on connection: Connection) -> MHD_Result {
@@ -177,9 +175,11 @@ final class Exchange {
     }
 
     private func finishWorking() {
-        if case .working(let pending) = stage { pending.requestEnded() }
+        if case .working(let pending) = stage {
+            pending.requestEnded()
+            link.activity = .none
+        }
         stage = .answered
-        if case .answer = link.activity { link.activity = .none }
     }
 
     /// The answer was sent, or the connection is lost. Nothing is called on this exchange afterwards.

@@ -11,15 +11,8 @@ import Locks
 /// When the answer is overdue, `giveUp` answers in the task's place. The task's remaining jobs then run on the
 /// cooperative pool, and what it returns is dropped.
 final class PendingAnswer: TaskExecutor {
-    /// What the request handler does next.
-    enum Step {
-        case answer(WebResponse)
-        /// The connection is suspended; libmicrohttpd calls again.
-        case wait
-    }
-
     private enum Phase {
-        /// On the server's thread, in `advance`.
+        /// On the server's thread, in `start`, `advance` or `wait`.
         case running
         /// Suspended, nothing to do. Whoever changes this resumes the connection, once.
         case parked
@@ -56,10 +49,11 @@ final class PendingAnswer: TaskExecutor {
 
     init(connection: Connection, ledger: Ledger) { (self.connection, self.ledger) = (connection, ledger) }
 
-    /// Starts the task; `advance` runs it. On the server's thread.
+    /// Starts the task, which runs at once until it calls an actor or has to wait; `advance` goes on with it. On the server's
+    /// thread.
     func start(_ work: @escaping @Sendable () async -> WebResponse) {
         ledger.taskStarted()
-        let task = Task(executorPreference: self) {
+        let task = Task.immediate(executorPreference: self) {
             let response = await work()
             self.finish(response)
             self.ledger.taskEnded()
@@ -68,13 +62,20 @@ final class PendingAnswer: TaskExecutor {
     }
 
     /// Runs the jobs that are due. On the server's thread, from the request handler.
-    func advance() -> Step {
+    /// - Returns: The answer; nil where there is none yet. Then `wait` follows.
+    func advance() -> WebResponse? {
         enter()
         for _ in 0..<Self.jobsPerTurn {
-            guard let job = state.withLock({ $0.popJob() }) else { break }
+            guard let job = state.withLock({ state in state.answer == nil ? state.popJob() : nil }) else { break }
             unsafe job.runSynchronously(on: asUnownedTaskExecutor())
         }
-        return leave()
+        var left: [UnownedJob] = []
+        let answer = state.withLock { state in
+            if state.answer != nil { left = abandon(&state) }
+            return state.answer
+        }
+        forward(left)
+        return answer
     }
 
     private func enter() {
@@ -86,26 +87,28 @@ final class PendingAnswer: TaskExecutor {
         if wasParked { ledger.unpark() }
     }
 
-    private func leave() -> Step {
+    /// Suspends the connection until there is something to do; libmicrohttpd then calls again. On the server's thread.
+    /// - Returns: The answer, where there is one after all.
+    func wait() -> WebResponse? {
         var left: [UnownedJob] = []
         var mustResume = false
-        let step = state.withLock { state -> Step in
+        let answer = state.withLock { state -> WebResponse? in
             if let answer = state.answer {
                 left = abandon(&state)
-                return .answer(answer)
+                return answer
             }
             guard ledger.park() else {
                 left = abandon(&state)
-                return .answer(.stopping)
+                return .stopping
             }
             mustResume = state.next != nil
             state.phase = mustResume ? .waking : .parked
             connection.suspend()  // Under the lock: nobody may resume what is not yet suspended.
-            return .wait
+            return nil
         }
         if mustResume { connection.resume() }
         forward(left)
-        return step
+        return answer
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
