@@ -23,15 +23,13 @@ export function follow(charge) {
 }
 
 /**
- * To be called before a question whose answer is a charge. Returns what shows the answer, unless the terminal has said something of
- * that charge meanwhile: its events overtake answers, and an answer that is shown late would stand until the next event. A final word
- * is never taken back.
+ * Returns a function that shows the answer to a question asked now. It shows nothing where the terminal's event about that charge came
+ * in between: events overtake answers, and a late answer would stand until the next event.
  */
 export function asking() {
   const before = heard.number;
   return (charge) => {
-    const isShown = state.followed?.id === charge.id;
-    const isOvertaken = isShown && (heard.number > before && heard.id === charge.id || isFinal(state.followed) && !isFinal(charge));
+    const isOvertaken = heard.number > before && heard.id === charge.id && state.followed?.id === charge.id;
     if (!isOvertaken) follow(charge);
   };
 }

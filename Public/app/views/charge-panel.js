@@ -172,7 +172,8 @@ export function chargePanel() {
     const show = asking();
     try {
       const charge = await call();
-      if (state.followed?.id === charge.id) show(charge);
+      // A final word is never taken back by an earlier answer.
+      if (state.followed?.id === charge.id && !isFinal(state.followed)) show(charge);
     } catch (error) {
       if (error.status !== 401) refill(trouble, notice("bad", error.message || t("charge.actionFailed"), error.action));
     } finally {
