@@ -78,7 +78,7 @@ private struct Turn {
 
 private struct Rate {
     var perSecond: Double
-    /// What a transaction gave the system to write, the log's share of taking it over into the file included.
+    /// Bytes that a transaction writes, with its share of the WAL checkpoint.
     var bytes: Double
 }
 

@@ -108,7 +108,7 @@ import GRDBSQLite
         try run(.commit, [])
     }
 
-    /// What the journal writes of a charge that is opened.
+    /// Writes the rows that the journal writes when a charge is opened.
     private func open(_ name: String) throws {
         try run(
             .insertCharge,
@@ -123,7 +123,7 @@ import GRDBSQLite
         try run(.insertKey, [.text(name), .text(name), .blob([1, 2, 3]), .blob(Self.hash)])
     }
 
-    /// What the journal writes of a charge at each later event. It knows what it wrote last, and reads nothing.
+    /// Writes the rows that the journal writes at each later event of a charge. The baseline keeps the last row itself and reads nothing.
     private func change(_ name: String, _ event: Event) throws {
         var values: [Value] =
             switch event.step {
@@ -180,7 +180,7 @@ import GRDBSQLite
     /// One transaction of the story after the other.
     private struct Event {
         let kind: String
-        /// As long as the journal's own for the same event.
+        /// The event's body, as long as the journal's body of the same event.
         let body: [UInt8]
         /// How it changes the charge; `insertCharge` opens it.
         let step: Step
