@@ -219,9 +219,14 @@ let package = Package(
         .executableTarget(
             name: "till-bench-journal",
             dependencies: [
-                "Console", "Executors", "Journal", "Payments", "Terminal",
+                "Executors", "Journal", "Payments",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
+            swiftSettings: swift6
+        ),
+        .executableTarget(
+            name: "till-bench-history",
+            dependencies: ["Console", "Journal", "Payments", "Terminal"],
             swiftSettings: swift6
         ),
         .executableTarget(

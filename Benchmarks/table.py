@@ -79,7 +79,7 @@ def journal():
 def history():
     """Lists, searches and sums at 10 000 and at a million charges, and files of all of them with commits beside."""
     row = re.compile(r"^history, (.+): (\d+) p50 ([\d.]+) ms, worst [\d.]+ ms; (\d+) p50 ([\d.]+) ms, worst ([\d.]+) ms; growth ([\d.]+)", re.M)
-    text = output(BUILD / "till-bench-journal", "history")
+    text = output(BUILD / "till-bench-history")
     for name, few, base, many, ours, worst, growth in row.findall(text):
         line(f"history of {int(many):,} charges, {name}: p50", f"{ours} ms", f"{base} ms at {int(few):,}", growth, "50 ms", float(ours) < 50)
     row = re.compile(
