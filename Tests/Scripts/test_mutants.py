@@ -18,6 +18,7 @@ BUNDLE = """\
 #!/bin/sh
 case "$TILL_FAULT" in
 *hangs*) exec sleep 600 ;;
+*slow*) echo '✘ Test "It is paid once" recorded an issue at Money.swift:1:1: wrong' && exec sleep 600 ;;
 *crashes*) echo "Fatal error: Index out of range" && exit 132 ;;
 *survives*|"$SOUND") echo "✔ Test run with 7 tests in 2 suites passed after 1.0 seconds." ;;
 *) echo '✘ Test "It is paid once" failed after 0.1 seconds with 2 issues.'
@@ -175,6 +176,9 @@ def test_a_fault_is_seen_where_a_test_fails_or_the_run_falls_over_or_does_not_en
     found = bench.judge(fault("it-crashes"), PART)
     assert found.is_seen and found.by == "Fatal error: Index out of range"
     assert not bench.judge(fault("it-survives"), PART).is_seen
+    # Nothing waits for the rest of a run that has failed.
+    found = bench.judge(fault("slow-to-end"), PART)
+    assert found.is_seen and found.by == "It is paid once"
     monkeypatch.setattr(mutants, "PATIENCE", (0, 1))
     found = bench.judge(fault("it-hangs"), PART)
     assert found.is_seen and found.by == "did not end within 1 s"

@@ -22,6 +22,8 @@ TREE = FOLDER / "tree"
 GOAL = (58, 60)
 #: A part that takes so many times as long as without a fault has hung; in no less than the seconds behind it.
 PATIENCE = (5, 180)
+#: A fault is seen by the first test that fails; the others need not be waited for.
+FIRST_FAILURE = re.compile(r"^(✘ Test (?!run with).*(failed after|recorded an issue)|FAILED )", re.MULTILINE)
 
 
 class Invalid(Exception):
@@ -133,14 +135,16 @@ class Bench(Stage):
     def played(self, part, suites, name, fault, limit, more: dict[str, str]) -> tuple[int, str, float]:
         began, log = time.monotonic(), self.logs / f"{'-'.join([name, *more.values()])}.log"
         command, environment = self.command([part], suites)
-        code = self.run(command, log, environment | more | {"TILL_FAULT": fault}, limit)
+        if part.kind == "pytest":
+            command.insert(-1, "--exitfirst")  # pytest names what failed at the end of its run.
+        code = self.run(command, log, environment | more | {"TILL_FAULT": fault}, limit, FIRST_FAILURE if fault else None)
         if self.is_over:
             raise Invalid("The run was ended before its end.")
         return code, log.read_text(errors="replace"), time.monotonic() - began
 
 
 def witness(kind: str, text: str, code: int) -> str:
-    """What saw a fault: the test that failed first, how many others did, or how the run ended without saying so."""
+    """What saw a fault: the test that failed first, others that had failed by then, or how the run ended without saying so."""
     if kind == "swift":
         found = re.findall(r"^✘ Test (?!run with)\"?(.+?)\"? (?:with \d+ test cases? )?(?:failed after|recorded an issue)", text, re.MULTILINE)
     else:

@@ -97,8 +97,8 @@ class Stage:
             kill(process)
         shutil.rmtree(self.temporary, ignore_errors=True)
 
-    def run(self, command, log: pathlib.Path, environment: dict, limit: int | None = LIMIT) -> int:
-        """Runs a command to its end or to the limit; what it says goes into the log. Its group ends with it."""
+    def run(self, command, log: pathlib.Path, environment: dict, limit: int | None = LIMIT, enough: re.Pattern | None = None) -> int:
+        """Runs a command to its end, to the limit or to a line that is enough; what it says goes into the log. Its group ends with it."""
         with log.open("w") as file:
             with self.lock:
                 if self.is_over:
@@ -110,7 +110,7 @@ class Stage:
                 )
                 self.running.add(process)
             try:
-                return process.wait(timeout=limit)
+                return wait(process, limit, log, enough) if enough else process.wait(timeout=limit)
             except subprocess.TimeoutExpired:
                 file.write(f"\n✘ Test run did not end within {limit} s\n")
                 return 1
@@ -173,6 +173,19 @@ def rig_results(parts: list[Part], text: str, code: int) -> list[Result]:
 def reasons(log: str, text: str, code: int) -> list[str]:
     last = " / ".join(text.splitlines()[-3:])[:300]
     return failures(text) or [f"ended with {code}; its last words: {last}; all of it: .build/tests/{log}.log"]
+
+
+def wait(process: subprocess.Popen, limit: int, log: pathlib.Path, enough: re.Pattern) -> int:
+    """Waits for a process's end and returns its code; 1 as soon as its log has a line that is enough. Raises TimeoutExpired."""
+    end = time.monotonic() + limit
+    while True:
+        try:
+            return process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            if enough.search(log.read_text(errors="replace")):
+                return 1
+            if time.monotonic() > end:
+                raise
 
 
 def kill(process: subprocess.Popen):
