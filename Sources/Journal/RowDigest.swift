@@ -42,7 +42,7 @@ struct RowDigest {
     private mutating func add(length: UInt64) { add(bigEndian: length) }
 
     private mutating func add(bigEndian number: UInt64) {
-        for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: number >> shift)) }
+        unsafe withUnsafeBytes(of: number.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// 32 bytes.

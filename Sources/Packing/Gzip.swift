@@ -15,6 +15,12 @@ public enum Gzip {
         return packed.isEmpty ? nil : packed
     }
 
+    /// The CRC-32 of the bytes, as a gzip member ends with it; nil for more than 4 GB.
+    public static func checksum(_ bytes: [UInt8]) -> UInt32? {
+        guard let count = UInt32(exactly: bytes.count) else { return nil }
+        return unsafe UInt32(truncatingIfNeeded: crc32(0, bytes, count))
+    }
+
     /// Whether a browser that sends these `Accept-Encoding` values takes gzip. Source: RFC 9110, 12.5.3.
     public static func isAccepted(_ values: [String]) -> Bool {
         var everything = false

@@ -94,7 +94,8 @@ public struct StaticFiles: Sendable {
     private static func page(path: String, bytes: [UInt8], headers: WebHeaders) -> Page {
         let type = contentType(path)
         let packed = isText(type) ? Gzip.packed(bytes) : nil
-        let version = "\(String(checksum(bytes), radix: 16))-\(String(bytes.count, radix: 16))"
+        // Tells versions of the terminal's own files apart: nobody else writes them.
+        let version = "\(String(Gzip.checksum(bytes) ?? 0, radix: 16))-\(String(bytes.count, radix: 16))"
         var fields = headers
         fields["Cache-Control"] = "no-cache"  // Keep it, but ask each time: an update of the terminal shows at once.
         // Whoever keeps one form must not give it to those who need the other. Source: RFC 9110, 12.5.5.
@@ -126,11 +127,6 @@ public struct StaticFiles: Sendable {
     private static func isText(_ type: String) -> Bool {
         type.hasPrefix("text/")
             || ["application/json", "application/manifest+json", "image/svg+xml", "application/wasm"].contains(type)
-    }
-
-    /// Tells versions of the terminal's own files apart; nobody else writes them. Source: FNV-1a, 64 bits.
-    private static func checksum(_ bytes: [UInt8]) -> UInt64 {
-        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 
     /// Source: IANA media types; RFC 9239 for JavaScript.
