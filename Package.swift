@@ -479,8 +479,7 @@ let package = Package(
 /// to optimise what runs once takes longer than it saves. Only for the build that `scripts/compile` makes: SwiftPM takes no package
 /// with such flags as a dependency. Source: docs/decisions/0030-building-for-tests.md.
 let computing: Set = [
-    "Locks", "StrictJSON", "Payments", "TapProtocol", "Ethereum", "Screen",
-    "AgreementTests", "PaymentsTests", "ScreenTests", "TapProtocolTests",
+    "Locks", "StrictJSON", "Payments", "TapProtocol", "Ethereum", "Screen", "PaymentsTests", "ScreenTests",
 ]
 if Context.environment["TILL_OPTIMISED"] != nil {
     for target in package.targets where computing.contains(target.name) {
