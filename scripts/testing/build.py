@@ -4,6 +4,7 @@ import os
 import subprocess
 import threading
 
+from .changes import PROGRAMS
 from .parts import ROOT, Part
 from .play import LOGS, Stage
 
@@ -15,10 +16,28 @@ def build(chosen: list[Part]) -> bool:
     print("Build …", flush=True)
     tests = [part.name for part in chosen if part.kind == "swift"]
     products = ["tillPackageTests"] if tests else []
-    if any(part.kind != "swift" and part.needs_programs for part in chosen):
-        products += ["till", "till-sandbox", "till-example-wallet", "till-radio-check"]
+    products += sorted({program for part in chosen for program in programs(part)})
     environment = os.environ | {"TILL_TESTS": ",".join(sorted(tests))}
     return not products or subprocess.run(["scripts/compile", "debug", *products], cwd=ROOT, env=environment).returncode == 0
+
+
+def programs(part: Part) -> tuple[str, ...]:
+    """The programs that a part starts and that its bundle does not bring along."""
+    match part.kind:
+        case "browser":
+            return PROGRAMS
+        case "rig":
+            return *PROGRAMS, "till-radio-check"
+        case "pytest" if part.needs_programs:
+            return tuple(target for target in part.targets if target.startswith("till"))
+    return ()
+
+
+def python_beside(chosen: list[Part]) -> subprocess.Popen | None:
+    """Installs Python's packages while Swift compiles: it waits for the network more than it computes."""
+    if all(part.kind == "swift" for part in chosen):
+        return None
+    return subprocess.Popen(["scripts/setup-python"], cwd=ROOT)
 
 
 def guest_beside(stage: Stage, chosen: list[Part]) -> threading.Thread | None:
