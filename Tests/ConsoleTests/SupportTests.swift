@@ -94,6 +94,29 @@ struct SupportTests {
         }
     }
 
+    @Test func itNamesNobodyWhoWorksThere() async throws {
+        try await withConsole { page in
+            try await StaffShop.open(page, settings: true)
+            let id = try await StaffShop.add(page, "CANARY-Ada")
+            let ada = try await StaffShop.signIn(page, as: id)
+            // Each of these is written down with her name in the entry's details.
+            #expect(try await ada.send("POST", "shifts", "{}") == 200)
+            #expect(try await ada.send("GET", "audit") == 403)
+            #expect(try await ada.send("POST", "charges", #"{"amountMinor":1250,"reference":"for CANARY-Ada"}"#) == 201)
+            #expect(try await StaffShop.pin(StaffShop.counter(page), id, "0000") == 401)
+            let written = try await page.rows()
+            #expect(written.filter { $0.detail.contains("CANARY") }.count >= 2, "otherwise this proves nothing")
+
+            let files = try await opened(try await page.ask("GET", "support-bundle", ""))
+            for (name, content) in files { #expect(!String(decoding: content, as: UTF8.self).contains("CANARY"), "\(name)") }
+            let audit = try JSONSerialization.jsonObject(with: files["audit.json"] ?? Data()) as? [[String: Any]]
+            for entry in audit ?? [] where entry["detail"] is String {
+                let what = try #require(entry["what"] as? String)
+                #expect(SupportBundle.impersonalDetails.contains(what), "\(what)")
+            }
+        }
+    }
+
     @Test func nobodyButTheOwnerGetsIt() async throws {
         #expect(Route.supportBundle.roles == [.owner])
         try await withConsole { page in

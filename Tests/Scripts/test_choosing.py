@@ -10,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from testing import changes, parts, play, report  # noqa: E402
+from testing import build, changes, parts, play, report  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,17 @@ def test_nothing_to_play_is_an_error(everything):
 def test_a_change_plays_what_can_see_it(everything, graph, file, seen, unseen):
     chosen = names(changes.seeing(everything, [file], graph))
     assert seen <= chosen and not unseen & chosen
+
+
+@pytest.mark.parametrize(("names", "programs"), [
+    ("Payments,page-modules", set()),
+    ("api-relay", {"till-sandbox", "till-example-wallet"}),
+    ("browser-story,api-till-api", {"till", "till-sandbox"}),
+    ("rig-gatt", {"till", "till-sandbox", "till-radio-check"}),
+])
+def test_only_the_programs_that_a_part_starts_are_built(everything, names, programs):
+    chosen = parts.named(everything, names)
+    assert {program for part in chosen for program in build.programs(part)} == programs
 
 
 def test_documents_that_no_part_reads_play_nothing(everything, graph):

@@ -71,16 +71,22 @@ public struct SupportBundle: Sendable {
         return archive.finished
     }
 
+    /// The entries whose details are given: versions, counts and reason codes. Details of all others may hold what somebody typed or
+    /// a person's name.
+    static let impersonalDetails: Set = [
+        "audit.export", "audit.verify", "backup.take", "claim", "day.compare", "export", "reset", "reset.start", "restore",
+        "restore.check", "update", "update.check", "update.result", "wipe",
+    ]
+
     /// Who is said by kind only.
     private static func auditLine(_ line: AuditLine) -> JSON {
         let what = line.entry?.what
-        // What concerns one of the staff may name them.
-        let isPersonal = what?.hasPrefix("staff") == true
+        let isImpersonal = what.map(impersonalDetails.contains) ?? false
         return .object([
             "seq": .integer(line.sequence), "at": line.entry.map { .time($0.at) } ?? .null,
             "who": .optional(line.entry.map { kind($0.who) }), "what": .optional(what),
             "result": .optional(line.entry?.result),
-            "detail": isPersonal ? .null : .optional(line.entry.map { LogRedaction.clean($0.detail) }),
+            "detail": isImpersonal ? .optional(line.entry.map { LogRedaction.clean($0.detail) }) : .null,
             "intact": .bool(line.isIntact),
         ])
     }
