@@ -21,6 +21,7 @@ public enum Scene: Sendable, Equatable {
     case update(Update)
     case backup(Backup)
     case onboarding(Onboarding)
+    case ownerReset(OwnerReset)
 
     /// Waiting for the next customer. Carries no link on purpose.
     public struct Idle: Sendable, Equatable {

@@ -305,6 +305,17 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "يطلب شخص ما كلمة مرور جديدة للمالك",
+        ownerResetMinutes: { count in
+            arabicCount(
+                count,
+                one: "سيظهر رمز هنا بعد دقيقة واحدة.",
+                two: "سيظهر رمز هنا بعد دقيقتين.",
+                few: "سيظهر رمز هنا بعد \(count) دقائق.",
+                many: "سيظهر رمز هنا بعد \(count) دقيقة."
+            )
+        },
+        ownerResetDetail: "لا تعرف من هو؟ انزع ذاكرة USB وأخبر المالك.",
         codeNotShownTitle: "لا يمكن عرض هذا الرمز",
         codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تمسح هذه الشاشة.",
         openThisLink: "افتح هذا الرابط"

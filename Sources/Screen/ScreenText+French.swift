@@ -296,6 +296,11 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "Quelqu’un demande un nouveau mot de passe du propriétaire",
+        ownerResetMinutes: { count in
+            count == 1 ? "Un code s’affiche ici dans 1 minute." : "Un code s’affiche ici dans \(count) minutes."
+        },
+        ownerResetDetail: "Vous ne savez pas qui ? Retirez la clé USB et prévenez le propriétaire.",
         codeNotShownTitle: "Ce code ne peut pas être affiché",
         codeNotShownWhatToDo: "Adressez-vous au personnel. Ne scannez pas cet écran.",
         openThisLink: "Ouvrez ce lien"

@@ -296,6 +296,12 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "Jemand verlangt ein neues Passwort für den Inhaber",
+        ownerResetMinutes: { count in
+            count == 1 ? "In 1 Minute erscheint hier ein Code." : "In \(count) Minuten erscheint hier ein Code."
+        },
+        ownerResetDetail:
+            "Sie wissen nicht, wer das ist? Ziehen Sie den USB-Stick heraus und sagen Sie es dem Inhaber.",
         codeNotShownTitle: "Dieser Code kann nicht gezeigt werden",
         codeNotShownWhatToDo: "Bitte fragen Sie das Personal. Scannen Sie diesen Bildschirm nicht.",
         openThisLink: "Öffnen Sie diesen Link"

@@ -292,6 +292,11 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "Alguien pide una nueva contraseña del propietario",
+        ownerResetMinutes: { count in
+            count == 1 ? "En 1 minuto aparecerá aquí un código." : "En \(count) minutos aparecerá aquí un código."
+        },
+        ownerResetDetail: "¿No sabe quién es? Saque la memoria USB y avise al propietario.",
         codeNotShownTitle: "Este código no se puede mostrar",
         codeNotShownWhatToDo: "Pregunte al personal. No escanee esta pantalla.",
         openThisLink: "Abra este enlace"

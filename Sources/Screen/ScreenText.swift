@@ -119,6 +119,12 @@ public struct ScreenText: Sendable {
     public var onboardingDetails: Words<Scene.Onboarding.Kind>
     public var onboardingKeys: Words<Scene.Onboarding.Kind>
 
+    /// While somebody at the terminal asks for a new owner password: what goes on, when the code comes (in minutes, at least 1),
+    /// and how to end it.
+    public var ownerResetTitle: String
+    public var ownerResetMinutes: @Sendable (Int) -> String
+    public var ownerResetDetail: String
+
     public var codeNotShownTitle: String
     public var codeNotShownWhatToDo: String
     /// Stands above a link that is printed because the window is too small for its QR code.
@@ -447,6 +453,11 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "Somebody asks for a new owner password",
+        ownerResetMinutes: { count in
+            count == 1 ? "In 1 minute a code is shown here." : "In \(count) minutes a code is shown here."
+        },
+        ownerResetDetail: "Was it nobody you know? Pull out the USB stick, and tell the owner.",
         codeNotShownTitle: "This code cannot be shown",
         codeNotShownWhatToDo: "Please ask staff. Do not scan this screen.",
         openThisLink: "Open this link"

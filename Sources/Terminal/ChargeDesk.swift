@@ -37,6 +37,7 @@ public actor ChargeDesk {
     /// Charges whose code is for wallets that pair, where it is not for both.
     var turned: Set<ChargeID> = []
     var invitation: ClaimInvitation?
+    var ownerReset: OwnerReset?
     /// Set while the owner is setting the terminal up.
     var setUp: SetUpProgress?
     /// What the shop's till has put on the screen for the time in which nobody pays.
@@ -303,6 +304,7 @@ public actor ChargeDesk {
             update: update,
             backup: backup,
             onboarding: onboarding,
+            ownerReset: ownerReset,
             rest: rest,
             wakes: wakes,
             sound: sound,

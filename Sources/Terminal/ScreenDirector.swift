@@ -204,6 +204,7 @@ public struct ScreenDirector: Sendable {
         if let update { return update.page }
         // Nobody reaches the page while there is no network, so that not even its claim code is missed.
         if let onboarding = snapshot.onboarding, snapshot.showsOnboarding { return .onboarding(onboarding) }
+        if isFree, case .waiting(let minutes) = snapshot.ownerReset { return .ownerReset(.init(minutes: minutes)) }
         if isFree, let backup = snapshot.backup { return .backup(backup.page) }
         return switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
@@ -411,7 +412,8 @@ extension Scene {
         case .keypad(var keypad):
             (keypad.whatHappened, keypad.whatToDo) = (nil, nil)
             return .keypad(keypad)
-        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update, .backup, .onboarding:
+        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update, .backup, .onboarding,
+            .ownerReset:
             return self
         }
     }

@@ -206,6 +206,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var backup: BackupProgress?
     /// A phone that connects the terminal to Wi-Fi; a charge that is open comes first.
     public var onboarding: Scene.Onboarding?
+    /// Somebody at the terminal asks for a new owner password; a charge that is open comes first.
+    public var ownerReset: OwnerReset?
     /// When the screen rests.
     public var rest: ScreenRest
     /// Counts who touched the terminal, for a screen that rests.
@@ -230,6 +232,7 @@ public struct TerminalSnapshot: Sendable, Equatable {
         update: SystemUpdate? = nil,
         backup: BackupProgress? = nil,
         onboarding: Scene.Onboarding? = nil,
+        ownerReset: OwnerReset? = nil,
         rest: ScreenRest = ScreenRest(),
         wakes: Int = 0,
         sound: SoundSettings = SoundSettings(),
@@ -237,7 +240,7 @@ public struct TerminalSnapshot: Sendable, Equatable {
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
         (self.keypad, self.update, self.backup) = (keypad, update, backup)
-        self.onboarding = onboarding
+        (self.onboarding, self.ownerReset) = (onboarding, ownerReset)
         (self.rest, self.wakes, self.sound) = (rest, wakes, sound)
         self.connect = connect
         self.phase = phase

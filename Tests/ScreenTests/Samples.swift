@@ -166,6 +166,8 @@ enum Sample {
         ]
         + [.notWritten, .reading, .whole, .notUsable, .restoring, .restored, .notRestored].map { .backup(.init($0)) }
 
+    static let ownerResets: [Scene] = [1, 15].map { .ownerReset(.init(minutes: $0)) }
+
     static let onboardings: [Scene] =
         [.asking, .allowed, .notJoined].map { .onboarding(.init($0)) }
         + [
@@ -175,7 +177,7 @@ enum Sample {
 
     /// Every scene, and every kind of it, with a code first.
     static func scenes(name: String = "Café Morgenrot") -> [Scene] {
-        tapScenes(name: name) + messages(name: name) + keypad + updates + backups + onboardings + [
+        tapScenes(name: name) + messages(name: name) + keypad + updates + backups + ownerResets + onboardings + [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
             .charge(

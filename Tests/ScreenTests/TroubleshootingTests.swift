@@ -39,6 +39,7 @@ struct TroubleshootingTests {
                     ? [text.updateDetails(update.kind).prefix { $0 != "." } + "."].map(String.init) : [])
         case .backup(let backup): [text.backupTitles(backup.kind)]
         case .onboarding(let onboarding): [text.onboardingTitles(onboarding.kind)]
+        case .ownerReset: [text.ownerResetTitle]
         }
     }
 

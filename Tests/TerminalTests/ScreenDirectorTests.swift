@@ -173,6 +173,21 @@ struct ScreenDirectorTests {
         }
     }
 
+    @Test func aWaitForANewPasswordIsOnTheScreenAndGivesWayToACharge() async throws {
+        try await withDesk { desk in
+            let director = Self.director(desk.desk, desk.clock.terminalClock)
+            await desk.desk.setOwnerReset(.waiting(minutes: 14))
+            #expect(director.scene(of: await desk.desk.snapshot, at: desk.clock.now) == .ownerReset(.init(minutes: 14)))
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            if case .ownerReset = director.scene(of: await desk.desk.snapshot, at: desk.clock.now) {
+                Issue.record("the customer sees the wait instead of the charge")
+            }
+            await desk.desk.setOwnerReset(nil)
+            #expect(await desk.desk.snapshot.ownerReset == nil)
+        }
+    }
+
     /// Whoever plugged in a stick stands there. The code is back in a minute, or after the start.
     @Test(arguments: [ClaimInvitation.Purpose.claim, .reset])
     func anUpdateFromAStickStandsBeforeTheOwnersCodeAndNotBeforeACharge(purpose: ClaimInvitation.Purpose) async throws {

@@ -99,7 +99,7 @@ public struct CustomerView: Sendable, Equatable {
             )
         case .unknown: return (.unknown, text.unknownTitle, [text.unknownWarning, text.unknownWhatToDo])
         case .offline: return (.opening, text.offlineTitle, [text.offlineDetail])
-        case .starting, .idle, .setup, .message, .keypad, .update, .backup, .onboarding:
+        case .starting, .idle, .setup, .message, .keypad, .update, .backup, .onboarding, .ownerReset:
             return (.opening, text.startingTitle, [text.startingDetail])
         }
     }
