@@ -32,6 +32,7 @@ extension JSON {
             "wallets": .connectLight(snapshot.connect.light),
             "trouble": .reason(snapshot.trouble), "notices": .array(snapshot.notices.map(JSON.notice)),
             "message": snapshot.message.map(JSON.onScreen) ?? .null,
+            "ownerReset": .ownerReset(snapshot.ownerReset),
         ]
         switch snapshot.phase {
         case .starting(let checking):
@@ -46,6 +47,15 @@ extension JSON {
             body["charge"] = .charge(charge)
         }
         return .object(body)
+    }
+
+    /// A new owner password that somebody at the terminal asks for. Never the code: that is for the screen alone.
+    static func ownerReset(_ reset: OwnerReset?) -> JSON {
+        switch reset {
+        case .waiting(let minutes): .object(["state": .string("waiting"), "minutes": .integer(Int64(minutes))])
+        case .shown: .object(["state": .string("shown"), "minutes": .null])
+        case nil: .null
+        }
     }
 
     /// A change of a charge, as programs are told it in every way.

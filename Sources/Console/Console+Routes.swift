@@ -17,11 +17,15 @@ extension Console {
             try requireEmptyForm(pass)
             return await signOut(pass, request)
         case .changePassword: return try await changePassword(pass, request)
-        case .startReset:
-            try requireEmptyForm(pass)
-            try await entrance.startReset(from: request.peerAddress)
-            return .json(JSON.object(["started": .bool(true)]).text, status: 202)
+        case .prove: return try await prove(pass, request)
+        case .access: return try await accessResponse()
+        case .endAccess: return try await endAccess(pass)
+        case .resetState: return await resetResponse()
         case .finishReset: return try await finishReset(request)
+        case .refuseReset:
+            try requireEmptyForm(pass)
+            _ = await entrance.refuseReset(by: pass.who, from: request.peerAddress)
+            return await resetResponse()
         case .sessions: return sessionList(pass)
         case .endSession(let id):
             try requireEmptyForm(pass)

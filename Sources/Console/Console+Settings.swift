@@ -96,6 +96,7 @@ extension Console {
                 password: password,
                 what: "settings.password",
                 by: pass.who,
+                of: pass.session,
                 from: pass.request.peerAddress
             )
         } catch {

@@ -107,6 +107,8 @@ public struct Console: Sendable {
         public var loudspeaker: (any Loudspeaker)?
         /// Where sticks for backups are shown; nil where the machine shows none.
         public var sticks: BackupSticks?
+        /// Sticks that prove presence at the terminal; nil where the machine shows none.
+        public var ownerSticks: OwnerSticks?
         /// Whether the backup that was wanted before this start is restored; nil where none was wanted.
         public var restored: Bool?
         /// Installs new versions of the whole system; nil where the terminal does not run as an appliance.
@@ -252,6 +254,7 @@ public struct Console: Sendable {
             codeAddress: own.code,
             fingerprint: certificate.fingerprint,
             compactFingerprint: certificate.compactFingerprint,
+            ownerSticks: configuration.ownerSticks,
             hashRounds: hashRounds
         )
         tokens = TokenDesk(journal: journal, clock: clock)
@@ -385,7 +388,8 @@ public struct Console: Sendable {
             if let redirect { group.addTask { try await redirect.run() } }
             group.addTask { await certificates.run(clock, logger, serving: certificate) }
             group.addTask { await entrance.keepClaimFresh() }
-            group.addTask { await entrance.keepResetFresh() }
+            group.addTask { await entrance.watchForOwner() }
+            group.addTask { await tellOfResets() }
             if own.changes { group.addTask { await followNetwork() } }
             group.addTask { await receipts.printWhenPaid() }
             group.addTask { await messages.run() }

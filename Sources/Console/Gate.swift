@@ -66,6 +66,7 @@ struct Gate: Sendable {
                 "Reload the page and try again."
             )
         }
+        guard !route.needsProof || session.isProved(at: now) else { throw Proof.needed }
         return Pass(route: route, request: request, token: token, session: session)
     }
 

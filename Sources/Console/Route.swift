@@ -4,8 +4,9 @@ import Terminal
 /// What the console answers, one case an address. Everything else is "not found".
 enum Route: Sendable, Equatable {
     case session, claim, signIn, signOut
-    case changePassword, startReset, finishReset
+    case changePassword, resetState, finishReset, refuseReset
     case signInWithPIN, signInWithCode, changePIN
+    case prove, access, endAccess
     case staff, addPerson, saveStaffRules, changePerson(String), removePerson(String), makeSignInCode(String)
     case makeCounter, forgetBrowser(String)
     case sessions, endOtherSessions, endSession(String)
@@ -60,7 +61,11 @@ enum Route: Sendable, Equatable {
         case ("browsers", 2): self = try Self.only(method, ["DELETE": .forgetBrowser(parts[1])])
         case ("logout", 1): self = try Self.only(method, ["POST": .signOut])
         case ("password", 1): self = try Self.only(method, ["PUT": .changePassword])
-        case ("reset", 1): self = try Self.only(method, ["POST": .startReset, "PUT": .finishReset])
+        case ("reset", 1):
+            self = try Self.only(method, ["GET": .resetState, "PUT": .finishReset, "DELETE": .refuseReset])
+        case ("proof", 1): self = try Self.only(method, ["POST": .prove])
+        case ("access", 1): self = try Self.only(method, ["GET": .access])
+        case ("access", 2) where parts[1] == "end": self = try Self.only(method, ["POST": .endAccess])
         case ("sessions", 1): self = try Self.only(method, ["GET": .sessions, "DELETE": .endOtherSessions])
         case ("sessions", 2): self = try Self.only(method, ["DELETE": .endSession(parts[1])])
         case ("settings", 1): self = try Self.only(method, ["GET": .settings, "PUT": .saveSettings])
@@ -177,11 +182,11 @@ enum Route: Sendable, Equatable {
     /// Who may use it. Not listed is not allowed.
     var roles: Set<Role> {
         switch self {
-        case .session, .claim, .signIn, .signInWithPIN, .signInWithCode, .startReset, .finishReset:
+        case .session, .claim, .signIn, .signInWithPIN, .signInWithCode, .resetState, .finishReset:
             []  // Open; each looks after itself.
-        case .signOut, .sessions, .endOtherSessions, .endSession: [.owner, .manager, .cashier]
+        case .signOut, .sessions, .endOtherSessions, .endSession, .prove: [.owner, .manager, .cashier]
         case .changePIN: [.manager, .cashier]
-        case .changePassword: [.owner]
+        case .changePassword, .refuseReset, .access, .endAccess: [.owner]
         // Whom they may change is looked at for each person.
         case .staff, .addPerson, .changePerson, .removePerson, .makeSignInCode, .makeCounter, .forgetBrowser:
             [.owner, .manager]
@@ -218,16 +223,17 @@ enum Route: Sendable, Equatable {
     }
 
     /// Whether it answers without a session.
-    var isOpen: Bool { self == .session || isEntrance }
+    var isOpen: Bool { self == .session || self == .resetState || isEntrance }
 
     /// Whether it is the way in, which cannot carry a token yet.
     var isEntrance: Bool {
-        [.claim, .signIn, .signInWithPIN, .signInWithCode, .startReset, .finishReset].contains(self)
+        [.claim, .signIn, .signInWithPIN, .signInWithCode, .finishReset].contains(self)
     }
 
     var changesState: Bool {
         switch self {
-        case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
+        case .session, .resetState, .access, .sessions, .settings, .history, .currentCharge, .charge, .events, .days,
+            .day, .taps,
             .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
             .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .outbox, .stick, .restore,
             .update, .network:
@@ -245,7 +251,7 @@ enum Route: Sendable, Equatable {
         case .saveCustomers, .makeToken, .revokeToken: true
         case .saveOutbox, .testOutbox: true
         case .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook: true
-        case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
+        case .changePassword, .finishReset, .refuseReset, .prove, .endAccess, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
             .forgetConnect, .turnCode:

@@ -104,6 +104,7 @@ struct Assembly: Sendable {
         pages.loudspeaker = loudspeaker
         // The image mounts sticks; elsewhere nobody does.
         pages.sticks = updates == nil ? nil : BackupSticks()
+        pages.ownerSticks = updates == nil ? nil : OwnerSticks()
         pages.restored = restored
         let wireless = wifi.map(network)
         pages.network = wireless

@@ -115,6 +115,9 @@ final class Page {
         }
     }
 
+    /// Has the other browser's session from now on, as whoever copied its cookie.
+    func take(_ other: Page) { token = other.token }
+
     /// Another browser on the same page.
     func another() -> Page { Page(console, journal, clock, desk, files, folder) }
 

@@ -14,7 +14,8 @@ struct RolesTests {
     private static let table: [(method: String, path: String, who: String)] = [
         ("GET", "session", "open"), ("POST", "claim", "open"), ("POST", "login", "open"),
         ("POST", "login/pin", "open"), ("POST", "login/code", "open"),
-        ("POST", "reset", "open"), ("PUT", "reset", "open"),
+        ("GET", "reset", "open"), ("PUT", "reset", "open"), ("DELETE", "reset", "o----"),
+        ("POST", "proof", "omc--"), ("GET", "access", "o----"), ("POST", "access/end", "o----"),
         ("POST", "logout", "omc--"), ("PUT", "password", "o----"), ("PUT", "pin", "-mc--"),
         ("GET", "sessions", "omc--"), ("DELETE", "sessions", "omc--"), ("DELETE", "sessions/1", "omc--"),
         ("GET", "staff", "om---"), ("POST", "staff", "om---"), ("PUT", "staff", "o----"),

@@ -88,6 +88,23 @@ struct WebhookTests {
             && timestamp == String(time.secondsSince1970)
     }
 
+    /// Whoever takes the terminal over must not be able to do it unheard, whatever charges a webhook chose.
+    @Test func everyWebhookThatIsNotHeldBackHearsOfANewOwnerPassword() async throws {
+        let receiver = Receiver()
+        try await withConsole(webhooks: receiver) { page in
+            try await StaffShop.open(page)
+            let (_, secret) = try await make(page, #""failed""#)
+            let (paused, _) = try await make(page, #""failed""#, url: "https://other.test/")
+            #expect(try await page.send("PUT", "webhooks/\(paused)", #"{"paused":true}"#) == 200)
+            await page.console.webhooks.tell("terminal.reset_waiting", .object(["minutes": .integer(15)]))
+            let post = try #require(await receiver.next())
+            #expect(post.type == "terminal.reset_waiting" && (post.said["data"] as? [String: Int]) == ["minutes": 15])
+            #expect(post.url == Self.url && post.id.hasPrefix("terminal-"))
+            #expect(try isSigned(post, secret, at: page.clock.wallTime))
+            #expect(receiver.posts == 1)
+        }
+    }
+
     @Test func everythingThatHappensToAChargeArrivesInOrderSignedAndWithTheEventsOwnWords() async throws {
         let receiver = Receiver()
         try await withConsole(webhooks: receiver) { page in

@@ -70,6 +70,28 @@ test("Of payments that nobody waited for two are shown and the others counted", 
   equal(find(".notices").children.length, 0);
 });
 
+test("Everybody hears that a new owner password is asked for, and the owner refuses it", async () => {
+  const waiting = { state: "waiting", minutes: 14 };
+  for (const role of ["owner", "manager", "cashier"]) {
+    const { shell, find, hears } = frame({ role });
+    hears({ terminal: { notices: [], ownerReset: waiting } });
+    equal(find(".reset-line .grow").textContent.startsWith(t("reset.asked", { count: 14 })), true);
+    equal(find(".reset-line .grow").textContent.includes(t("reset.askedStaff")), role !== "owner");
+    equal(find(".reset-line button") !== null, role === "owner");
+    if (role === "owner") {
+      onPage(document.createElement("main"));
+      const asked = terminal(() => ({ body: {} }));
+      shell.element.querySelector(".reset-line button").click();
+      await settled();
+      equal(asked.map(({ method, path }) => `${method} ${path}`), ["DELETE /reset"]);
+    }
+    hears({ terminal: { notices: [], ownerReset: { state: "shown", minutes: null } } });
+    equal(find(".reset-line .grow").textContent.startsWith(t("reset.askedShown")), true);
+    hears({ terminal: { notices: [], ownerReset: null } });
+    equal(find(".reset-line"), null);
+  }
+});
+
 test("Paid twice is said as such, and late as late", () => {
   const { shell, hears } = frame();
   hears({ terminal: { notices: [notice("1", { kind: "paidTwice" }), notice("2")] } });

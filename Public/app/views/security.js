@@ -7,22 +7,26 @@ import { busyButton, checkField, notice, secretField } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
 import { deviceText } from "../who.js";
+import { accessCard } from "./access.js";
 import { ownSecretForm } from "./own-secret.js";
 
-/** `onChanged` gets the session with its new token after the password was changed. */
-export function securityView({ onChanged }) {
+/** `onChanged` gets the session with its new token after the password was changed. `isNew`: it was just set with a code. */
+export function securityView({ onChanged, isNew = false }) {
   const list = sessionList();
+  const access = accessCard();
   const element = h(
     "section", { class: "page settings security", "aria-labelledby": "security-title" },
     h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("nav.settings")),
     h("h1", { id: "security-title", tabindex: "-1" }, t("security.title")),
     passwordForm(async (session) => {
       onChanged(session);
-      await list.load();
+      await Promise.all([list.load(), access.load()]);
+      access.focus();
     }),
-    list.element,
+    list.element, access.element,
   );
   list.load();
+  access.load().then(() => { if (isNew) access.focus(); });
   return { element, update() {}, end() {} };
 }
 

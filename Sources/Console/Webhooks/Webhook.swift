@@ -75,6 +75,12 @@ struct WebhookMessage: Sendable, Equatable {
         body = Self.body("test", time, .object([:]))
     }
 
+    /// A message about the terminal and not about a charge.
+    init(_ type: String, _ data: JSON, at time: WallTime, id: String) {
+        self.id = id
+        body = Self.body(type, time, data)
+    }
+
     private static func body(_ type: String, _ time: WallTime, _ data: JSON) -> String {
         JSON.object(["type": .string(type), "timestamp": .time(time), "data": data]).text
     }

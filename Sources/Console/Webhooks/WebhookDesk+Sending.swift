@@ -149,6 +149,32 @@ extension WebhookDesk {
         return failure
     }
 
+    /// Pauses between tries of what happens to the terminal.
+    private static let tellPauses: [Duration] = [.seconds(5), .seconds(30), .seconds(120), .seconds(300)]
+
+    /// Tells every webhook that is not held back of what happens to the terminal, whatever charges it chose: whoever takes the
+    /// terminal over must not be able to do it unheard. Tried five times within eight minutes, and not kept over a restart.
+    func tell(_ type: String, _ data: JSON) async {
+        let message = WebhookMessage(type, data, at: clock.wallTime(), id: "terminal-\(Self.random(9))")
+        await withDiscardingTaskGroup { group in
+            for hook in hooks where isActive(hook.id) { group.addTask { await self.tell(message, to: hook) } }
+        }
+    }
+
+    private func tell(_ message: WebhookMessage, to hook: Webhook) async {
+        var pauses = Self.tellPauses.makeIterator()
+        while self.hook(hook.id) != nil, let failure = await post(message, to: hook).failure {
+            guard let pause = pauses.next() else {
+                logger.warning(
+                    "a webhook was not told of what happens to the terminal",
+                    metadata: ["to": "\(hook.place)", "why": "\(failure.kind.rawValue)"]
+                )
+                return
+            }
+            do { try await clock.sleep(pause) } catch { return }  // The terminal stops.
+        }
+    }
+
     /// There is news for it.
     func ring(_ id: String) { bells[id]?.ring() }
 
