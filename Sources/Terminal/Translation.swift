@@ -40,7 +40,7 @@ extension CreatedPayment {
         Offer(
             paymentID: paymentID.rawValue,
             link: link,
-            expiresAt: expiresAtSeconds.map { WallTime(millisecondsSince1970: $0 &* 1000) }
+            expiresAt: expiresAtSeconds.map { WallTime(secondsSince1970: $0) }
         )
     }
 
