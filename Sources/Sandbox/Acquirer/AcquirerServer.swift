@@ -48,9 +48,9 @@ public struct AcquirerServer: Sendable {
 
     /// What the server refuses before the acquirer sees it, in this interface's form.
     private static func worded(_ refusal: WebResponse) -> WebResponse {
-        guard refusal.status < 500 else { return refusal }
         var worded = refusal
-        worded.body = .bytes(Array(#"{"code":"malformed","detail":"not acceptable HTTP"}"#.utf8))
+        let detail = refusal.status == 503 ? "too many requests at once" : "not acceptable HTTP"
+        worded.body = .bytes(Array(#"{"code":"malformed","detail":"\#(detail)"}"#.utf8))
         return worded
     }
 
