@@ -152,7 +152,7 @@ let package = Package(
         .target(
             name: "Backup",
             dependencies: [
-                "Journal", "Payments", .product(name: "Crypto", package: "swift-crypto"),
+                "Journal", "Locks", "Payments", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: swift6

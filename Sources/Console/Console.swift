@@ -242,6 +242,7 @@ public struct Console: Sendable {
         self.sessions = sessions
         self.gate = gate
         news = PageNews(desk: desk, sessions: sessions, clock: clock)
+        let hashing = HashingQueue()
         entrance = Entrance(
             journal: journal,
             desk: desk,
@@ -252,7 +253,8 @@ public struct Console: Sendable {
             codeAddress: own.code,
             fingerprint: certificate.fingerprint,
             compactFingerprint: certificate.compactFingerprint,
-            hashRounds: hashRounds
+            hashRounds: hashRounds,
+            hashing: hashing
         )
         tokens = TokenDesk(journal: journal, clock: clock)
         webhooks = WebhookDesk(
@@ -281,7 +283,8 @@ public struct Console: Sendable {
             logger: logger,
             address: own.code,
             compactFingerprint: certificate.compactFingerprint,
-            pinRounds: min(hashRounds, StaffPIN.usualRounds)
+            pinRounds: min(hashRounds, StaffPIN.usualRounds),
+            hashing: hashing
         )
         messages = MessageDesk(desk: desk, clock: clock, paymentHosts: configuration.paymentHosts)
         about = About(

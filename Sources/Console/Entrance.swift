@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Journal
 import Logging
@@ -27,9 +26,8 @@ actor Entrance {
     private var throttle = Throttle()
     private var strangers = AuditBudget()
     private var programs = AuditBudget()
-    /// scrypt takes 64 MiB and 100 ms: one at a time, on a queue of its own.
     let hashRounds: Int
-    private let hashing = DispatchQueue(label: "till.password")
+    private let hashing: HashingQueue
 
     private static let ownerDocument = "owner"
     private static let throttleDocument = "throttle"
@@ -49,7 +47,8 @@ actor Entrance {
         codeAddress: @autoclosure @escaping @Sendable () -> String,
         fingerprint: String,
         compactFingerprint: String = "",
-        hashRounds: Int = PasswordHash.usualRounds
+        hashRounds: Int = PasswordHash.usualRounds,
+        hashing: HashingQueue = HashingQueue()
     ) {
         self.journal = journal
         self.desk = desk
@@ -60,7 +59,7 @@ actor Entrance {
         self.codeAddress = codeAddress
         self.fingerprint = fingerprint
         self.compactFingerprint = compactFingerprint
-        self.hashRounds = hashRounds
+        (self.hashRounds, self.hashing) = (hashRounds, hashing)
         reset = Reset(switchedOnAt: clock.elapsed())
     }
 
@@ -221,9 +220,11 @@ actor Entrance {
             await audit(what, "refused", "too many tries", by: who, from: peer)
             throw .tooMany(pause)
         }
+        let asker = who == .stranger ? HashingQueue.Asker.stranger : .known
+        try hashing.requirePlace(for: asker)
         // Counted before it is checked: tries at the same moment must not all see the same count.
         throttle.fail(account: Self.account, source: peer, at: now)
-        guard try await matches(owner.password, password) else {
+        guard try await matches(owner.password, password, for: asker) else {
             await storeThrottle()
             await audit(what, "refused", "wrong password", by: who, from: peer)
             throw Problem(401, "password_wrong", "This is not the password.", "Type it again; mind capitals.")
@@ -314,14 +315,19 @@ actor Entrance {
         }
     }
 
-    private func matches(_ hash: PasswordHash, _ password: String) async throws(Problem) -> Bool {
-        do { return try await onHashingQueue { try hash.matches(password) } } catch { throw Self.hashingFailed }
+    private func matches(
+        _ hash: PasswordHash,
+        _ password: String,
+        for asker: HashingQueue.Asker
+    ) async throws(Problem) -> Bool {
+        do { return try await hashing.compute(for: asker) { try hash.matches(password) } } catch {
+            throw Self.hashingFailed
+        }
     }
 
+    /// In the turn of those who are known.
     func onHashingQueue<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            hashing.async { continuation.resume(with: Result { try work() }) }
-        }
+        try await hashing.compute(for: .known, work)
     }
 
     private static let hashingFailed = Problem(

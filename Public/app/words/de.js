@@ -1503,6 +1503,7 @@ export default {
     password_too_common: { message: "Dieses Passwort gehört zu den ersten, die jemand versuchen würde.", action: "Nehmen Sie eines, auf das sonst niemand käme, etwa vier Wörter." },
     password_not_checked: { message: "Das Terminal konnte das Passwort nicht prüfen.", action: "Versuchen Sie es gleich noch einmal." },
     password_changed_meanwhile: { message: "Jemand anderes hat im selben Moment das Passwort geändert. Ihres wurde nicht gespeichert.", action: "Melden Sie sich mit dem neuen Passwort an oder versuchen Sie es noch einmal." },
+    terminal_busy: { message: "Das Terminal hat gerade zu viele Anfragen. Mit dieser wurde nichts getan.", action: "Versuchen Sie es in ein paar Sekunden noch einmal." },
     too_many_tries: { message: "Es gab zu viele falsche Versuche.", action: "Warten Sie {seconds} Sekunden und versuchen Sie es dann noch einmal." },
     claim_code_wrong: { message: "Das ist nicht der Code auf dem Bildschirm des Terminals.", action: "Sehen Sie noch einmal auf den Bildschirm; der Code wechselt von Zeit zu Zeit." },
     claimed_not_signed_in: { message: "Das Terminal gehört Ihnen und Ihr Passwort gilt, aber Sie konnten nicht angemeldet werden.", action: "Melden Sie sich mit dem gewählten Passwort an." },

@@ -1503,6 +1503,7 @@ export default {
     password_too_common: { message: "Esta contraseña es de las primeras que probaría cualquiera.", action: "Use una en la que nadie más pensaría, por ejemplo cuatro palabras." },
     password_not_checked: { message: "El terminal no pudo comprobar la contraseña.", action: "Inténtelo de nuevo en un momento." },
     password_changed_meanwhile: { message: "Otra persona cambió la contraseña en el mismo momento. La suya no se guardó.", action: "Inicie sesión con la nueva contraseña o inténtelo de nuevo." },
+    terminal_busy: { message: "El terminal tiene demasiadas solicitudes a la vez. Con esta no se hizo nada.", action: "Inténtelo de nuevo en unos segundos." },
     too_many_tries: { message: "Hubo demasiados intentos erróneos.", action: "Espere {seconds} segundos e inténtelo de nuevo." },
     claim_code_wrong: { message: "Este no es el código de la pantalla del terminal.", action: "Mire la pantalla de nuevo; el código cambia de vez en cuando." },
     claimed_not_signed_in: { message: "El terminal es suyo y su contraseña está definida, pero no se pudo iniciar su sesión.", action: "Inicie sesión con la contraseña que eligió." },

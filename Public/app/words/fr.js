@@ -1503,6 +1503,7 @@ export default {
     password_too_common: { message: "Ce mot de passe est parmi les premiers que l’on essaierait.", action: "Utilisez-en un auquel personne d’autre ne penserait, par exemple quatre mots." },
     password_not_checked: { message: "Le terminal n’a pas pu vérifier le mot de passe.", action: "Réessayez dans un instant." },
     password_changed_meanwhile: { message: "Quelqu’un d’autre a changé le mot de passe au même moment. Le vôtre n’a pas été enregistré.", action: "Connectez-vous avec le nouveau mot de passe, ou réessayez." },
+    terminal_busy: { message: "Le terminal reçoit trop de demandes à la fois. Celle-ci n’a rien fait.", action: "Réessayez dans quelques secondes." },
     too_many_tries: { message: "Il y a eu trop de tentatives erronées.", action: "Attendez {seconds} secondes, puis réessayez." },
     claim_code_wrong: { message: "Ce n’est pas le code affiché sur l’écran du terminal.", action: "Regardez de nouveau l’écran ; le code change de temps en temps." },
     claimed_not_signed_in: { message: "Le terminal est à vous et votre mot de passe est défini, mais vous n’avez pas pu être connecté.", action: "Connectez-vous avec le mot de passe choisi." },

@@ -1,5 +1,4 @@
 import Crypto
-import Dispatch
 import Foundation
 import Journal
 import Logging
@@ -29,8 +28,7 @@ actor StaffDesk {
     let address: @Sendable () -> String
     let compactFingerprint: String
     private let pinRounds: Int
-    /// Its own: whoever tries PINs must not make the owner's password wait.
-    private let hashing = DispatchQueue(label: "till.pin")
+    private let hashing: HashingQueue
 
     private(set) var book = StaffBook()
     private var version: Int?
@@ -59,10 +57,12 @@ actor StaffDesk {
         logger: Logger,
         address: @autoclosure @escaping @Sendable () -> String,
         compactFingerprint: String,
-        pinRounds: Int = StaffPIN.usualRounds
+        pinRounds: Int = StaffPIN.usualRounds,
+        hashing: HashingQueue = HashingQueue()
     ) {
         (self.journal, self.sessions, self.clock, self.logger) = (journal, sessions, clock, logger)
         (self.address, self.compactFingerprint, self.pinRounds) = (address, compactFingerprint, pinRounds)
+        self.hashing = hashing
     }
 
     /// Takes up who works here. After ``Sessions`` was loaded: whose session may not go on is signed out.
@@ -318,6 +318,7 @@ actor StaffDesk {
         let source = "\(browser)/\(id)"
         let pause = activity.throttle.pause(account: id, source: source, at: now)
         guard pause == .zero else { throw .tooMany(pause) }
+        try hashing.requirePlace(for: .known)
         // Counted before it is checked: tries at the same moment must not all see the same count.
         activity.throttle.fail(account: id, source: source, at: now)
         guard digits.utf8.count <= 8, try await hashed({ try kept.matches(digits, of: id, with: key) }) else {
@@ -358,11 +359,8 @@ actor StaffDesk {
 
     private func hashed<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws(Problem) -> Value
     {
-        do {
-            return try await withCheckedThrowingContinuation { continuation in
-                hashing.async { continuation.resume(with: Result { try work() }) }
-            }
-        } catch {
+        // Only a known browser may try PINs.
+        do { return try await hashing.compute(for: .known, work) } catch {
             throw Problem(503, "pin_not_checked", "The terminal could not check the PIN.", "Try again in a moment.")
         }
     }
