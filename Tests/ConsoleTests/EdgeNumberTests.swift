@@ -95,6 +95,28 @@ struct EdgeNumberTests {
     }
 }
 
+/// A document out of a backup may hold any number.
+struct StoredNumberTests {
+    @Test func aStoredSessionWithTimesThatCannotBeIsOver() {
+        let now: Int64 = 1_790_000_000_000
+        let edges: [Int64] = [.min, .min + 1, -1, 0, now - 8 * 24 * 3600 * 1000, now + 3_600_001, .max - 1, .max]
+        for created in edges {
+            for used in edges {
+                for lock in [nil, Int.min, -1, 0, 1, Int.max] {
+                    let session = Session(
+                        tokenHash: [],
+                        role: .owner,
+                        lockMinutes: lock,
+                        createdAt: created,
+                        usedAt: used
+                    )
+                    #expect(session.isOver(at: now), "\(created) \(used)")
+                }
+            }
+        }
+    }
+}
+
 /// Which turn a piece has, for every place that a request can say.
 struct PieceTurnTests {
     @Test func onlyTheNextPieceIsWritten() {
