@@ -57,6 +57,8 @@ let package = Package(
     targets: [
         // C libraries: a module map each, and a shim for what Swift cannot import. One importer each.
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        // What libmicrohttpd answers by itself, in the server's words.
+        .target(name: "CMicrohttpdRefusals", linkerSettings: [.linkedLibrary("microhttpd"), .linkedLibrary("gnutls")]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
@@ -136,7 +138,11 @@ let package = Package(
             dependencies: ["CPaperPDF", "Executors", "Locks", "Payments", "Receipts"],
             swiftSettings: swift6
         ),
-        .target(name: "WebServer", dependencies: ["CMicrohttpd", "Locks", "Packing"], swiftSettings: swift6),
+        .target(
+            name: "WebServer",
+            dependencies: ["CMicrohttpd", "CMicrohttpdRefusals", "Locks", "Packing"],
+            swiftSettings: swift6
+        ),
         .target(name: "Keypad", dependencies: ["CLinuxInput", "Locks", "Payments"], swiftSettings: swift6),
         .target(name: "Postgres", dependencies: ["CPostgres", "Executors"], swiftSettings: swift6),
         .target(name: "Sound", dependencies: ["CALSA", "Executors", "Payments"], swiftSettings: swift6),

@@ -75,10 +75,7 @@ struct Gate: Sendable {
         guard request.cookies[Self.cookie] == nil else { throw .twoCredentials }
         try checkOrigin(request, isNeeded: false)
         try checkSite(request)
-        let fields = request.headers("Authorization")
-        let text =
-            fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
-        switch await tokens.check(text, from: request.peerAddress) {
+        switch await tokens.check(Self.shownToken(request), from: request.peerAddress) {
         case .granted(let token):
             if let wait = await tokens.take(token) { throw .tooFast(wait) }
             return token
@@ -95,10 +92,17 @@ struct Gate: Sendable {
         }
     }
 
+    /// The text of the token that a request shows; nil where it shows none, or two.
+    static func shownToken(_ request: WebRequest) -> String? {
+        let fields = request.headers("Authorization")
+        return fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
+    }
+
     /// What a program asks for. Nothing is said of an address before its token was found good.
-    func check(_ request: WebRequest, of token: AccessToken) throws(Problem) -> Pass {
+    /// - Parameter hasBody: Whether it has a body, which may be on its way still.
+    func check(_ request: WebRequest, of token: AccessToken, hasBody: Bool) throws(Problem) -> Pass {
         let route = try Route(request.method, request.path, query: request.query)
-        if route.changesState, !request.body.isEmpty { try checkContentType(request) }
+        if route.changesState, hasBody { try checkContentType(request) }
         guard let scope = route.scope else {
             throw Problem(
                 403,

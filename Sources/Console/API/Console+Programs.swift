@@ -14,7 +14,8 @@ extension Console {
             guard entrance.claimed.value else { throw .notClaimed }
             let token = try await gate.program(request, tokens: tokens)
             who = .till(token: token.name)
-            return try await answer(try gate.check(request, of: token), request)
+            let pass = try gate.check(request, of: token, hasBody: !request.body.isEmpty)
+            return try await answer(pass, request)
         } catch {
             if [401, 403].contains(error.status) || error == .twoCredentials {
                 let detail = "\(error.reason.code) \(request.path.prefix(80))"
