@@ -373,6 +373,41 @@ struct WebhookTests {
         #expect(pause == .seconds(14_400))
     }
 
+    /// Each start tries once, at once. Where that fails the wait is neither longer nor shorter than without the start.
+    @Test func aRestartDoesNotLengthenTheWait() throws {
+        var progress = WebhookProgress(after: 0)
+        for _ in 0..<4 { _ = try fail(&progress) }
+        #expect(progress.failures == 4)
+        let later = Self.now.advanced(by: .seconds(100))
+        let failure = try #require(WebhookFailure(.status(503, retryAfter: nil)))
+        for _ in 0..<20 {
+            let kept = try JSONEncoder().encode(progress)
+            progress = try JSONDecoder().decode(WebhookProgress.self, from: kept)
+            let wait = progress.fail(failure, at: later, retryAfter: nil, chance: 1, isAtStart: true)
+            #expect(wait == .seconds(480 - 100) && progress.failures == 4)
+        }
+        // A clock that was set back by years, and one that was set forward.
+        let old = progress.fail(
+            failure,
+            at: WallTime(millisecondsSince1970: 0),
+            retryAfter: nil,
+            chance: 1,
+            isAtStart: true
+        )
+        #expect(old == WebhookProgress.longestDelay)
+        let new = progress.fail(
+            failure,
+            at: Self.now.advanced(by: .seconds(1_000_000)),
+            retryAfter: nil,
+            chance: 1,
+            isAtStart: true
+        )
+        #expect(new == .seconds(5))
+        // What an earlier version kept has no time to wait for.
+        var earlier = try JSONDecoder().decode(WebhookProgress.self, from: Data(#"{"sequence":3,"failures":2}"#.utf8))
+        #expect(earlier.fail(failure, at: later, retryAfter: nil, chance: 0, isAtStart: true) == .seconds(96))
+    }
+
     @Test func onlyDaysOfSilenceSwitchItOffAndNeitherAClockNorRestarts() throws {
         var (progress, restarted) = (WebhookProgress(after: 0), WebhookProgress(after: 0))
         // A clock that jumps from 1970.

@@ -27,6 +27,8 @@ actor OutboxDesk {
     /// The journal's last word where it could not be read.
     private var unread: JournalError?
     private var due: Duration?
+    /// Whether this run has asked the database yet.
+    private var hasTried = false
     nonisolated let bell = Bell()
 
     private static let document = "outbox"
@@ -171,8 +173,12 @@ actor OutboxDesk {
         let fault = await put(Self.rows(sent), of: name)
         // Told to stop in the middle of it, or set to another database meanwhile.
         guard !(fault != nil && Task.isCancelled), progress.place == place else { return nil }
+        let isAtStart = !hasTried
+        hasTried = true
         if let fault {
-            due = clock.elapsed() + progress.fail(fault, at: clock.wallTime(), chance: .random(in: 0...1))
+            due =
+                clock.elapsed()
+                + progress.fail(fault, at: clock.wallTime(), chance: .random(in: 0...1), isAtStart: isAtStart)
             logger.notice(
                 "events did not reach the operator’s database",
                 metadata: ["why": "\(fault.kind.rawValue)", "code": "\(fault.code)", "tries": "\(progress.failures)"]

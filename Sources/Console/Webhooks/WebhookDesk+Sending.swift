@@ -82,6 +82,7 @@ extension WebhookDesk {
         // Told to stop in the middle of it: the next start asks again.
         if result.failure != nil, Task.isCancelled { return false }
         guard var own = progress[hook.id] else { return false }  // Deleted meanwhile.
+        let isAtStart = untried.remove(hook.id) != nil
         let now = clock.wallTime()
         guard let failure = result.failure else {
             own.arrived(entry.sequence, at: now)
@@ -89,7 +90,13 @@ extension WebhookDesk {
             due[hook.id] = nil
             return true
         }
-        let delay = own.fail(failure, at: now, retryAfter: result.retryAfter, chance: .random(in: 0...1))
+        let delay = own.fail(
+            failure,
+            at: now,
+            retryAfter: result.retryAfter,
+            chance: .random(in: 0...1),
+            isAtStart: isAtStart
+        )
         progress[hook.id] = own
         due[hook.id] = delay.map { clock.elapsed() + $0 }
         logger.notice(
