@@ -168,7 +168,7 @@ public struct ScreenDirector: Sendable {
         await display.speak(text)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
-            if case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
+            if shown.hasScreen, case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: shown.qrVerified || shown.linkIsText)
             }
             return (nil, mayRest)
