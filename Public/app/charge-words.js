@@ -25,11 +25,15 @@ export const AUTHORITIES = ["gateway", "acquirer"];
 
 const FINAL = new Set(["succeeded", "failed", "expired", "cancelled"]);
 
-/** True where the authority has given its last word. */
-export function isFinal(charge) { return FINAL.has(charge.state); }
+/** True where an answer about the charge could not be recorded: whatever its state says, whether it is paid is not known yet. */
+export function isUnrecorded(charge) { return charge.unresolved === true && charge.reason?.values?.case === "charge"; }
+
+/** True where the authority has given its last word, and the terminal has recorded it. */
+export function isFinal(charge) { return FINAL.has(charge.state) && !isUnrecorded(charge); }
 
 /** The state's name for words and looks. A state this page has never heard of is not known, and is shown so. */
 function known(charge) {
+  if (isUnrecorded(charge)) return "unknown";
   if (charge.state === "processing" && charge.promised) return "promised";
   if (charge.state === "succeeded" && charge.givenBack) return "givenBack";
   if (charge.state === "failed" && charge.refused) return "refused";

@@ -167,6 +167,10 @@ extension Console {
         case .invalidNote: return .field("note", reason)
         case .idempotencyConflict: return Problem(409, reason)
         case .notFound: return Problem(404, reason)
+        case .starting:
+            var problem = Problem(503, reason)
+            problem.retryAfter = .zero
+            return problem
         case .journal: return Problem(503, reason)
         }
     }

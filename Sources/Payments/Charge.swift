@@ -365,6 +365,17 @@ extension Charge {
 }
 
 extension Attempt {
+    /// An answer to the request to make the payment that names somebody else's: nothing is known of ours.
+    fileprivate mutating func take(beforeAnyOffer report: Report) {
+        guard case .contradictory(let what) = report else { return }
+        switch phase {
+        case .sending, .unanswered:
+            phase = .unanswered
+            (isSilent, contradiction) = (true, what)
+        case .idle, .offered, .ended: break
+        }
+    }
+
     /// A payment may exist and the authority's last answer about it is missing. A first request still on its way is
     /// not: it either left or did not, and its result says which within its time limit.
     fileprivate var isInTheDark: Bool {
@@ -447,7 +458,7 @@ extension Attempt {
         switch phase {
         case .idle, .sending, .unanswered, .ended(.refused, _), .ended(.notFound, _), .ended(.neverSent, _):
             phase = .offered(offer, Progress())
-            isSilent = false
+            (isSilent, contradiction) = (false, nil)
         case .offered, .ended:
             break  // The key makes one payment; the first answer named it.
         }
@@ -471,7 +482,7 @@ extension Attempt {
         switch phase {
         case .sending, .unanswered:
             phase = .ended(.notFound, nil)
-            isSilent = false
+            (isSilent, contradiction) = (false, nil)
         case .idle, .offered, .ended:
             break
         }
@@ -483,7 +494,7 @@ extension Attempt {
             isSilent = false
             return
         }
-        guard case .offered(let offer, var progress) = phase else { return }
+        guard case .offered(let offer, var progress) = phase else { return take(beforeAnyOffer: report) }
         isSilent = false
         if let ending = report.ending {
             phase = .ended(ending, offer)

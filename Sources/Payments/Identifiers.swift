@@ -17,6 +17,17 @@ public struct ChargeID: Sendable, Hashable, Codable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
+    /// The name of 32 hexadecimal digits, as it stands in a reference; nil where they are no charge's.
+    public static func of(compact: String) -> ChargeID? {
+        guard compact.utf8.count == 32 else { return nil }
+        var name = ""
+        for (index, digit) in compact.enumerated() {
+            if [8, 12, 16, 20].contains(index) { name.append("-") }
+            name.append(digit)
+        }
+        return ChargeID(name)
+    }
+
     /// A new name for a charge made at `time`.
     public init(at time: WallTime, using generator: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(bitPattern: time.millisecondsSince1970) & 0xFFFF_FFFF_FFFF

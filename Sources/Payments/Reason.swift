@@ -74,7 +74,18 @@ extension Charge {
         action: "The customer may go. Keep the terminal switched on and connect it to the internet."
     )
 
+    private static func contradictory(_ what: String) -> Reason {
+        Reason(
+            code: "contradictory_answer",
+            message: "The gateway’s answer does not fit this charge: \(Reason.clean(what)). It is not booked.",
+            action: "Do not charge again. Check the payment at the gateway."
+        )
+    }
+
     private var silence: Reason {
+        if let what = attempts.lazy.filter(\.isOpen).compactMap(\.contradiction).first {
+            return Self.contradictory(what)
+        }
         let who = silentAuthority ?? .gateway
         return switch state {
         case .processing:
@@ -95,6 +106,7 @@ extension Charge {
 
     private var unknownReason: Reason {
         for attempt in attempts {
+            if attempt.isOpen, let what = attempt.contradiction { return Self.contradictory(what) }
             guard case .offered(_, let progress) = attempt.phase else { continue }
             if let word = progress.unrecognisedWord {
                 return Reason(
@@ -104,13 +116,7 @@ extension Charge {
                     values: ["word": Reason.clean(word)]
                 )
             }
-            if let what = progress.contradiction {
-                return Reason(
-                    code: "contradictory_answer",
-                    message: "The gateway’s answer does not fit this charge: \(Reason.clean(what)). It is not booked.",
-                    action: "Do not charge again. Check the payment at the gateway."
-                )
-            }
+            if let what = progress.contradiction { return Self.contradictory(what) }
         }
         if let payment = attempts.first(where: { $0.isOpen && $0.rail == .tap && $0.claim?.isMade == true })?.offer?
             .paymentID

@@ -35,6 +35,7 @@ extension ChargeDesk {
         await withDiscardingTaskGroup { group in
             await self.settle(left)
             group.addTask { await self.reconcile() }
+            group.addTask { await self.watchStorage() }
             group.addTask { await self.followRefunds() }
             for await job in self.jobs.stream {
                 group.addTask { await self.perform(job) }
@@ -54,6 +55,8 @@ extension ChargeDesk {
         }
         // The charge that was on the screen comes back to it, also if it has ended meanwhile: somebody waits for its result.
         shown = left.last(where: \.holdsTerminal)?.id
+        unresumed = Set(left.map(\.id))
+        isLoaded = true
         await withDiscardingTaskGroup { questions in
             for charge in left {
                 questions.addTask {
@@ -84,7 +87,9 @@ extension ChargeDesk {
     }
 
     private func resume(_ id: ChargeID) async {
-        guard var charge = await apply(.resumed, to: id) else { return }
+        let resumed = await apply(.resumed, to: id)
+        unresumed.remove(id)
+        guard var charge = resumed else { return }
         if charge.attempts.isEmpty {
             // An earlier version stopped between opening and the first attempt: nothing has left, so it can simply begin.
             _ = await start(railsInOrder, of: id)

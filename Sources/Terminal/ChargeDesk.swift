@@ -1,3 +1,4 @@
+public import Journal
 public import Logging
 import Packing
 public import Payments
@@ -54,6 +55,10 @@ public actor ChargeDesk {
     var sound = SoundSettings()
     /// How often somebody has touched the terminal without changing anything else.
     var wakes = 0
+    /// Whether what an earlier run left open is at the desk. Before that the journal's word is older than what happened since.
+    var isLoaded = false
+    /// Charges of an earlier run that are not recorded as resumed yet: nobody has asked how they stand.
+    var unresumed: Set<ChargeID> = []
     /// For those who follow charges from outside.
     var changes = ChargeChanges()
     /// The merchant's.
@@ -66,7 +71,18 @@ public actor ChargeDesk {
     var meter = ChargeMeter()
     /// Nil while customers have no page of their own.
     var pages: CustomerPages?
-    var trouble: Reason?
+    /// What tells this terminal's charges from a neighbour's; nil before the program has said it.
+    var mark: ChargeMark?
+    /// Why the journal took nothing when it was tried last; nil while it takes what happens.
+    var fault: JournalError?
+    /// The same, kept for charges of which an answer is still missing after the journal works again.
+    var lastFault: JournalError?
+    /// Answers that came and are not in the journal.
+    var missing = MissingAnswers()
+    /// Charges that are not known by the storage alone, as it was told last.
+    var unknownByStorage: Set<ChargeID> = []
+    /// Wakes the one who tries the journal again.
+    let storageTroubles = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     /// What staff have still to see, newest first.
     var notices: [PaymentNotice] = []
     private let viewers = Listeners<TerminalSnapshot>(.newestOnly)
@@ -129,14 +145,14 @@ public actor ChargeDesk {
         await turn.enter()
         defer { turn.leave() }
         if let key = request.key, let earlier = try await chargeOpened(under: key) { return (earlier, false) }
-        let settings = try acceptingSettings()
+        let settings = try await acceptingSettings()
         try check(request)
         try await checkLimits(request, settings)
 
         var generator = SystemRandomNumberGenerator()
         let now = clock.wallTime()
         let terms = ChargeTerms(
-            id: ChargeID(at: now, using: &generator),
+            id: mark?.chargeID(at: now, using: &generator) ?? ChargeID(at: now, using: &generator),
             code: ChargeCode(using: &generator),
             amount: request.amount,
             tip: request.tip,
@@ -161,7 +177,7 @@ public actor ChargeDesk {
             note(error)
             throw .journal(error)
         }
-        trouble = nil
+        fault = nil
         charges[terms.id] = steps.charge
         updated[terms.id] = now
         deadlines[terms.id] = clock.elapsed() + .seconds(terms.timeLimitSeconds)
@@ -187,7 +203,9 @@ public actor ChargeDesk {
         try await change(id, .released(by: actor)) { $0.canRelease || $0.isReleased }
     }
 
+    /// - Throws: ``ChargeRefusal/starting`` in the first moments of a run: what stands in the journal was not asked about yet.
     public func charge(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
+        guard isLoaded, !unresumed.contains(id) else { throw .starting }
         if charges[id] != nil { return try snapshot(of: id) }
         let format = format
         do throws(JournalError) {
@@ -197,7 +215,8 @@ public actor ChargeDesk {
                     updatedAt: record.updatedAt,
                     secondsLeft: nil,
                     deadline: nil,
-                    format: format
+                    format: format,
+                    recording: recording(of: record.charge)
                 )
             }
         } catch { throw .journal(error) }
@@ -210,6 +229,7 @@ public actor ChargeDesk {
         limit: Int,
         state: Charge.State?
     ) async throws(ChargeRefusal) -> [ChargeSnapshot] {
+        guard isLoaded, unresumed.isEmpty else { throw .starting }
         let records: [(charge: Charge, updatedAt: WallTime)]
         do throws(JournalError) {
             records = try await archive.records(before: before, limit: limit, state: state)
@@ -221,7 +241,8 @@ public actor ChargeDesk {
                     updatedAt: record.updatedAt,
                     secondsLeft: nil,
                     deadline: nil,
-                    format: format
+                    format: format,
+                    recording: recording(of: record.charge)
                 )
         }
     }
@@ -244,6 +265,9 @@ public actor ChargeDesk {
         if !keepsLight { gateway = .unknown }
         publish()
     }
+
+    /// Takes the terminal's mark: charges that are opened from now on bear it in their names.
+    public func use(_ mark: ChargeMark) { self.mark = mark }
 
     /// Shows how to claim the terminal or to set a new password; nil once it is done. Charges come first.
     public func setClaim(_ invitation: ClaimInvitation?) {
@@ -292,7 +316,7 @@ public actor ChargeDesk {
             gateway: gateway,
             merchantName: settings?.merchantName,
             language: settings?.language,
-            trouble: trouble,
+            trouble: fault?.reason,
             notices: notices,
             tap: tap,
             connect: connect,
@@ -333,7 +357,9 @@ public actor ChargeDesk {
     func snapshot(of id: ChargeID) throws(ChargeRefusal) -> ChargeSnapshot {
         guard let charge = charges[id] else { throw .notFound }
         let waits = charge.state == .requiresAction || charge.state == .created
-        let deadline = waits && !charge.isReleased ? deadlines[id] : nil
+        let recording = recording(of: charge)
+        // While nobody can say how it stands no time is counted down for the customer.
+        let deadline = waits && !charge.isReleased && recording == .works ? deadlines[id] : nil
         let left = deadline.map { max(.zero, $0 - clock.elapsed()) }
         var snapshot = ChargeSnapshot(
             charge: charge,
@@ -343,7 +369,8 @@ public actor ChargeDesk {
             format: format,
             isReadableOnScreen: readableOnScreen[id],
             connect: connect.charges[id],
-            codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment
+            codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment,
+            recording: recording
         )
         snapshot.page = pages?.link(for: snapshot)
         return snapshot
@@ -363,7 +390,9 @@ extension ChargeDesk {
         return try await charge(earlier.id)
     }
 
-    private func acceptingSettings() throws(ChargeRefusal) -> MerchantSettings {
+    private func acceptingSettings() async throws(ChargeRefusal) -> MerchantSettings {
+        // A broken storage comes first: finishing another charge would not help.
+        if let fault, await archive.writeFault() != nil { throw .journal(fault) }
         if let checking { throw .notReady(checking: checking) }
         if update?.holdsTerminal == true { throw .updating }
         guard let settings, !drivers.isEmpty else { throw .notSetUp }
@@ -412,6 +441,7 @@ extension ChargeDesk {
         _ event: Charge.Event,
         where allowed: (Charge) -> Bool
     ) async throws(ChargeRefusal) -> ChargeSnapshot {
+        guard isLoaded, !unresumed.contains(id) else { throw .starting }
         guard let charge = charges[id] else { throw .tooLate(try await self.charge(id).charge.state) }
         guard allowed(charge) else { throw .tooLate(charge.state) }
         do throws(JournalError) { _ = try await record(event, of: id) } catch { throw .journal(error) }

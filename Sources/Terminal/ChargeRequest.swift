@@ -57,6 +57,8 @@ public enum ChargeRefusal: Error, Sendable, Equatable {
     case notSetUp
     /// Earlier payments are still being asked about. Try again in a moment.
     case notReady(checking: Int)
+    /// The terminal has just begun to run: how earlier charges stand is not known before it has looked at them.
+    case starting
     /// A new version of the system is being installed, or the machine is about to start with it.
     case updating
     /// Another charge holds the terminal.
@@ -97,6 +99,7 @@ extension ChargeRefusal {
                 action: "Try again in a few seconds.",
                 values: ["count": String(checking)]
             )
+        case .starting: Reason(code: "starting", message: "The terminal is starting.", action: "Try again in a moment.")
         case .updating:
             Reason(
                 code: "updating",
@@ -260,6 +263,36 @@ extension JournalError {
                 message: "The terminal's storage does not work, so nothing can be recorded.",
                 action: "Take payments another way and ask for help."
             )
+        case .lostWrite:
+            Reason(
+                code: "storage_lost_write",
+                message:
+                    "The terminal's storage lost a write. Nothing more is recorded until the terminal has started again.",
+                action:
+                    "Switch the terminal off and on: it then asks how every open payment ended. If this comes again, have the storage replaced."
+            )
+        case .replaced:
+            Reason(
+                code: "journal_gone",
+                message:
+                    "The record of payments was deleted, replaced or cut while the terminal runs. Nothing more is recorded.",
+                action:
+                    "Take payments another way. Take a backup on the terminal's page before the terminal is switched off: after that it may be too late. Then ask for help."
+            )
         }
+    }
+
+    /// What a broken memory means for a charge that somebody may have paid, under the same code. It never leads to a second payment.
+    public var reasonAtCharge: Reason {
+        let isRestartWanted = if case .lostWrite = self { true } else { false }
+        return Reason(
+            code: reason.code,
+            message:
+                "The terminal's storage does not take what happens to this charge. Whether it is paid is not known yet.",
+            action: isRestartWanted
+                ? "Do not charge again. Switch the terminal off and on: it then asks how this payment ended."
+                : "Do not charge again. Leave the terminal on and ask for help with its storage: it keeps asking how this payment ended.",
+            values: ["case": "charge"]
+        )
     }
 }

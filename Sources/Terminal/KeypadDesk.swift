@@ -210,7 +210,7 @@ extension KeypadDialog.Situation {
     ) {
         var charge: KeypadDialog.OpenCharge?
         if case .charging(let shown) = snapshot.phase, shown.charge.holdsTerminal {
-            charge = .init(id: shown.id, canCancel: shown.charge.canCancel, canRelease: shown.charge.canRelease)
+            charge = .init(id: shown.id, canCancel: shown.canCancel, canRelease: shown.canRelease)
         }
         let isClaimed =
             switch snapshot.phase {

@@ -296,6 +296,8 @@ public struct ScreenDirector: Sendable {
     ) -> Scene {
         let charge = snapshot.charge
         let (name, amount, code) = (charge.terms.merchantName, snapshot.amountText, charge.terms.code.rawValue)
+        // What is shown is what is recorded: an answer that is not leaves nothing but "not known yet".
+        if snapshot.isAnswerMissing { return .unknown(Scene.Unknown(amountText: amount, chargeCode: code)) }
         switch charge.state {
         case .created:
             // No link yet. Nothing of an earlier charge may stay; what is wrong, if anything, is said.
@@ -497,10 +499,10 @@ extension Scene.Offline.Storage {
         switch reason.code {
         case "storage_full": self = .full
         case "storage_read_only": self = .readOnly
-        case "journal_damaged": self = .damaged
+        case "journal_damaged", "journal_gone": self = .damaged
         case "journal_newer": self = .newer
         case "journal_in_use": self = .inUse
-        case "storage_failed": self = .failed
+        case "storage_failed", "storage_lost_write": self = .failed
         default: return nil
         }
     }

@@ -19,6 +19,8 @@ public struct ChargeSnapshot: Sendable, Equatable {
     public let connect: ConnectView?
     /// Which wallets the code is for.
     public let codeChoice: CodeChoice
+    /// Whether the journal takes what happens to the charge.
+    public let recording: Recording
 
     /// Which wallets the screen's code is for, where there is a choice.
     public enum CodeChoice: String, Sendable, Equatable {
@@ -39,9 +41,11 @@ public struct ChargeSnapshot: Sendable, Equatable {
         isReadableOnScreen: Bool? = nil,
         connect: ConnectView? = nil,
         codeChoice: CodeChoice = .both,
-        page: CustomerPageLink? = nil
+        page: CustomerPageLink? = nil,
+        recording: Recording = .works
     ) {
         self.charge = charge
+        self.recording = recording
         self.updatedAt = updatedAt
         self.secondsLeft = secondsLeft
         self.deadline = deadline
@@ -88,6 +92,7 @@ public struct ChargeSnapshot: Sendable, Equatable {
     /// Whether the customer can pay: what it takes may be shown.
     public var isPayable: Bool {
         charge.state == .requiresAction && !charge.isCancelRequested && !charge.isReleased && !charge.isClaimed
+            && recording == .works
     }
 
     /// The gateway's link for wallets that open payment links; nil while nobody can pay by it.

@@ -80,7 +80,12 @@ struct Assembly: Sendable {
         try await wallets.load()
         try await settings.load()
         try await PreparedShop.apply(configuration.shop, to: settings, journal, state: configuration.state, logger)
-        let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
+        var mark: ChargeMark?
+        do throws(JournalError) { mark = try await journal.chargeMark(at: clock.wallTime()) } catch {
+            logger.warning("charges bear no mark of this terminal", metadata: ["error": "\(error)"])
+        }
+        if let mark { await desk.use(mark) }
+        let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger, mark: mark)
         var pages = configuration.console
         pages.wallets = WalletList.load(configuration.wallets, logger)
         pages.version = Version.text

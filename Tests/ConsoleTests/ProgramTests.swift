@@ -178,6 +178,26 @@ struct ProgramTests {
         }
     }
 
+    /// The charge may be among those that the record lacks: then nobody says that nothing was charged.
+    @Test(arguments: [RecordGap.Kind.restored, .endLost])
+    func aKeyThatTheRecordDoesNotKnowIsNotKnownWhileTheRecordMayLackCharges(kind: RecordGap.Kind) async throws {
+        try await withConsole { page in
+            _ = try await Program.shop(page)
+            let till = try await Program(page)
+            let opened = try await till.ask("POST", "charges", #"{"amountMinor":1250}"#, key: "sale-1")
+            #expect(opened.status == 201)
+            try await page.journal.note(RecordGap(kind, at: page.clock.wallTime), by: .terminal)
+            let unknown = try await till.ask("GET", "charges/lookup?key=sale-0")
+            #expect(unknown.status == 409)
+            #expect(try Program.code(unknown) == "charge_not_known")
+            let known = try await till.ask("GET", "charges/lookup?key=sale-1")
+            #expect(known.status == 200, "what stands in the record is known")
+            page.clock.advance(by: .seconds(31 * 86_400))
+            let later = try await till.ask("GET", "charges/lookup?key=sale-0")
+            #expect(try later.status == 404 && Program.code(later) == "charge_not_found")
+        }
+    }
+
     /// Two tills that count their sales alike must not get each other's charges.
     @Test func eachTillsKeysAreItsOwn() async throws {
         try await withConsole { page in

@@ -59,6 +59,15 @@ test("An open charge that the terminal has let go leaves the way free for the ne
   equal(all.find(".panel-doubt").textContent, t("charge.background"));
 });
 
+test("A charge whose answer could not be recorded is not known, runs no clock and is charged again by nobody", () => {
+  const reason = { code: "storage_failed", message: "The storage does not work.", action: "Do not charge again.", values: { case: "charge" } };
+  const unrecorded = { unresolved: true, canCancel: false, canRelease: false, reason };
+  const all = panel({ ...unrecorded, secondsLeft: null });
+  equal([all.says(), all.find(".panel-what").textContent, all.find(".panel-todo").textContent], [t("state.unknown.title"), reason.message, reason.action]);
+  equal([all.offers(), all.find("[role=timer]").hidden, all.panel.element.dataset.tone], [[], true, "unknown"]);
+  equal(panel({ ...unrecorded, state: "expired" }, false).offers(), ["next", "details"]);
+});
+
 test("What is paid is not charged again, and what is not can be", () => {
   equal(panel({ state: "succeeded" }, false).offers(), ["new", "details"]);
   for (const name of ["failed", "expired", "cancelled"]) equal([name, panel({ state: name }, false).offers()], [name, ["again", "new", "details"]]);

@@ -1,4 +1,4 @@
-import { clockText, dayText, isFinal, look, momentText, personText, stateBadge, timeText } from "/app/charge-words.js";
+import { clockText, dayText, isFinal, isUnrecorded, look, momentText, personText, stateBadge, timeText } from "/app/charge-words.js";
 import { update } from "/app/store.js";
 import { t, useLanguage } from "/app/strings.js";
 import { clock } from "./fakes.js";
@@ -21,6 +21,15 @@ test("A charge has ended when its authority has said its last word, and not whil
 
 test("A state that this page has never heard of is shown as not known, and never as paid or unpaid", () => {
   for (const state of ["something new", "constructor", "", undefined]) equal([state, look({ state }).tone, look({ state }).word], [state, "unknown", t("state.unknown.word")]);
+});
+
+test("An answer that the terminal could not record makes every state not known, and nothing is over by it", () => {
+  const reason = { code: "storage_failed", message: "The storage does not work.", action: "Do not charge again.", values: { case: "charge" } };
+  for (const state of ["requiresAction", "processing", "failed", "expired", "cancelled"]) {
+    const charge = { state, unresolved: true, reason };
+    equal([isUnrecorded(charge), isFinal(charge), look(charge).tone, look(charge).todo], [true, false, "unknown", "Do not charge again."]);
+  }
+  equal(isUnrecorded({ state: "requiresAction", unresolved: true, reason: { code: "gateway_silent" } }), false);
 });
 
 test("What is not known says not to charge again", () => {

@@ -190,6 +190,22 @@ struct ChargeStoryTests {
         #expect(charge.attempt(1)?.phase == .unanswered && charge.isUnresolved)
     }
 
+    /// The gateway has answered the order with a payment that is another charge's.
+    @Test func anAnswerThatNamesSomebodyElsesPaymentIsSaidAndOffersNothing() {
+        var charge = charge(
+            .sending(attempt: 1),
+            .reported(attempt: 1, report: .contradictory(what: "it names the payment of charge 7K3F"))
+        )
+        #expect(charge.state == .created && charge.isUnresolved && charge.attempt(1)?.phase == .unanswered)
+        #expect(charge.reason?.code == "contradictory_answer")
+        #expect(charge.handle(.deadlineReached) == [.ask(1)])
+        #expect(!charge.isReleased, "asked once more before the terminal goes on")
+        _ = charge.handle(.silent(attempt: 1, reason: "the gateway lists no payment"))
+        #expect(charge.isReleased && charge.state == .unknown && charge.reason?.code == "contradictory_answer")
+        _ = charge.handle(.offered(attempt: 1, offer: offer))
+        #expect(charge.attempt(1)?.contradiction == nil && !charge.isUnresolved)
+    }
+
     @Test func replayingTheEventsGivesTheSameCharge() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<500 {

@@ -229,6 +229,51 @@ struct ChargeDeskTests {
         }
     }
 
+    /// The page and the till's API serve before the desk has looked at the journal: what stands there was not asked about yet.
+    @Test func beforeTheDeskHasLoadedNothingIsSaidOfAnEarlierCharge() async throws {
+        let archive = MemoryArchive()
+        let opened = try await archive.openTwice()
+        let desk = ChargeDesk(
+            archive: archive,
+            clock: ManualClock().terminalClock,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        await #expect(throws: ChargeRefusal.starting) { try await desk.charge(opened) }
+        await #expect(throws: ChargeRefusal.starting) { try await desk.cancel(opened, by: .staff(name: "Ada")) }
+        await #expect(throws: ChargeRefusal.starting) { try await desk.history(before: nil, limit: 10, state: nil) }
+        #expect(archive.writes == 7, "nothing was recorded")
+        try await withDesk(archive: archive, awaitReady: false) { desk in
+            await desk.until { $0.phase.charge != nil }
+            #expect(try await desk.desk.charge(opened).isUnresolved, "it is asked about first")
+        }
+    }
+
+    /// A gateway that names one payment for two orders: the first sale stands, the second is none.
+    @Test func onePaymentIsNotBookedForTwoCharges() async throws {
+        try await withDesk { desk in
+            let first = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(first.id)] }
+            try await desk.pay(first.id)
+            let second = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0.contains(.pursue(second.id)) }
+            try await desk.offer(second.id)
+            let offered = try await desk.desk.charge(second.id)
+            #expect(offered.charge.state == .created && offered.link == nil, "nobody can pay the other charge by it")
+            #expect(offered.reason?.code == "contradictory_answer")
+            #expect(offered.reason?.message.contains("charge \(first.charge.terms.code.rawValue)") == true)
+            let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+            try await desk.say(.reported(attempt: 1, report: .succeeded(evidence)), of: second.id)
+            #expect(try await desk.desk.charge(second.id).charge.paidAttempt == nil)
+            #expect(try await desk.desk.charge(first.id).charge.state == .succeeded)
+            // An answer that fits is taken.
+            let link = try #require(desk.rail.link(second.id))
+            await link.record(
+                .offered(attempt: 1, offer: Offer(paymentID: "pay_2", link: "https://pay.test/2", expiresAt: nil))
+            )
+            #expect(try await desk.desk.charge(second.id).link == "https://pay.test/2")
+        }
+    }
+
     /// Breaks the n-th write for every n of a whole payment: the word may come late, never wrong.
     @Test(arguments: 1...6) func aFullDiskDelaysTheWordAndNeverChangesIt(write: Int) async throws {
         try await withDesk { desk in

@@ -95,7 +95,10 @@ function verification() {
       refill(
         outcome,
         answer.intact
-          ? notice("good", t("audit.intact", { count: answer.entries }), t("audit.head", { head: answer.head }))
+          ? notice(
+            "good", t("audit.intact", { count: answer.entries }),
+            [answer.takenOver > 0 ? t("audit.takenOver", { count: answer.takenOver }) : "", t("audit.head", { head: answer.head })].join(" ").trim(),
+          )
           : notice("bad", t("audit.broken", { entry: answer.brokenAt }), t("audit.brokenHelp", { reason: faultText(answer), count: answer.entries })),
       );
     } catch (error) {

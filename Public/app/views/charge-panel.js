@@ -1,7 +1,7 @@
 // One charge, large: what state it is in, in the words and colours of the terminal's screen, and what can be done.
 
 import * as api from "../api.js";
-import { clockText, isFinal, look } from "../charge-words.js";
+import { clockText, isFinal, isUnrecorded, look } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { asking, isHeld, putAway } from "../following.js";
@@ -60,23 +60,25 @@ export function chargePanel() {
 
   function paint(charge, held) {
     const { tone, icon: picture, title: words, what: happened, todo: next } = look(charge);
-    const isCancelling = !isFinal(charge) && held && !charge.canCancel && ["created", "requiresAction"].includes(charge.state);
+    const unrecorded = isUnrecorded(charge);
+    const isCancelling = !unrecorded && !isFinal(charge) && held && !charge.canCancel && ["created", "requiresAction"].includes(charge.state);
     element.dataset.tone = tone;
     element.dataset.state = charge.state;
-    if (shownState !== `${charge.id} ${charge.state}`) {
+    const stateNow = `${charge.id} ${unrecorded ? "unrecorded" : charge.state}`;
+    if (shownState !== stateNow) {
       refill(disc, icon(picture));
       secondsBefore = null;
       if (shownState !== null || isFinal(charge)) {
         announce([words, charge.amountText, happened, next].filter(Boolean).join(". "), { atOnce: true });
       }
-      shownState = `${charge.id} ${charge.state}`;
+      shownState = stateNow;
     }
     title.textContent = words;
     document.title = `${words} · ${charge.amountText}`;
     amount.textContent = charge.amountText;
     amount.dataset.length = charge.amountText.length > 13 ? "huge" : charge.amountText.length > 9 ? "long" : "short";
-    const isInDoubt = charge.unresolved && !isFinal(charge) && charge.state !== "unknown";
-    const wallet = charge.state === "requiresAction" ? walletWords(charge.connect) : "";
+    const isInDoubt = !unrecorded && charge.unresolved && !isFinal(charge) && charge.state !== "unknown";
+    const wallet = !unrecorded && charge.state === "requiresAction" ? walletWords(charge.connect) : "";
     what.textContent = isCancelling ? t("charge.cancelling") : isInDoubt ? t(`state.${charge.state}.what`) : wallet || happened;
     todo.textContent = isInDoubt ? "" : next;
     todo.hidden = todo.textContent === "";

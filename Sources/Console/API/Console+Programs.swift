@@ -1,3 +1,4 @@
+import Journal
 import Payments
 import Terminal
 import WebServer
@@ -36,6 +37,9 @@ extension Console {
     /// For who never heard the answer to a charge: what the key has made, if anything.
     func chargeOfKey(_ key: String, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         guard let charge = try await earlier(pass.ownKey(key)) else {
+            let gap: RecordGap?
+            do throws(JournalError) { gap = try await books.gap() } catch { throw Problem(503, error.reason) }
+            if let gap, gap.counts(at: clock.wallTime()) { throw Self.notKnown(gap) }
             throw Problem(
                 404,
                 "charge_not_found",
@@ -46,18 +50,39 @@ extension Console {
         return .json(JSON.charge(charge).text)
     }
 
+    /// The record may lack the very charge that is asked about.
+    private static func notKnown(_ gap: RecordGap) -> Problem {
+        let why =
+            switch gap.kind {
+            case .restored: "was restored from a backup"
+            case .endLost: "has lost its end"
+            }
+        return Problem(
+            409,
+            "charge_not_known",
+            "No charge of this key is in the record, and the record \(why) (\(gap.at.moment)). Whether something was charged by it "
+                + "is not known.",
+            "Do not charge again before you have looked for the payment at the gateway."
+        )
+    }
+
     /// A charge once its state is another than the one that is known, or when the time is over.
     func waitForCharge(_ id: ChargeID, _ wait: ChargeWait, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
-        let before: Charge.State
-        do throws(ChargeRefusal) { before = try await desk.charge(id).charge.state } catch {
+        let first: ChargeSnapshot
+        do throws(ChargeRefusal) { first = try await desk.charge(id) } catch {
             throw Self.problem(error, await desk.format)
         }
+        let before = first.charge.state
         let known = wait.since ?? before
         if known == before {
             let desk = desk
+            let wasMissing = first.isAnswerMissing
             try await hold(for: wait.seconds, pass) {
                 for await _ in await desk.snapshots() {
-                    guard let state = try? await desk.charge(id).charge.state, state == known else { return }
+                    // What cannot be recorded changes no state, and whoever waits has to hear of it.
+                    guard let now = try? await desk.charge(id), now.charge.state == known,
+                        now.isAnswerMissing == wasMissing
+                    else { return }
                 }
             }
         }

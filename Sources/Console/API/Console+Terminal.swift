@@ -8,17 +8,19 @@ extension Console {
         let snapshot = await desk.snapshot
         let set = await settings.current?.settings
         let blocked = Self.blocked(snapshot, isSetUp: set != nil)
+        let format = await desk.format
         var charge = JSON.null
         if case .charging(let shown) = snapshot.phase {
             charge = .object([
                 "id": .string(shown.id.rawValue), "code": .string(shown.charge.terms.code.rawValue),
-                "state": .string(shown.charge.state.rawValue), "holdsTerminal": .bool(shown.charge.holdsTerminal),
+                "state": .string(shown.charge.state.rawValue), "unresolved": .bool(shown.isUnresolved),
+                "holdsTerminal": .bool(shown.charge.holdsTerminal),
             ])
         }
         return .json(
             JSON.object([
-                "ready": .bool(blocked == nil),
-                "reason": .reason(blocked?.reason(format: await desk.format) ?? snapshot.trouble),
+                "ready": .bool(blocked == nil && snapshot.trouble == nil),
+                "reason": .reason(snapshot.trouble ?? blocked?.reason(format: format)),
                 "merchantName": .optional(set?.merchantName), "currency": .optional(set?.currency.code),
                 "currencyExponent": .optional(set?.currency.exponent), "locale": .optional(set?.locale),
                 "rails": .object([

@@ -1,3 +1,4 @@
+import Journal
 import Machine
 import Payments
 import Terminal
@@ -142,6 +143,29 @@ extension HealthFacts {
 
     private var journalCheck: HealthCheck {
         if let journalFault { return HealthCheck("journal", .bad, journalFault) }
+        if let journalGap {
+            let at = ["at": journalGap.at.moment]
+            return switch journalGap.kind {
+            case .restored:
+                HealthCheck(
+                    "journal",
+                    .note,
+                    "health_journal_restored",
+                    "The record of payments was restored from a backup on \(journalGap.at.moment). Charges after the backup are not in it.",
+                    "Compare the days between with the gateway before you charge one of those payments again.",
+                    at
+                )
+            case .endLost:
+                HealthCheck(
+                    "journal",
+                    .note,
+                    "health_journal_shorter",
+                    "The record of payments has lost its end, noticed on \(journalGap.at.moment). Charges before that may be missing.",
+                    "Compare the last days with the gateway and ask for help: the storage is failing, or somebody changed it.",
+                    at
+                )
+            }
+        }
         let size = Self.size(journalBytes)
         return HealthCheck(
             "journal",

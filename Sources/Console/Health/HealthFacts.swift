@@ -1,3 +1,4 @@
+import Journal
 import Machine
 import Payments
 import Terminal
@@ -16,6 +17,8 @@ struct HealthFacts: Sendable {
     var outboxCheck: HealthCheck?
     /// Why nothing can be recorded; nil where it can.
     var journalFault: Reason?
+    /// What the record may lack; nil where nothing is known to be missing, or it was long ago.
+    var journalGap: RecordGap?
     var journalBytes = 0
     var machine = MachineFacts()
     var clock = MachineView.Clock(isSet: true, isSynchronised: true)

@@ -101,7 +101,13 @@ actor ReceiptDesk {
     }
 
     private func receipt(of snapshot: ChargeSnapshot, isCopy: Bool) async -> Receipt {
-        Receipt(of: snapshot.charge, shop: await shop(snapshot.format), now: clock.wallTime(), isCopy: isCopy)
+        Receipt(
+            of: snapshot.charge,
+            shop: await shop(snapshot.format),
+            now: clock.wallTime(),
+            isCopy: isCopy,
+            isKnown: !snapshot.isAnswerMissing
+        )
     }
 
     private func shop(_ format: AmountFormat) async -> Receipt.Shop {

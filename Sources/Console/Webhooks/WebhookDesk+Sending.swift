@@ -78,7 +78,12 @@ extension WebhookDesk {
 
     /// - Returns: Whether it has arrived.
     private func send(_ entry: ToldEntry, to hook: Webhook) async -> Bool {
-        let result = await post(WebhookMessage(entry, journal: names?.name(of: entry.sequence) ?? ""), to: hook)
+        let message = WebhookMessage(
+            entry,
+            journal: names?.name(of: entry.sequence) ?? "",
+            audit: await books.auditEndToTell()
+        )
+        let result = await post(message, to: hook)
         // Told to stop in the middle of it: the next start asks again.
         if result.failure != nil, Task.isCancelled { return false }
         guard var own = progress[hook.id] else { return false }  // Deleted meanwhile.
