@@ -94,7 +94,7 @@ let package = Package(
             dependencies: ["Ethereum", "Locks", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swift6
         ),
-        .target(name: "WalletConnectPay", dependencies: ["Locks"], swiftSettings: swift6),
+        .target(name: "WalletConnectPay", dependencies: ["Locks", "StrictJSON"], swiftSettings: swift6),
         .target(
             name: "Acquirer",
             dependencies: [

@@ -56,12 +56,14 @@ struct WebAddress: Sendable, Equatable {
     var isLoopback: Bool { host == "127.0.0.1" || host == "localhost" }
 
     /// The value of a query item, percent-decoded; nil where there is none or it does not decode.
-    func item(_ name: String) -> String? {
-        for pair in (query ?? "").split(separator: "&") {
+    func item(_ name: String) -> String? { items(name).first ?? nil }
+
+    /// Each value of a query item, percent-decoded; nil in the place of one that does not decode.
+    func items(_ name: String) -> [String?] {
+        (query ?? "").split(separator: "&").compactMap { pair -> String?? in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2, parts[0] == name { return PercentEncoding.decode(parts[1]) }
+            return parts.count == 2 && parts[0] == name ? .some(PercentEncoding.decode(parts[1])) : nil
         }
-        return nil
     }
 
     private static func isHost(_ text: Substring) -> Bool {

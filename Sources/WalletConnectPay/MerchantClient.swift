@@ -65,13 +65,16 @@ public struct MerchantClient: Sendable {
         guard links.allow(answer.gatewayUrl) else {
             throw .unclear(detail: "payment \(id) has a link to a host that is not on the list")
         }
+        guard PaymentLink.names(id, in: answer.gatewayUrl) else {
+            throw .unclear(detail: "payment \(id) has a link that names another payment")
+        }
         let status = PaymentStatus(word: answer.status)
         return CreatedPayment(
             paymentID: id,
             status: status,
             isFinal: answer.isFinal ?? status.isFinal,
-            expiresAtSeconds: answer.expiresAt,
-            pollAfter: answer.pollInMs.map { .milliseconds(min(max($0, 0), 60_000)) },
+            expiresAtSeconds: answer.expiresAt?.value,
+            pollAfter: answer.pollInMs?.value.map { .milliseconds(min(max($0, 0), 60_000)) },
             link: answer.gatewayUrl
         )
     }
@@ -104,10 +107,10 @@ public struct MerchantClient: Sendable {
         let answer = try await call(.get, "/payments/\(id)", as: WireDetails.self).content
         return PaymentDetails(
             status: PaymentStatus(word: answer.status),
-            reference: answer.referenceId,
-            failureCode: answer.failureCode,
-            result: answer.info?.result,
-            settlementTransactionID: answer.settlement?.successful?.txId
+            reference: answer.referenceId?.value,
+            failureCode: answer.failureCode?.value,
+            result: answer.info?.value?.result,
+            settlementTransactionID: answer.settlement?.value?.successful?.txId
         )
     }
 

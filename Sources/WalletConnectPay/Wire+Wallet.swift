@@ -176,6 +176,7 @@ enum WalletAnswer {
     static let document = CodingUserInfoKey(rawValue: "document")
 
     static func decode<Answer: Decodable>(_ bytes: [UInt8]) throws -> Answer {
+        try bytes.requireNamesOnce()
         let decoder = JSONDecoder()
         if let document { decoder.userInfo[document] = bytes }
         return try decoder.decode(Answer.self, from: Data(bytes))
