@@ -68,9 +68,7 @@ extension Console {
         let (form, password, version) = try Self.tapForm(pass)
         if let version, version != Int64(current.version) { throw Self.problem(SettingsError.conflict) }
         let sendsMoneyElsewhere =
-            form.acquirerURL.map { $0 != current.settings.acquirerURL } ?? false
-            || form.acquirerLogin.map { $0 != current.settings.acquirerLogin } ?? false
-            || form.acquirerPassword?.isEmpty == false
+            await taps.movesPayments(form) || form.acquirerPassword?.isEmpty == false
         if sendsMoneyElsewhere, current.version > 0 {
             try await requirePassword(password, because: Self.sendsMoneyElsewhere, of: pass)
         }

@@ -137,7 +137,7 @@ actor ConnectSale {
             await show()
         }
         guard let engine = await station.currentEngine() else { return nil }
-        let isElsewhere = story?.relay.map { $0 != engine.url } ?? false
+        let isElsewhere = story?.relay.map { RelayAddress($0) != RelayAddress(engine.url) } ?? false
         relay = engine.url
         switch story?.stage {
         // The settings name another relay, where nobody finds what was begun.

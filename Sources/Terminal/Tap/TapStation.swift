@@ -1,3 +1,4 @@
+import Acquirer
 import Journal
 public import Logging
 public import Payments
@@ -32,14 +33,15 @@ public actor TapStation {
         /// same acquirer says that there is no such payment, and money that was taken would pass for none.
         func serves(_ story: TapStory) -> Bool {
             let (own, its) = (credentials.certificate.payload, story.certificate.payload)
-            return acquirer.url == story.acquirerURL && own.merchantID.utf8.elementsEqual(its.merchantID.utf8)
+            return AcquirerAddress.areSame(acquirer.url, story.acquirerURL)
+                && own.merchantID.utf8.elementsEqual(its.merchantID.utf8)
         }
 
         /// The way to the gateway that this payment's wallets were offered; nil where that is none or another one.
         func wallet(for story: TapStory) -> (any TapWalletGateway)? {
-            for case .walletOverTap(let host, _) in story.request.payload.offeredRails where host == wallet?.host {
-                return wallet
-            }
+            guard let wallet else { return nil }
+            for case .walletOverTap(let host, _) in story.request.payload.offeredRails
+            where host.lowercased() == wallet.host.lowercased() { return wallet }
             return nil
         }
     }
