@@ -117,7 +117,7 @@ public struct ScanRail: RailDriver {
             case .refused(let refusal) where ChargeDesk.isAboutCredentials(refusal.code): return .silent(error.summary)
             case .refused(let refusal): return .denied(code: refusal.code)
             case .invalid(let field, _): return .denied(code: field)
-            case .notSent, .rateLimited, .noAnswer, .unclear: return .silent(error.summary)
+            case .notSent, .rateLimited, .noAnswer, .unclear, .strange: return .silent(error.summary)
             }
         }
     }
@@ -197,7 +197,7 @@ public struct ScanRail: RailDriver {
         case .invalid(let field, let message):
             let refusal = Refusal(code: "params_validation", message: "\(field): \(message)")
             return await conclude(.refused(attempt: attempt.id, refusal: refusal), attempt)
-        case .noAnswer, .unclear:
+        case .noAnswer, .unclear, .strange:
             await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
             return false
         case .refused(let refusal) where refusal.saysAPaymentMayExist:

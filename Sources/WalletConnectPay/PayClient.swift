@@ -362,7 +362,7 @@ extension PayClient {
             throw error == .cancelled ? .cancelled : PayError(MerchantError(error))
         }
         log?("\(request.method.rawValue) \(request.url) → \(response.status)")
-        guard (200..<300).contains(response.status) else { throw PayError(MerchantError(response)) }
+        guard (200..<300).contains(response.status) else { throw PayError(MerchantError(response, needsCode: false)) }
         return response.body
     }
 

@@ -273,6 +273,7 @@ public enum PayError: Error, Sendable, Equatable {
             case .rateLimited(let retryAfter): .rateLimited(retryAfter: retryAfter)
             case .noAnswer(let duration): .noAnswer(after: duration)
             case .unclear(let detail): .unclear(detail: detail)
+            case .strange: .unclear(detail: error.summary)
             }
     }
 }

@@ -214,7 +214,7 @@ public struct StatusReport: Sendable, Hashable {
 /// The gateway's "no": a documented 4xx with its code. Nothing happened.
 public struct GatewayRefusal: Sendable, Hashable {
     public var httpStatus: Int
-    /// For example `params_validation`; `http_404` where the body named none.
+    /// For example `params_validation`; `http_409` where the body named none.
     public var code: String
     /// The gateway's own words. From outside: shorten and clean before they are shown.
     public var message: String
