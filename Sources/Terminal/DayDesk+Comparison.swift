@@ -108,7 +108,7 @@ extension DayDesk {
             )
             for charge in page {
                 let terms = charge.terms
-                if terms.gatewayURL == settings.gatewayURL, terms.merchantID == settings.merchantID {
+                if let place = terms.place, place == settings.place {
                     payments.append(JournalPayment(charge))
                 } else if bounds.contains(terms.openedAt) {
                     elsewhere += 1

@@ -29,6 +29,16 @@ public struct ConnectionTest: Sendable, Equatable {
     public let duration: Duration
 }
 
+/// Payments at gateways that have not ended, by where they were made.
+public struct OpenPayments: Sendable, Equatable {
+    /// At the gateway and for the merchant of the settings in force.
+    public var here = 0
+    /// Elsewhere, and followed with the key that they were made with.
+    public var followed = 0
+    /// Elsewhere, and nobody can ask about them: the terminal has no key for that gateway and merchant.
+    public var stranded = 0
+}
+
 /// Keeps what the merchant set, checks what a form says, and gives the charge desk its rails.
 public actor SettingsDesk {
     /// Makes a client of the gateway that settings name, with the key.
@@ -52,6 +62,9 @@ public actor SettingsDesk {
     public private(set) var current: StoredSettings?
     private var merchant: MerchantClient?
     private var scan: ScanRail?
+    private let earlierGateways: EarlierGateways
+    /// Clients of the places that earlier settings named, where payments may still need a question.
+    private var earlier: [PaymentPlace: MerchantClient] = [:]
     /// What gateways asked of all who ask them. Outlives every change of settings.
     let pace: GatewayPace
 
@@ -74,6 +87,7 @@ public actor SettingsDesk {
         self.clock = clock
         self.logger = logger
         self.connect = connect
+        earlierGateways = EarlierGateways(journal: journal, clock: clock, logger: logger, connect: connect)
         self.otherRails = otherRails
         self.pace = pace ?? GatewayPace(clock: clock)
     }
@@ -92,6 +106,7 @@ public actor SettingsDesk {
             throw .corrupt(detail: "the settings cannot be read: \(error)")
         }
         let key = try await storedKey()
+        earlier = try await earlierGateways.connections(without: settings.place)
         current = StoredSettings(
             settings: settings,
             version: stored.version,
@@ -118,7 +133,36 @@ public actor SettingsDesk {
 
     /// Whether a key is stored for this gateway. Sent to another address it would be given away.
     private func hasKey(for gatewayURL: String) -> Bool {
-        current?.gatewayKeySet == true && current?.settings.gatewayURL == gatewayURL
+        guard let current, current.gatewayKeySet, let stored = current.settings.place else { return false }
+        return GatewayAddress(gatewayURL) == stored.gateway
+    }
+
+    /// Whether a form would make payments elsewhere than the settings in force do: at another gateway, or for another
+    /// merchant. Another spelling of the same address is no other gateway.
+    public func movesPayments(_ form: SettingsForm) -> Bool {
+        guard let current else { return false }
+        let place = PaymentPlace(gatewayURL: form.gatewayURL, merchantID: form.merchantID)
+        return place == nil || place != current.settings.place
+    }
+
+    /// The payments at gateways that have not ended.
+    /// - Throws: ``JournalError``: nobody can say now.
+    public func openPayments() async throws(JournalError) -> OpenPayments {
+        var payments = OpenPayments()
+        for charge in try await journal.openCharges() {
+            // What never left, and what the acquirer books, is no gateway's.
+            let isAtGateway = charge.attempts.contains { $0.isOpen && $0.rail.authority == .gateway && $0.mayHoldMoney }
+            guard isAtGateway else { continue }
+            let made = charge.terms.place
+            if made != nil, made == current?.settings.place {
+                payments.here += 1
+            } else if let made, earlier[made] != nil {
+                payments.followed += 1
+            } else {
+                payments.stranded += 1
+            }
+        }
+        return payments
     }
 
     /// What is wrong with a form, by field; empty where it could be saved.
@@ -149,6 +193,10 @@ public actor SettingsDesk {
             let bytes: [UInt8]
             do { bytes = Array(try Self.encoder.encode(settings)) } catch {
                 throw JournalError.unavailable(detail: "the settings cannot be written: \(error)")
+            }
+            if let left = current?.settings, left.place != settings.place, let key = try await storedKey() {
+                // First: what is open there is followed with what it was made with.
+                try await earlierGateways.keep(left, key, by: actor)
             }
             let typed = form.gatewayKey.flatMap { $0.isEmpty ? nil : $0 }
             let change = try await journal.setDocument(
@@ -189,7 +237,7 @@ public actor SettingsDesk {
             let key: Secret
             if let typed = form.gatewayKey, !typed.isEmpty {
                 key = Secret(typed)
-            } else if settings.gatewayURL == current?.settings.gatewayURL, let stored = try await storedKey() {
+            } else if hasKey(for: settings.gatewayURL), let stored = try await storedKey() {
                 key = stored
             } else {
                 return result(
@@ -302,6 +350,7 @@ public actor SettingsDesk {
             merchant: merchant,
             gatewayURL: settings.gatewayURL,
             merchantID: settings.merchantID,
+            earlier: earlier,
             clock: clock,
             pace: pace,
             rail: rail

@@ -1,5 +1,6 @@
 import FoundationEssentials
 public import Payments
+import WalletConnectPay
 
 /// Settings as a form sends them: text, not yet trusted. Nil means that the form did not carry the field.
 public struct SettingsForm: Sendable, Equatable {
@@ -133,7 +134,8 @@ extension SettingsForm {
             operatorID: operatorID,
             merchantID: merchantID,
             merchantName: Self.trimmed(merchantName),
-            gatewayURL: gatewayURL,
+            // Whoever reads the settings compares one spelling.
+            gatewayURL: GatewayAddress(gatewayURL)?.text ?? gatewayURL,
             currency: currency,
             locale: locale,
             limits: ChargeLimits(maximumMinorUnits: chargeLimitMinor, maximumPerHourMinorUnits: hourlyLimitMinor),

@@ -1,18 +1,37 @@
-/// The address of a gateway's API, without a path behind its version.
-struct BaseURL: Sendable, Equatable {
-    private let prefix: String
+/// The address of a gateway's API in one canonical form.
+///
+/// Two addresses are equal exactly where requests go to the same URLs: requests are made from what is compared.
+/// Decided in docs/decisions/0034-one-gateway-one-value.md.
+public struct GatewayAddress: Sendable, Hashable, CustomStringConvertible {
+    /// `https://host[:port][/path]`, `http` to this machine only. Scheme and host are in lower case; the scheme's usual port,
+    /// slashes at the end and `/v1` at the end are left out. The canonical form of this text is this text.
+    public let text: String
+    /// In lower case, without the port.
+    public let host: String
 
     /// Nil unless `text` is `https://host[:port][/path]`, or `http` to this machine. A trailing `/v1` is understood.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         guard let address = WebAddress(text), address.query == nil else { return nil }
         guard address.isSecure || address.isLoopback else { return nil }
-        var rest = text[...]
-        while rest.last == "/" { rest.removeLast() }
-        if rest.hasSuffix("/v1") { rest.removeLast(3) }
-        prefix = String(rest)
+        var path = address.path[...]
+        while true {
+            if path.last == "/" {
+                path.removeLast()
+            } else if path.hasSuffix("/v1") {
+                path.removeLast(3)
+            } else {
+                break
+            }
+        }
+        let usualPort: UInt16 = address.isSecure ? 443 : 80
+        let port = address.port.map { $0 == usualPort ? "" : ":\($0)" } ?? ""
+        host = address.host
+        self.text = (address.isSecure ? "https://" : "http://") + address.host + port + path
     }
 
-    func url(_ path: String) -> String { prefix + "/v1" + path }
+    public var description: String { text }
+
+    func url(_ path: String) -> String { text + "/v1" + path }
 }
 
 /// The parts of an `http` or `https` address, split strictly: nothing that two readers could read in two ways.

@@ -16,7 +16,7 @@ public struct MerchantClient: Sendable {
     /// Time for an answer beyond what a long poll may take.
     private static let margin = Duration.seconds(10)
 
-    private let base: BaseURL
+    private let base: GatewayAddress
     private let credentials: MerchantCredentials
     private let links: LinkHosts
     private let version: String
@@ -34,7 +34,9 @@ public struct MerchantClient: Sendable {
         linkHosts: LinkHosts = .walletConnectPay,
         version: String = usualVersion
     ) throws(MerchantError) {
-        guard let base = BaseURL(baseURL) else { throw .invalid(field: "baseURL", message: "not a gateway address") }
+        guard let base = GatewayAddress(baseURL) else {
+            throw .invalid(field: "baseURL", message: "not a gateway address")
+        }
         guard (1...64).contains(version.utf8.count),
             version.utf8.allSatisfy({ $0.isLetterOrDigit || "-.".utf8.contains($0) })
         else { throw .invalid(field: "version", message: "not a version of the API") }

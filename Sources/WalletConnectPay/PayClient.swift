@@ -21,7 +21,7 @@ public enum WalletCredentials: Sendable, Equatable {
 /// its task. It sends no telemetry and does not name the wallet to the gateway.
 /// Source: WalletConnect Pay API 2026-02-19.preview, tag Gateway; the official SDK for iOS for its shape.
 public struct PayClient: Sendable {
-    private let base: BaseURL
+    private let base: GatewayAddress
     private let headers: [HTTPRequest.Header]
     private let transport: any HTTPTransport
     private let hosts: LinkHosts
@@ -47,7 +47,7 @@ public struct PayClient: Sendable {
         retries: Int = 5,
         log: (@Sendable (String) -> Void)? = nil
     ) throws(PayError) {
-        guard let base = BaseURL(baseURL) else { throw .unclear(detail: "not a gateway address") }
+        guard let base = GatewayAddress(baseURL) else { throw .unclear(detail: "not a gateway address") }
         self.base = base
         self.transport = transport
         self.clock = clock

@@ -342,6 +342,18 @@ struct ScanRailFollowingTests {
 
     // MARK: - Other settings
 
+    /// The same gateway, as somebody typed it when the settings were saved again.
+    @Test(arguments: ["https://gateway.test/", "https://gateway.test/v1", "HTTPS://Gateway.Test:443/v1/"])
+    func anotherSpellingOfTheGatewayIsTheSameGateway(gatewayURL: String) async throws {
+        try await withRail([.succeeded], gatewayURL: gatewayURL, pursues: false) { rail in
+            await rail.ledger.apply(.sending(attempt: 1))
+            await rail.ledger.apply(.offered(attempt: 1, offer: RailUnderTest.offer))
+            await rail.rail.ask(rail.link)
+            #expect(await rail.ledger.charge.state == .succeeded)
+            #expect(rail.lights.all == [.ready])
+        }
+    }
+
     @Test(arguments: [("https://other.test", "mrch_1"), ("https://gateway.test", "mrch_2")])
     func anotherGatewayOrMerchantIsNeverAskedAboutThisPayment(gatewayURL: String, merchantID: String) async throws {
         let known: [[Charge.Event]] = [
@@ -369,6 +381,7 @@ struct ScanRailFollowingTests {
                     return
                 }
                 #expect(reason.contains("another gateway or merchant"))
+                #expect(rail.hindrances.last == .elsewhere && !rail.rail.canAsk(about: rail.link.terms))
             }
         }
     }
