@@ -107,7 +107,7 @@ export function makeShell({ onSignOut, onSwitch }) {
       if (light !== shownGateway) {
         shownGateway = light;
         gateway.dataset.light = light;
-        refill(gateway, h("span", { class: "light" }), h("span", {}, t(`gateway.${["ready", "unreachable", "refused", "clock"].includes(light) ? light : "unknown"}`)));
+        refill(gateway, h("span", { class: "light" }), h("span", {}, t(`gateway.${["ready", "unreachable", "refused", "clock", "paused"].includes(light) ? light : "unknown"}`)));
       }
       gateway.hidden = !state.session?.setUp || !state.terminal;
       const message = state.terminal?.message ?? null;

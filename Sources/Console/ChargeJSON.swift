@@ -27,8 +27,8 @@ extension JSON {
     /// The whole terminal, for the page's event stream. Never the claim code: that is for the screen alone.
     static func terminal(_ snapshot: TerminalSnapshot) -> JSON {
         var body: [String: JSON] = [
-            "gateway": .string(snapshot.gateway.rawValue), "at": .time(snapshot.at), "charge": .null,
-            "checking": .integer(0),
+            "gateway": .string(snapshot.gateway.word), "gatewayPause": .reason(snapshot.gatewayPause),
+            "at": .time(snapshot.at), "charge": .null, "checking": .integer(0),
             "wallets": .connectLight(snapshot.connect.light),
             "trouble": .reason(snapshot.trouble), "notices": .array(snapshot.notices.map(JSON.notice)),
             "message": snapshot.message.map(JSON.onScreen) ?? .null,
@@ -87,7 +87,7 @@ extension JSON {
             "late": .bool(charge.isLate), "promised": .bool(charge.isPromised), "givenBack": .bool(charge.isGivenBack),
             "canGiveBack": .bool(charge.canGiveBack), "confirmedBy": .optional(charge.confirmedBy?.rawValue),
             "link": .optional(snapshot.link), "connect": .connect(snapshot),
-            "reason": .reason(charge.reason(format: snapshot.format)),
+            "reason": .reason(snapshot.reason),
             "evidence": evidence(charge), "canCancel": .bool(charge.canCancel), "canRelease": .bool(charge.canRelease),
             "holdsTerminal": .bool(charge.holdsTerminal),
             "onScreen": snapshot.isReadableOnScreen.map(JSON.bool) ?? .null,

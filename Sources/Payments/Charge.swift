@@ -145,6 +145,11 @@ public struct Charge: Sendable, Hashable {
     /// True while the customer's promise waits for the authority: taken without it, and not booked yet.
     public var isPromised: Bool { paidAttempt == nil && attempts.contains { $0.isOpen && $0.isPromised } }
 
+    /// True where something payable was made for this charge and its authority has not ended it: the customer may have paid.
+    public var mayHaveBeenPaid: Bool {
+        attempts.contains { if case .offered = $0.phase { true } else { false } }
+    }
+
     /// True where everything that was paid for this charge went back to the customer.
     public var isGivenBack: Bool {
         let paid = attempts.filter { $0.ending?.evidence != nil }

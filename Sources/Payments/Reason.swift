@@ -84,6 +84,15 @@ extension Charge {
                 action: "Wait. Do not charge again before the terminal says how it ended.",
                 values: ["case": "processing"]
             )
+        // Never beside something that the customer may have paid: nobody is told to take the money another way.
+        case _ where mayHaveBeenPaid:
+            Reason(
+                code: "\(who.rawValue)_silent",
+                message: "The \(who.rawValue) does not answer: whether the customer has paid is not known. "
+                    + "The terminal keeps asking.",
+                action: "Wait. Do not charge again before the terminal says how it ended.",
+                values: ["case": "made"]
+            )
         default:
             Reason(
                 code: "\(who.rawValue)_silent",

@@ -432,6 +432,9 @@ extension Composer {
 
     func offline(_ offline: Scene.Offline, _ page: Page) -> [Drawing.Element] {
         if let storage = offline.storage { return self.storage(storage, of: offline.merchantName, page) }
+        if let until = offline.pausedUntilText, offline.clockText == nil {
+            return pause(until, of: offline.merchantName, page)
+        }
         let clock = offline.clockText.map { text.clockDetail(leftToRight($0, limit: 20)) }
         let detail = clock ?? DisplayText.clean(offline.detail ?? text.offlineDetail, limit: 200)
         let title =

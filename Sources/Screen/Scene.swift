@@ -325,13 +325,22 @@ public enum Scene: Sendable, Equatable {
         public var storage: Storage?
         /// The day that the clock says, where nobody has set it and it is the cause: then that is said, and not `detail`.
         public var clockText: String?
+        /// The time of day until which the gateway asked to be left alone, where that is the cause: then that is said, and
+        /// not `detail`.
+        public var pausedUntilText: String?
 
         /// Why nothing can be written down.
         public enum Storage: Sendable, Equatable, CaseIterable { case full, readOnly, damaged, newer, inUse, failed }
 
-        public init(merchantName: String, detail: String? = nil, storage: Storage? = nil, clockText: String? = nil) {
+        public init(
+            merchantName: String,
+            detail: String? = nil,
+            storage: Storage? = nil,
+            clockText: String? = nil,
+            pausedUntilText: String? = nil
+        ) {
             (self.merchantName, self.detail, self.storage) = (merchantName, detail, storage)
-            self.clockText = clockText
+            (self.clockText, self.pausedUntilText) = (clockText, pausedUntilText)
         }
     }
 

@@ -142,6 +142,9 @@ extension ScreenText {
         },
         clockWhatToDo:
             "Personnel : donnez au terminal l’accès à Internet. Il règle son horloge de lui-même et continue.",
+        pausedTitle: "Veuillez patienter",
+        pausedDetail: { time in "Le service de paiement demande au terminal d’attendre jusqu’à \(time)." },
+        pausedWhatToDo: "Le terminal reprend ensuite de lui-même.",
         storageTitle: "Les paiements ne peuvent pas être enregistrés",
         storageDetails: { kind in
             switch kind {

@@ -143,6 +143,9 @@ extension ScreenText {
         },
         clockWhatToDo:
             "Personal: Verbinden Sie das Terminal mit dem Internet. Es stellt seine Uhr von selbst und macht weiter.",
+        pausedTitle: "Bitte warten",
+        pausedDetail: { time in "Der Zahlungsdienst bittet das Terminal, bis \(time) Uhr zu warten." },
+        pausedWhatToDo: "Danach macht das Terminal von selbst weiter.",
         storageTitle: "Zahlungen können nicht verbucht werden",
         storageDetails: { kind in
             switch kind {

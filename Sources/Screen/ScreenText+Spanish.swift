@@ -140,6 +140,9 @@ extension ScreenText {
             "El reloj del terminal indica \(day) y nadie lo ha puesto en hora: no se puede comprobar la pasarela. No es posible pagar y no se mueve dinero."
         },
         clockWhatToDo: "Personal: dé al terminal acceso a Internet. Se pone en hora por sí solo y continúa.",
+        pausedTitle: "Espere, por favor",
+        pausedDetail: { time in "El servicio de pago pide al terminal que espere hasta las \(time)." },
+        pausedWhatToDo: "Después el terminal continúa por sí solo.",
         storageTitle: "No se pueden registrar pagos",
         storageDetails: { kind in
             switch kind {

@@ -88,6 +88,10 @@ public struct ScreenText: Sendable {
     public var clockTitle: String
     public var clockDetail: @Sendable (String) -> String
     public var clockWhatToDo: String
+    /// For a gateway that asks the terminal to wait. Filled in: the time of day until which it does.
+    public var pausedTitle: String
+    public var pausedDetail: @Sendable (String) -> String
+    public var pausedWhatToDo: String
     /// Where nothing can be written down, what of it is so, and what to do.
     public var storageTitle: String
     public var storageDetails: Words<Scene.Offline.Storage>
@@ -296,6 +300,9 @@ extension ScreenText {
             "The terminal’s clock says \(day), and nobody has set it: the gateway cannot be trusted by it. No payment can be made, and no money moves."
         },
         clockWhatToDo: "Staff: let the terminal reach the internet. It sets its clock by itself, and goes on.",
+        pausedTitle: "Please wait",
+        pausedDetail: { time in "The payment service asks the terminal to wait until \(time)." },
+        pausedWhatToDo: "The terminal goes on by itself then.",
         storageTitle: "Payments cannot be recorded",
         storageDetails: { kind in
             switch kind {

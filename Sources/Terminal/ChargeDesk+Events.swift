@@ -136,6 +136,7 @@ extension ChargeDesk {
         updated[id] = nil
         deadlines[id] = nil
         readableOnScreen[id] = nil
+        for key in hindrances.keys where key.charge == id { hindrances[key] = nil }
         meter.forget(id)
         turned.remove(id)
         end(JobKey(charge: id, attempt: nil))

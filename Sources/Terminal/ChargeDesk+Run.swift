@@ -184,9 +184,27 @@ extension ChargeDesk {
             claimNow: { tip, records in
                 await self.claimNow(id, of: key.charge, tipMinorUnits: tip, keeping: records)
             },
-            light: { await self.setGateway($0) }
+            light: { await self.setGateway($0) },
+            hinder: { await self.setHindrance($0, of: key) }
         )
         return (driver, link)
+    }
+
+    /// The cause of a silence about a charge, where it is known.
+    func hindrance(of charge: Charge) -> AskingHindrance? {
+        for attempt in charge.attempts where attempt.isOpen && attempt.isSilent || attempt.askedRefund != nil {
+            guard let driver = drivers[attempt.rail] ?? followers[attempt.rail] else { continue }
+            guard driver.canAsk(about: charge.terms) else { return .elsewhere }
+            if let known = hindrances[JobKey(charge: charge.id, attempt: attempt.id)] { return known }
+        }
+        return nil
+    }
+
+    /// Takes the cause of a silence about an open attempt; nil where the silence is over, or its cause is not known.
+    private func setHindrance(_ hindrance: AskingHindrance?, of key: JobKey) {
+        guard charges[key.charge] != nil, hindrances[key] != hindrance else { return }
+        hindrances[key] = hindrance
+        publish()
     }
 
     /// Records what a rail has to say. An answer counts as one once it is in the journal.

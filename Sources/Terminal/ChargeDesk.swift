@@ -78,6 +78,10 @@ public actor ChargeDesk {
     var alarm: AsyncStream<Never>.Continuation?
     /// Charges that are being asked about by ``schedule``, each with whether the last question was answered.
     var answered: [ChargeID: Bool] = [:]
+    /// The causes of silences about attempts, where a rail knows them.
+    var hindrances: [JobKey: AskingHindrance] = [:]
+    /// How far the gateway's clock is ahead of the terminal's, by its last answer; nil before one.
+    let gatewayAhead: @Sendable () -> Duration?
     /// Counts the results that came to the screen, so that only the newest one's time clears it.
     var results = 0
     let turn = Turnstile()
@@ -192,13 +196,15 @@ public actor ChargeDesk {
         let format = format
         do throws(JournalError) {
             if let record = try await archive.record(of: id) {
-                return ChargeSnapshot(
+                var snapshot = ChargeSnapshot(
                     charge: record.charge,
                     updatedAt: record.updatedAt,
                     secondsLeft: nil,
                     deadline: nil,
                     format: format
                 )
+                snapshot.hindrance = hindrance(of: record.charge)
+                return snapshot
             }
         } catch { throw .journal(error) }
         throw .notFound
@@ -287,7 +293,7 @@ public actor ChargeDesk {
     // MARK: - What everybody sees
 
     public var snapshot: TerminalSnapshot {
-        TerminalSnapshot(
+        var snapshot = TerminalSnapshot(
             phase: phase,
             gateway: gateway,
             merchantName: settings?.merchantName,
@@ -308,6 +314,8 @@ public actor ChargeDesk {
             sound: sound,
             at: clock.wallTime()
         )
+        snapshot.zone = shopZone
+        return snapshot
     }
 
     /// The snapshot now, then each newer one. A slow reader gets the newest and misses the ones between.
@@ -345,6 +353,8 @@ public actor ChargeDesk {
             connect: connect.charges[id],
             codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment
         )
+        snapshot.zone = shopZone
+        snapshot.hindrance = hindrance(of: charge)
         snapshot.page = pages?.link(for: snapshot)
         return snapshot
     }

@@ -100,7 +100,11 @@ public struct ScanRail: RailDriver {
         // A bounded number of tries: whoever follows the payment asks for the withdrawal again if it still waits.
         for _ in 0..<5 {
             guard let offer = await waitingOffer(attempt) else { return }
-            if await pace.waits(for: gatewayURL, upTo: Self.patience) { await cancel(offer, attempt) }
+            if await pace.waits(for: attempt.terms.gatewayURL, upTo: Self.patience) {
+                await cancel(offer, attempt)
+            } else {
+                await recordPause(attempt)
+            }
             // Still waiting, whatever was answered: once more, after a pause.
             guard await waitingOffer(attempt) != nil else { return }
             do { try await clock.sleep(backoff.next()) } catch { return }  // The terminal stops; the next run asks.
@@ -203,7 +207,10 @@ public struct ScanRail: RailDriver {
             await attempt.record(.notSent(attempt: attempt.id, reason: reason))
             return false
         case .rateLimited:
-            await attempt.record(.notSent(attempt: attempt.id, reason: Self.paused))
+            await attempt.record(
+                .notSent(attempt: attempt.id, reason: Self.paused),
+                because: await pauseOfGateway(attempt)
+            )
             return false
         case .invalid(let field, let message):
             let refusal = Refusal(code: "params_validation", message: "\(field): \(message)")
@@ -257,7 +264,7 @@ public struct ScanRail: RailDriver {
             let offer = Offer(paymentID: found.paymentID.rawValue, link: nil, expiresAt: nil)
             return await conclude(.offered(attempt: attempt.id, offer: offer), attempt)
         } catch {
-            await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+            await recordSilence(error, attempt)
             return false
         }
     }
@@ -276,7 +283,7 @@ public struct ScanRail: RailDriver {
             await attempt.record(.reported(attempt: attempt.id, report: report))
             return max(answer.pollAfter ?? Self.pace, Self.shortestPace)
         } catch {
-            await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+            await recordSilence(error, attempt)
             return nil
         }
     }
@@ -296,7 +303,7 @@ public struct ScanRail: RailDriver {
             )
         } catch {
             guard case .refused = error else {
-                await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+                await recordSilence(error, attempt)
                 return
             }
             // Refused: too late to take it back, or already over. The status says which.

@@ -228,6 +228,7 @@ public struct ScreenDirector: Sendable {
                 turn: turns?.turn(at: now) ?? .form,
                 logo: snapshot.logo,
                 clockText: snapshot.gateway == .clock ? snapshot.dayText : nil,
+                pausedUntilText: snapshot.pausedUntilText,
                 at: now
             )
         }
@@ -249,6 +250,8 @@ public struct ScreenDirector: Sendable {
         case .unknown: readiness = .connecting
         case .unreachable, .refused: return .offline(Scene.Offline(merchantName: name))
         case .clock: return .offline(Scene.Offline(merchantName: name, clockText: snapshot.dayText))
+        case .paused:
+            return .offline(Scene.Offline(merchantName: name, pausedUntilText: snapshot.pausedUntilText))
         }
         return .idle(
             Scene.Idle(
@@ -292,6 +295,7 @@ public struct ScreenDirector: Sendable {
         turn: Scene.ChargeView.Turn = .form,
         logo: Picture? = nil,
         clockText: String? = nil,
+        pausedUntilText: String? = nil,
         at now: Duration
     ) -> Scene {
         let charge = snapshot.charge
@@ -307,7 +311,13 @@ public struct ScreenDirector: Sendable {
                 return .offline(Scene.Offline(merchantName: name, clockText: clockText))
             }
             return charge.isUnresolved
-                ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
+                ? .offline(
+                    Scene.Offline(
+                        merchantName: name,
+                        detail: snapshot.reason?.message,
+                        pausedUntilText: pausedUntilText
+                    )
+                )
                 : .idle(Scene.Idle(merchantName: name, logo: logo))
         case .requiresAction:
             guard snapshot.link != nil || charge.waitsForPhone || snapshot.waitsForWallet else {
@@ -422,6 +432,12 @@ extension TerminalSnapshot {
     fileprivate var dayText: String {
         let date = Date(timeIntervalSince1970: Double(at.secondsSince1970))
         return date.formatted(Date.ISO8601FormatStyle().year().month().day())
+    }
+
+    /// Until when the gateway wants to be left alone, `14:05` in the shop's time zone; nil where it may be asked.
+    fileprivate var pausedUntilText: String? {
+        guard case .paused(let until) = gateway else { return nil }
+        return until.timeOfDay(in: zone)
     }
 
     /// Whoever plugged a stick in stands there, and the code is gone with the next start anyway, or back in a minute.

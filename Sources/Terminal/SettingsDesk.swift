@@ -284,11 +284,15 @@ public actor SettingsDesk {
                     await desk.setGateway(.ready)
                 } catch {
                     if case .rateLimited(let pause?) = error { await pace.pause(settings.gatewayURL, for: pause) }
-                    await desk.setGateway(error.light)
+                    await desk.setGateway(error.light(at: clock.wallTime()))
                 }
             }
             do {
                 var pause = Duration.seconds(60)
+                // A pause of the gateway's is over to the second: charges wait for it.
+                if case .paused = await desk.snapshot.gateway, let url = current?.settings.gatewayURL {
+                    pause = min(pause, max(await pace.remaining(url), .seconds(1)))
+                }
                 while pause > .zero {
                     let waitsForClock = await desk.snapshot.gateway == .clock
                     if waitsForClock, pause < .seconds(60), clockIsSet() { break }
@@ -376,58 +380,14 @@ extension Reason {
 }
 
 extension MerchantError {
-    /// What a question that failed says about the gateway.
-    var light: GatewayLight {
+    /// The gateway's light after a question that failed now.
+    func light(at now: WallTime) -> GatewayLight {
         switch self {
         case .refused(let refusal): ChargeDesk.isAboutCredentials(refusal.code) ? .refused : .ready
-        case .rateLimited: .ready
+        case .rateLimited(let pause?): .paused(until: now.advanced(by: min(pause, GatewayPace.longest)))
+        case .rateLimited(nil): .ready
         case .notSent(GatewayLight.clockIsNotSet): .clock
-        case .invalid, .notSent, .noAnswer, .unclear: .unreachable
-        }
-    }
-
-    /// What a failed connection test means, for the owner.
-    var connectionReason: Reason {
-        switch self {
-        case .notSent(GatewayLight.clockIsNotSet): .gatewayClock
-        case .notSent(let reason):
-            Reason(
-                code: "gateway_unreachable",
-                message: "The gateway cannot be reached: \(reason).",
-                action: "Check the address and the network.",
-                values: ["case": "settings", "detail": reason]
-            )
-        case .refused(let refusal) where refusal.versionProblem != nil:
-            Reason(
-                code: "gateway_\(refusal.code)",
-                message: "The gateway answers but does not speak this terminal's version of its interface.",
-                action: "Update the terminal, then try again."
-            )
-        case .refused(let refusal):
-            ChargeDesk.isAboutCredentials(refusal.code)
-                ? Reason(
-                    code: "gateway_\(refusal.code)",
-                    message: "The gateway answers but does not accept the key or the merchant ID.",
-                    action: "Copy both again from your gateway account."
-                )
-                : Reason(
-                    code: "gateway_refused",
-                    message: "The gateway answers but refuses the question.",
-                    action: "Check the merchant ID, then ask the gateway's support."
-                )
-        case .rateLimited:
-            Reason(
-                code: "gateway_rate_limited",
-                message: "The gateway asks for fewer requests.",
-                action: "Try again in a minute."
-            )
-        case .invalid, .noAnswer, .unclear:
-            Reason(
-                code: "gateway_silent",
-                message: "Something answers at this address, but not as a payment gateway does.",
-                action: "Check the address; then try again.",
-                values: ["case": "settings"]
-            )
+        case .invalid, .notSent, .noAnswer, .unclear, .strange: .unreachable
         }
     }
 }

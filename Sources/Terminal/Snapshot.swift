@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Packing
 public import Payments
 public import Screen
@@ -19,6 +20,10 @@ public struct ChargeSnapshot: Sendable, Equatable {
     public let connect: ConnectView?
     /// Which wallets the code is for.
     public let codeChoice: CodeChoice
+    /// Why its authority is not asked, or does not answer, where the terminal knows it.
+    public internal(set) var hindrance: AskingHindrance?
+    /// In which times of day are written for staff.
+    var zone = TimeZone.current
 
     /// Which wallets the screen's code is for, where there is a choice.
     public enum CodeChoice: String, Sendable, Equatable {
@@ -107,7 +112,7 @@ public struct ChargeSnapshot: Sendable, Equatable {
 }
 
 /// Whether payments can be made at the gateway, by its last answer.
-public enum GatewayLight: String, Sendable, Codable {
+public enum GatewayLight: Sendable, Hashable {
     /// Not asked yet.
     case unknown
     case ready
@@ -117,6 +122,23 @@ public enum GatewayLight: String, Sendable, Codable {
     case refused
     /// Its certificate is not believed, and nobody has set the clock that it was looked at by. Nothing left.
     case clock
+    /// The gateway asked the terminal to wait. Nothing leaves before then, by the terminal's clock.
+    case paused(until: WallTime)
+
+    /// Stable, for programs: the case's name.
+    public var word: String {
+        switch self {
+        case .unknown: "unknown"
+        case .ready: "ready"
+        case .unreachable: "unreachable"
+        case .refused: "refused"
+        case .clock: "clock"
+        case .paused: "paused"
+        }
+    }
+
+    /// Each ``word``.
+    public static let words = ["unknown", "ready", "unreachable", "refused", "clock", "paused"]
 
     /// Why a request was not sent, in the words that mean ``clock``.
     public static let clockIsNotSet =
@@ -213,6 +235,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     /// Whether the end of a payment is heard, and how loud.
     public var sound: SoundSettings
     public var at: WallTime
+    /// In which times of day are written for staff.
+    var zone = TimeZone.current
 
     public init(
         phase: Phase,

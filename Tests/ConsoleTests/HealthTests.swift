@@ -57,6 +57,7 @@ struct HealthTests {
         #expect(Self.weight("gateway") { $0.gateway = .unreachable } == .bad)
         #expect(Self.weight("gateway") { $0.gateway = .refused } == .bad)
         #expect(Self.weight("gateway") { $0.gateway = .clock } == .bad)
+        #expect(Self.weight("gateway") { $0.gateway = .paused(until: Self.now) } == .bad)
         #expect(Self.weight(radio) { $0.tap?.radio = .gone(reason: "there is no Bluetooth adapter") } == .bad)
         #expect(Self.weight(radio) { $0.tap?.radio = .off(reason: "off") } == .bad)
         let reason = Reason(code: "x", message: "It does not work.", action: "Mend it.")

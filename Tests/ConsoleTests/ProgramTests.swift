@@ -327,6 +327,49 @@ struct ProgramTests {
 
     // MARK: - The terminal
 
+    /// A till that opens a charge then would wait for a code that does not come.
+    @Test func aTerminalWhoseGatewayAsksToWaitIsNotReadyAndSaysUntilWhen() async throws {
+        try await withConsole { page in
+            _ = try await Program.shop(page)
+            let till = try await Program(page)
+            await page.desk.setGateway(.paused(until: page.clock.wallTime.advanced(by: .seconds(60))))
+            let said = try await till.said("GET", "terminal")
+            #expect(said["ready"] as? Bool == false)
+            let reason = try #require(said["reason"] as? [String: Any])
+            #expect(reason["code"] as? String == "gateway_paused" && "\(reason)".contains(":"))
+            let rails = try #require(said["rails"] as? [String: [String: Any]])
+            #expect(rails["scan"]?["state"] as? String == "hindered")
+            await page.desk.setGateway(.ready)
+            #expect(try await till.said("GET", "terminal")["ready"] as? Bool == true)
+        }
+    }
+
+    /// Nobody types a password for a slash, and whoever moves payments elsewhere hears how many it concerns.
+    @Test func savingTheSameGatewayWrittenAnotherWayNeedsNoPasswordAndSaysHowManyPaymentsAreOpen() async throws {
+        try await withConsole { page in
+            let shop = try await Program.shop(page)
+            let merchant = MerchantSettings(
+                operatorID: "op-1",
+                merchantID: "mrch_1",
+                merchantName: "Kiosk",
+                gatewayURL: "https://gateway.test",
+                currency: .euro
+            )
+            await page.desk.use(merchant, drivers: [shop.rail])
+            _ = try await shop.offered()
+            func settings(_ gateway: String, _ merchant: String = "mrch_1") -> String {
+                """
+                {"operatorID":"op-1","merchantID":"\(merchant)","merchantName":"Kiosk","gatewayURL":"\(gateway)","currency":"EUR"}
+                """
+            }
+            #expect(try await page.send("PUT", "settings", settings("https://gateway.test/v1/")) == 200)
+            let said = try Page.said(try await page.ask("GET", "settings"))
+            #expect(said["gatewayURL"] as? String == "https://gateway.test")
+            #expect(said["openPayments"] as? [String: Int] == ["here": 1, "followed": 0, "stranded": 0])
+            #expect(try await page.send("PUT", "settings", settings("https://gateway.test", "MRCH_1")) == 422)
+        }
+    }
+
     @Test func theTerminalSaysWhetherItIsReadyAndWhyNot() async throws {
         try await withConsole { page in
             let shop = try await Program.shop(page)

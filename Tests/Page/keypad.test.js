@@ -263,6 +263,14 @@ test("A terminal that just starts charges nothing, and a gateway out of reach is
   }
 });
 
+test("A gateway that asks to wait is said with the terminal's own words for until when", () => {
+  const all = keypad();
+  all.type("5");
+  update({ terminal: { phase: "idle", gateway: "paused", gatewayPause: { code: "gateway_paused", message: "Until 14:05.", action: "Wait." } } });
+  all.view.update();
+  equal([all.isOff(), all.says()], [false, "Until 14:05. Wait."]);
+});
+
 test("A keypad that was left hears no keys any more", () => {
   const all = keypad();
   all.view.end();

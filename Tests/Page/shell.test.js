@@ -48,7 +48,7 @@ test("At a counter one tap gives the terminal to the next person, and elsewhere 
 test("The gateway's light is what the terminal said, and a word that the page does not know is not checked yet", () => {
   const { find, hears } = frame();
   equal(find(".gateway").hidden, true);
-  for (const [light, words] of [["ready", "ready"], ["unreachable", "unreachable"], ["refused", "refused"], ["clock", "clock"], ["dancing", "unknown"]]) {
+  for (const [light, words] of [["ready", "ready"], ["unreachable", "unreachable"], ["refused", "refused"], ["clock", "clock"], ["paused", "paused"], ["dancing", "unknown"]]) {
     hears({ terminal: { gateway: light } });
     equal([light, find(".gateway").textContent, find(".gateway").hidden], [light, t(`gateway.${words}`), false]);
   }

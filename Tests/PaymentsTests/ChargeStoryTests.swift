@@ -32,6 +32,15 @@ struct ChargeStoryTests {
         #expect(waiting.reason?.code == "gateway_silent")
     }
 
+    /// The customer may have scanned and paid. Who is told to pay another way then pays twice.
+    @Test func nobodyIsSentToPayAnotherWayBesideAPaymentThatMayHaveBeenMade() throws {
+        let shown = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer), .silent(attempt: 1, reason: "x"))
+        let advice = try #require(shown.reason).action
+        #expect(advice.contains("Do not charge again") && !advice.contains("another way"), "\(advice)")
+        let unshown = charge(.sending(attempt: 1), .silent(attempt: 1, reason: "x"))
+        #expect(try #require(unshown.reason).action.contains("another way"), "no code was shown")
+    }
+
     /// Staff call whom the words name.
     @Test func whoIsSilentAndWhoHasConfirmedIsNamed() {
         var phone = Charge.example()

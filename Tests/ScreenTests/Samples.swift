@@ -220,6 +220,7 @@ enum Sample {
             .unknown(.init(amountText: "€12.50", chargeCode: "K7QM")), .unknown(.init()),
             .offline(.init(merchantName: name)), .offline(.init(merchantName: name, detail: "No network cable.")),
             .offline(.init(merchantName: name, clockText: "1970-01-01")),
+            .offline(.init(merchantName: name, pausedUntilText: "14:05")),
         ]
             + Scene.Idle.Rest.allCases.map { .idle(.init(merchantName: name, rest: $0)) }
             + Scene.Update.Kind.allCases.map { .update(.init($0)) }

@@ -316,7 +316,10 @@ struct ScanRailFollowingTests {
     // MARK: - What it says of the gateway
 
     @Test(arguments: [
-        (Answer.succeeded, GatewayLight.ready), (.waiting(pollInMs: "1000"), .ready), (.slowDown(60), .ready),
+        (Answer.succeeded, GatewayLight.ready), (.waiting(pollInMs: "1000"), .ready),
+        // Left alone for a minute at most: somebody may have paid.
+        (.slowDown(30), .paused(until: WallTime(millisecondsSince1970: 1_790_000_030_000))),
+        (.slowDown(86_400), .paused(until: WallTime(millisecondsSince1970: 1_790_000_060_000))),
         (.status(401, #"{"code":"invalid_api_key","message":"no"}"#), .refused), (.silence, .unreachable),
         (.notSent, .unreachable), (.status(503, ""), .unreachable), (.clockIsNotSet, .clock),
     ])

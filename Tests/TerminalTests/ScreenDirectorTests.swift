@@ -133,6 +133,19 @@ struct ScreenDirectorTests {
         }
     }
 
+    @Test func aPauseThatTheGatewayAsksForIsOnTheScreenWithItsEnd() async throws {
+        try await withDesk { desk in
+            let director = Self.director(desk.desk, desk.clock.terminalClock)
+            let until = WallTime(millisecondsSince1970: 1_790_000_030_000)
+            await desk.desk.setGateway(.paused(until: until))
+            let zone = MerchantSettings.example.zone
+            let page = Scene.offline(
+                Scene.Offline(merchantName: "Kiosk", pausedUntilText: until.timeOfDay(in: zone))
+            )
+            #expect(director.scene(of: await desk.desk.snapshot, at: desk.clock.now) == page)
+        }
+    }
+
     @Test(arguments: [true, false]) func theCodeLeadsToTheCustomersPageWhereThatIsSet(isOnScreen: Bool) async throws {
         try await withDesk { desk in
             await desk.desk.use(CustomerPages(isOnScreen: isOnScreen, address: { "https://till.local/pay/\($0)" }))

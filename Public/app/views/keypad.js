@@ -319,11 +319,12 @@ export function keypadView() {
 
   function update() {
     paint();
-    const { phase, gateway, checking } = state.terminal ?? {};
+    const { phase, gateway, gatewayPause, checking } = state.terminal ?? {};
     const plight =
       phase === "starting" ? t("keypad.starting", { count: checking ?? 0 }) :
       gateway === "unreachable" ? t("gateway.unreachableHint") :
       gateway === "clock" ? t("gateway.clockHint") :
+      gateway === "paused" ? [gatewayPause?.message ?? t("gateway.paused"), gatewayPause?.action].filter(Boolean).join(" ") :
       gateway === "refused" ? t("gateway.refusedHint") : "";
     if (plight !== shownPlight && !button.isBusy) {
       shownPlight = plight;

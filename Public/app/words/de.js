@@ -44,6 +44,7 @@ export default {
     unreachableHint: "Das Gateway ist nicht erreichbar. Kassieren würde jetzt scheitern. Prüfen Sie das Netz.",
     refusedHint: "Das Gateway nimmt den Schlüssel oder die Händler-ID dieses Terminals nicht an. Der Inhaber muss die Einstellungen prüfen.",
     clock: "Gateway: Die Uhr ist nicht gestellt",
+    paused: "Gateway: bittet zu warten",
     clockHint: "Niemand hat die Uhr des Terminals gestellt, darum ist dem Gateway nicht zu trauen. Kassieren würde jetzt scheitern; es fließt kein Geld. Verbinden Sie das Terminal mit dem Internet: Es stellt seine Uhr und macht von selbst weiter.",
   },
   claim: {
@@ -1425,12 +1426,15 @@ export default {
       cases: {
         processing: { message: "Die Zahlung läuft, aber das Gateway antwortet gerade nicht.", action: "Warten Sie. Kassieren Sie nicht noch einmal, bevor das Terminal sagt, wie es ausging." },
         settings: { message: "Unter dieser Adresse antwortet etwas, aber nicht wie ein Zahlungs-Gateway.", action: "Prüfen Sie die Adresse und versuchen Sie es noch einmal." },
+        made: { message: "Das Gateway antwortet nicht: Ob der Kunde bezahlt hat, ist nicht bekannt. Das Terminal fragt weiter.", action: "Warten Sie. Kassieren Sie nicht noch einmal, bevor das Terminal sagt, wie es ausging." },
+        late: { message: "Niemand hat rechtzeitig geantwortet.", action: "Versuchen Sie es in einer Minute noch einmal. Bleibt es so, prüfen Sie Adresse und Netz." },
       },
     },
     acquirer_silent: {
       message: "Der Acquirer antwortet nicht. Das Terminal fragt weiter.", action: "Warten Sie, oder brechen Sie ab und nehmen Sie die Zahlung auf anderem Weg an.",
       cases: {
         processing: { message: "Die Zahlung läuft, aber der Acquirer antwortet gerade nicht.", action: "Warten Sie. Kassieren Sie nicht noch einmal, bevor das Terminal sagt, wie es ausging." },
+        made: { message: "Der Acquirer antwortet nicht: Ob der Kunde bezahlt hat, ist nicht bekannt. Das Terminal fragt weiter.", action: "Warten Sie. Kassieren Sie nicht noch einmal, bevor das Terminal sagt, wie es ausging." },
       },
     },
     not_known_yet: {
@@ -1448,6 +1452,31 @@ export default {
     given_back: { message: "Der Kunde hat bezahlt, und die Zahlung ist als erstattet verzeichnet.", action: "Kassieren Sie noch einmal, wenn der Kunde weiterhin bezahlen möchte." },
     paid_late: { message: "Die Zahlung kam, nachdem der Vorgang aufgegeben worden war.", action: "Sie ist als bezahlt gebucht. Hat der Kunde auch auf anderem Weg bezahlt, erstatten Sie eine Zahlung." },
     gateway_clock: { message: "Das Zertifikat des Gateways lässt sich nicht prüfen, denn niemand hat die Uhr des Terminals gestellt. Nichts wurde kassiert.", action: "Lassen Sie das Terminal einen Zeitserver erreichen (NTP, UDP-Port 123). Es macht von selbst weiter, sobald seine Uhr gestellt ist." },
+    gateway_clock_differs: { message: "Die Uhren des Terminals und des Gateways gehen zu weit auseinander, darum hat das Gateway den Vorgang abgelehnt. Es kam keine Zahlung zustande, es ist kein Geld geflossen.", action: "Kassieren Sie noch einmal: Das Terminal richtet sich jetzt nach der Uhr des Gateways. Geschieht es wieder, stellen Sie die Uhr des Terminals." },
+    gateway_paused: {
+      cases: {
+        made: { message: "Das Gateway bittet das Terminal, bis {time} Uhr zu warten. Ob bezahlt wurde, ist vorher nicht bekannt.", action: "Warten Sie bis dahin. Kassieren Sie nicht noch einmal, bevor das Terminal sagt, wie es ausging." },
+        unmade: { message: "Das Gateway bittet das Terminal, bis {time} Uhr zu warten. Dem Kunden wurde noch nichts zum Bezahlen gezeigt.", action: "Warten Sie, oder brechen Sie ab und nehmen Sie die Zahlung auf anderem Weg an." },
+        terminal: { message: "Das Gateway bittet das Terminal, bis {time} Uhr zu warten. Ein Vorgang wird erst dann gesendet.", action: "Warten Sie bis dahin, oder nehmen Sie die Zahlung auf anderem Weg an." },
+      },
+    },
+    gateway_elsewhere: {
+      cases: {
+        made: { message: "Dieser Vorgang wurde bei einem anderen Gateway oder für einen anderen Händler eröffnet, als jetzt eingestellt ist, und das Terminal hat keinen Schlüssel dafür. Es kann Geld geflossen sein.", action: "Nicht noch einmal kassieren. Prüfen Sie die Zahlung bei jenem Gateway, oder bitten Sie den Inhaber, es wieder einzustellen." },
+        unmade: { message: "Dieser Vorgang wurde bei einem anderen Gateway oder für einen anderen Händler eröffnet, als jetzt eingestellt ist, und das Terminal hat keinen Schlüssel dafür.", action: "Nicht noch einmal kassieren. Prüfen Sie die Zahlung bei jenem Gateway, oder bitten Sie den Inhaber, es wieder einzustellen." },
+        refund: { message: "Der Kunde hat bezahlt, und hier ist eine Erstattung vermerkt. Die Zahlung wurde bei einem anderen Gateway oder für einen anderen Händler gemacht, als jetzt eingestellt ist, und das Terminal hat keinen Schlüssel, um sie dort zu markieren.", action: "Geben Sie das Geld nicht noch einmal zurück. Markieren Sie sie bei jenem Gateway, oder bitten Sie den Inhaber, es wieder einzustellen." },
+      },
+    },
+    gateway_refuses_key: {
+      cases: {
+        made: { message: "Das Gateway nimmt den Schlüssel oder die Händler-ID dieses Terminals nicht an und sagt nicht, ob bezahlt wurde.", action: "Der Inhaber muss beides in den Einstellungen prüfen. Kassieren Sie nicht noch einmal, bevor das Terminal sagt, wie es ausging." },
+        unmade: { message: "Das Gateway nimmt den Schlüssel oder die Händler-ID dieses Terminals nicht an. Dem Kunden wurde noch nichts zum Bezahlen gezeigt.", action: "Der Inhaber muss beides in den Einstellungen prüfen; oder brechen Sie ab und nehmen Sie die Zahlung auf anderem Weg an." },
+      },
+    },
+    charge_overdue: { message: "Die Uhr des Terminals wurde gestellt, nachdem dieser Vorgang eröffnet war, und seine Zeit ist vorbei. Es kam keine Zahlung zustande.", action: "Brechen Sie ihn ab und kassieren Sie dann noch einmal." },
+    gateway_sign_in: { message: "Etwas unter dieser Adresse verlangt eine Anmeldung, bevor das Gateway antworten kann.", action: "Prüfen Sie die Adresse. In einem Netz mit Anmeldeseite melden Sie das Terminal dort an, oder nehmen Sie ein anderes Netz." },
+    gateway_proxy: { message: "Ein Proxy dieses Netzes verlangt eine Anmeldung, bevor er etwas durchlässt.", action: "Lassen Sie den Verwalter des Netzes die Adresse des Gateways für das Terminal freigeben." },
+    gateway_out_of_order: { message: "Das Gateway antwortet, dass es zurzeit außer Betrieb ist.", action: "Versuchen Sie es in einigen Minuten noch einmal. An Adresse und Schlüssel liegt es nicht, soweit sich das sagen lässt." },
     gateway_unreachable: {
       message: "Das Gateway war nicht erreichbar. Es kam keine Zahlung zustande.", action: "Prüfen Sie das Netz und kassieren Sie dann noch einmal.",
       cases: {

@@ -45,6 +45,7 @@ export default {
     unreachableHint: "The gateway cannot be reached. A charge would fail at the moment. Check the network.",
     refusedHint: "The gateway does not accept this terminal’s key or merchant ID. Ask the owner to check the settings.",
     clock: "Gateway: the clock is not set",
+    paused: "Gateway: asks to wait",
     clockHint: "Nobody has set the terminal’s clock, so the gateway cannot be trusted. A charge would fail at the moment; no money moves. Let the terminal reach the internet: it sets its clock and goes on by itself.",
   },
   claim: {

@@ -44,6 +44,7 @@ export default {
     unreachableHint: "No se puede acceder a la pasarela. Un cobro fallaría en este momento. Compruebe la red.",
     refusedHint: "La pasarela no acepta la clave o el ID de comercio de este terminal. Pida al propietario que revise los ajustes.",
     clock: "Pasarela: el reloj no está en hora",
+    paused: "Pasarela: pide esperar",
     clockHint: "Nadie ha puesto en hora el reloj del terminal, así que no se puede confiar en la pasarela. Un cobro fallaría en este momento; no se mueve dinero. Dé al terminal acceso a Internet: se pone en hora y continúa por sí solo.",
   },
   claim: {
@@ -1425,12 +1426,15 @@ export default {
       cases: {
         processing: { message: "El pago está en curso, pero la pasarela no responde en este momento.", action: "Espere. No vuelva a cobrar antes de que el terminal diga cómo terminó." },
         settings: { message: "Algo responde en esta dirección, pero no como una pasarela de pago.", action: "Compruebe la dirección e inténtelo de nuevo." },
+        made: { message: "La pasarela no responde: no se sabe si el cliente ha pagado. El terminal sigue preguntando.", action: "Espere. No vuelva a cobrar antes de que el terminal diga cómo terminó." },
+        late: { message: "Nadie respondió a tiempo.", action: "Inténtelo de nuevo en un minuto. Si sigue igual, compruebe la dirección y la red." },
       },
     },
     acquirer_silent: {
       message: "El adquirente no responde. El terminal sigue preguntando.", action: "Espere, o cancele y cobre de otra forma.",
       cases: {
         processing: { message: "El pago está en curso, pero el adquirente no responde en este momento.", action: "Espere. No vuelva a cobrar antes de que el terminal diga cómo terminó." },
+        made: { message: "El adquirente no responde: no se sabe si el cliente ha pagado. El terminal sigue preguntando.", action: "Espere. No vuelva a cobrar antes de que el terminal diga cómo terminó." },
       },
     },
     not_known_yet: {
@@ -1448,6 +1452,31 @@ export default {
     given_back: { message: "El cliente pagó, y el pago está anotado como devuelto.", action: "Vuelva a cobrar si el cliente aún quiere pagar." },
     paid_late: { message: "El pago llegó después de que se abandonara el cobro.", action: "Está registrado como pagado. Si el cliente pagó también de otra forma, devuelva un pago." },
     gateway_clock: { message: "No se puede comprobar el certificado de la pasarela, porque nadie ha puesto en hora el reloj del terminal. No se cobró nada.", action: "Permita que el terminal llegue a un servidor de hora (NTP, puerto UDP 123). Continúa por sí solo en cuanto su reloj está en hora." },
+    gateway_clock_differs: { message: "El reloj del terminal y el de la pasarela difieren demasiado, por eso la pasarela rechazó el cobro. No se hizo ningún pago, no se movió dinero.", action: "Vuelva a cobrar: el terminal sigue ahora el reloj de la pasarela. Si vuelve a ocurrir, ponga en hora el reloj del terminal." },
+    gateway_paused: {
+      cases: {
+        made: { message: "La pasarela pide al terminal que espere hasta las {time}. Antes no se sabe si se ha pagado.", action: "Espere hasta entonces. No vuelva a cobrar antes de que el terminal diga cómo terminó." },
+        unmade: { message: "La pasarela pide al terminal que espere hasta las {time}. Aún no se ha mostrado al cliente nada que pagar.", action: "Espere, o cancele y cobre de otra forma." },
+        terminal: { message: "La pasarela pide al terminal que espere hasta las {time}. Un cobro se envía solo entonces.", action: "Espere hasta entonces o cobre de otra forma." },
+      },
+    },
+    gateway_elsewhere: {
+      cases: {
+        made: { message: "Este cobro se abrió en otra pasarela o para otro comercio que los configurados ahora, y el terminal no tiene clave para ellos. Puede haberse movido dinero.", action: "No vuelva a cobrar. Compruebe el pago en esa pasarela o pida al propietario que la configure de nuevo." },
+        unmade: { message: "Este cobro se abrió en otra pasarela o para otro comercio que los configurados ahora, y el terminal no tiene clave para ellos.", action: "No vuelva a cobrar. Compruebe el pago en esa pasarela o pida al propietario que la configure de nuevo." },
+        refund: { message: "El cliente pagó y aquí consta un reembolso. El pago se hizo en otra pasarela o para otro comercio que los configurados ahora, y el terminal no tiene clave para marcarlo allí.", action: "No devuelva el dinero otra vez. Márquelo en esa pasarela o pida al propietario que la configure de nuevo." },
+      },
+    },
+    gateway_refuses_key: {
+      cases: {
+        made: { message: "La pasarela no acepta la clave o el ID de comercio de este terminal y no dice si se ha pagado.", action: "Pida al propietario que revise ambos en los ajustes. No vuelva a cobrar antes de que el terminal diga cómo terminó." },
+        unmade: { message: "La pasarela no acepta la clave o el ID de comercio de este terminal. Aún no se ha mostrado al cliente nada que pagar.", action: "Pida al propietario que revise ambos en los ajustes, o cancele y cobre de otra forma." },
+      },
+    },
+    charge_overdue: { message: "El reloj del terminal se puso en hora después de abrir este cobro, y su tiempo ha terminado. No se hizo ningún pago.", action: "Cancélelo y vuelva a cobrar." },
+    gateway_sign_in: { message: "Algo en esta dirección pide iniciar sesión antes de dejar responder a la pasarela.", action: "Compruebe la dirección. En una red con página de acceso, dé acceso al terminal allí o use otra red." },
+    gateway_proxy: { message: "Un proxy de esta red pide iniciar sesión antes de dejar pasar nada.", action: "Pida al administrador de la red que permita la dirección de la pasarela para el terminal." },
+    gateway_out_of_order: { message: "La pasarela responde que está fuera de servicio por ahora.", action: "Inténtelo de nuevo en unos minutos. Por lo que se puede saber, no se debe a la dirección ni a la clave." },
     gateway_unreachable: {
       message: "No se pudo acceder a la pasarela. No se hizo ningún pago.", action: "Compruebe la red y vuelva a cobrar.",
       cases: {

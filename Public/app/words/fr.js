@@ -44,6 +44,7 @@ export default {
     unreachableHint: "La passerelle est injoignable. Un encaissement échouerait en ce moment. Vérifiez le réseau.",
     refusedHint: "La passerelle n’accepte pas la clé ou l’ID commerçant de ce terminal. Demandez au propriétaire de vérifier les réglages.",
     clock: "Passerelle : l’horloge n’est pas réglée",
+    paused: "Passerelle : demande d’attendre",
     clockHint: "Personne n’a réglé l’horloge du terminal, la passerelle ne peut donc pas être vérifiée. Un encaissement échouerait en ce moment ; aucun argent ne bouge. Donnez au terminal l’accès à Internet : il règle son horloge et continue de lui-même.",
   },
   claim: {
@@ -1425,12 +1426,15 @@ export default {
       cases: {
         processing: { message: "Le paiement est en cours, mais la passerelle ne répond pas en ce moment.", action: "Patientez. N’encaissez pas de nouveau avant que le terminal dise comment il s’est terminé." },
         settings: { message: "Quelque chose répond à cette adresse, mais pas comme une passerelle de paiement.", action: "Vérifiez l’adresse, puis réessayez." },
+        made: { message: "La passerelle ne répond pas : on ne sait pas si le client a payé. Le terminal continue de demander.", action: "Patientez. N’encaissez pas de nouveau avant que le terminal dise comment il s’est terminé." },
+        late: { message: "Personne n’a répondu à temps.", action: "Réessayez dans une minute. Si cela dure, vérifiez l’adresse et le réseau." },
       },
     },
     acquirer_silent: {
       message: "L’acquéreur ne répond pas. Le terminal continue de demander.", action: "Patientez, ou annulez et encaissez autrement.",
       cases: {
         processing: { message: "Le paiement est en cours, mais l’acquéreur ne répond pas en ce moment.", action: "Patientez. N’encaissez pas de nouveau avant que le terminal dise comment il s’est terminé." },
+        made: { message: "L’acquéreur ne répond pas : on ne sait pas si le client a payé. Le terminal continue de demander.", action: "Patientez. N’encaissez pas de nouveau avant que le terminal dise comment il s’est terminé." },
       },
     },
     not_known_yet: {
@@ -1448,6 +1452,31 @@ export default {
     given_back: { message: "Le client a payé, et le paiement est marqué comme remboursé.", action: "Encaissez de nouveau si le client veut toujours payer." },
     paid_late: { message: "Le paiement est arrivé après l’abandon de l’encaissement.", action: "Il est comptabilisé comme payé. Si le client a aussi payé autrement, remboursez un paiement." },
     gateway_clock: { message: "Le certificat de la passerelle ne peut pas être vérifié, car personne n’a réglé l’horloge du terminal. Rien n’a été encaissé.", action: "Laissez le terminal joindre un serveur de temps (NTP, port UDP 123). Il continue de lui-même dès que son horloge est réglée." },
+    gateway_clock_differs: { message: "L’horloge du terminal et celle de la passerelle diffèrent trop : la passerelle a refusé l’encaissement. Aucun paiement n’a été créé, aucun argent n’a été débité.", action: "Encaissez de nouveau : le terminal suit maintenant l’horloge de la passerelle. Si cela se reproduit, réglez l’horloge du terminal." },
+    gateway_paused: {
+      cases: {
+        made: { message: "La passerelle demande au terminal d’attendre jusqu’à {time}. Avant cela, on ne sait pas si le paiement a eu lieu.", action: "Attendez jusque-là. N’encaissez pas de nouveau avant que le terminal dise comment il s’est terminé." },
+        unmade: { message: "La passerelle demande au terminal d’attendre jusqu’à {time}. Rien à payer n’a encore été montré au client.", action: "Patientez, ou annulez et encaissez autrement." },
+        terminal: { message: "La passerelle demande au terminal d’attendre jusqu’à {time}. Un encaissement n’est envoyé qu’à ce moment-là.", action: "Attendez jusque-là, ou encaissez autrement." },
+      },
+    },
+    gateway_elsewhere: {
+      cases: {
+        made: { message: "Cet encaissement a été ouvert auprès d’une autre passerelle ou pour un autre commerçant que ceux réglés maintenant, et le terminal n’a pas de clé pour eux. De l’argent a pu être débité.", action: "N’encaissez pas de nouveau. Vérifiez le paiement auprès de cette passerelle, ou demandez au propriétaire de la régler de nouveau." },
+        unmade: { message: "Cet encaissement a été ouvert auprès d’une autre passerelle ou pour un autre commerçant que ceux réglés maintenant, et le terminal n’a pas de clé pour eux.", action: "N’encaissez pas de nouveau. Vérifiez le paiement auprès de cette passerelle, ou demandez au propriétaire de la régler de nouveau." },
+        refund: { message: "Le client a payé, et un remboursement est noté ici. Le paiement a été fait auprès d’une autre passerelle ou pour un autre commerçant que ceux réglés maintenant, et le terminal n’a pas de clé pour l’y marquer.", action: "Ne rendez pas l’argent une seconde fois. Marquez-le auprès de cette passerelle, ou demandez au propriétaire de la régler de nouveau." },
+      },
+    },
+    gateway_refuses_key: {
+      cases: {
+        made: { message: "La passerelle n’accepte pas la clé ou l’ID commerçant de ce terminal, et ne dit pas si le paiement a eu lieu.", action: "Demandez au propriétaire de vérifier les deux dans les réglages. N’encaissez pas de nouveau avant que le terminal dise comment il s’est terminé." },
+        unmade: { message: "La passerelle n’accepte pas la clé ou l’ID commerçant de ce terminal. Rien à payer n’a encore été montré au client.", action: "Demandez au propriétaire de vérifier les deux dans les réglages, ou annulez et encaissez autrement." },
+      },
+    },
+    charge_overdue: { message: "L’horloge du terminal a été réglée après l’ouverture de cet encaissement, et son délai est écoulé. Aucun paiement n’a été créé.", action: "Annulez-le, puis encaissez de nouveau." },
+    gateway_sign_in: { message: "Quelque chose à cette adresse demande une connexion avant de laisser répondre la passerelle.", action: "Vérifiez l’adresse. Sur un réseau avec une page de connexion, connectez-y le terminal ou utilisez un autre réseau." },
+    gateway_proxy: { message: "Un proxy de ce réseau demande une connexion avant de laisser passer quoi que ce soit.", action: "Faites autoriser l’adresse de la passerelle pour le terminal par l’administrateur du réseau." },
+    gateway_out_of_order: { message: "La passerelle répond qu’elle est hors service pour le moment.", action: "Réessayez dans quelques minutes. L’adresse et la clé ne sont pas en cause, autant qu’on puisse le dire." },
     gateway_unreachable: {
       message: "La passerelle était injoignable. Aucun paiement n’a été effectué.", action: "Vérifiez le réseau, puis encaissez de nouveau.",
       cases: {

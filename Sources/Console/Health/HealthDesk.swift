@@ -56,6 +56,7 @@ actor HealthDesk {
         var facts = HealthFacts(at: clock.wallTime(), startedAt: startedAt, certificateEnds: certificate.endsAt)
         facts.isSetUp = await settings.current != nil
         facts.gateway = measures.gateway
+        if case .paused = measures.gateway { facts.gatewayPause = await desk.snapshot.gatewayPause }
         facts.connect = measures.connect.light
         facts.tap = await tap(measures.tap)
         facts.webhooksCheck = await webhooks.health()

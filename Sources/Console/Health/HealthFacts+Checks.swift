@@ -35,6 +35,13 @@ extension HealthFacts {
                 "Check the network and the gateway’s address in the settings."
             )
         case .clock: HealthCheck("gateway", .bad, .gatewayClock)
+        case .paused:
+            HealthCheck(
+                "gateway",
+                .bad,
+                gatewayPause
+                    ?? Reason(code: "gateway_paused", message: "The gateway asks the terminal to wait.", action: "")
+            )
         case .refused:
             HealthCheck(
                 "gateway",

@@ -8,6 +8,8 @@ struct HealthFacts: Sendable {
     var startedAt: WallTime
     var isSetUp = true
     var gateway = GatewayLight.unknown
+    /// Until when the gateway wants to be left alone, in words; nil while it may be asked.
+    var gatewayPause: Reason?
     var tap: Tap?
     var connect = ConnectStatus.Light.off
     /// Nil where there are none.
