@@ -74,6 +74,7 @@ extension ChargeDesk {
     func tell(_ steps: Steps, from charge: Charge, at now: WallTime) {
         let (id, next) = (charge.id, steps.charge)
         for step in steps.taken {
+            if case .offered(_, let offer) = step.event { shorten(id, by: offer) }
             meter.note(step.event, step.before, step.after, at: clock.elapsed())
             log(step.event, step.before, step.after)
         }

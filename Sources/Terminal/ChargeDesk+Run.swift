@@ -51,6 +51,7 @@ extension ChargeDesk {
             let remaining = clock.wallTime().duration(to: charge.terms.deadline)
             // A wall clock that is wrong must not give more time than the charge ever had.
             deadlines[charge.id] = clock.elapsed() + min(max(remaining, .zero), .seconds(charge.terms.timeLimitSeconds))
+            shortenQuietly(charge.id, by: charge.attempts.compactMap(\.offer))
         }
         // The charge that was on the screen comes back to it, also if it has ended meanwhile: somebody waits for its result.
         shown = left.last(where: \.holdsTerminal)?.id

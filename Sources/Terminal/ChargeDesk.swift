@@ -105,12 +105,15 @@ public actor ChargeDesk {
     }
     let resultTimes: ResultTimes
 
+    /// - Parameter gatewayAhead: How far the gateway's clock is ahead of the terminal's, by its last answer; nil before one.
     public init(
         archive: any ChargeArchive,
         clock: TerminalClock,
         logger: Logger,
-        resultTimes: ResultTimes = ResultTimes()
+        resultTimes: ResultTimes = ResultTimes(),
+        gatewayAhead: @escaping @Sendable () -> Duration? = { nil }
     ) {
+        self.gatewayAhead = gatewayAhead
         self.archive = archive
         self.clock = clock
         self.logger = logger
@@ -152,7 +155,8 @@ public actor ChargeDesk {
             gatewayURL: settings.gatewayURL,
             openedBy: request.by,
             openedAt: now,
-            timeLimitSeconds: settings.timeLimitSeconds
+            timeLimitSeconds: settings.timeLimitSeconds,
+            gatewayAheadSeconds: GatewayClock.correction(gatewayAhead())
         )
         // Its first attempts are in the same record: nothing leaves for one that is not.
         var steps = Steps(Charge(terms: terms))

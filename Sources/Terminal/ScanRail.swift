@@ -180,7 +180,7 @@ public struct ScanRail: RailDriver {
     private func leaveUnmade(_ attempt: AttemptLink, overdue: Duration) async -> Bool {
         switch await attempt.current()?.phase {
         case .idle:
-            await attempt.record(.silent(attempt: attempt.id, reason: Self.overdue))
+            await attempt.record(.silent(attempt: attempt.id, reason: Self.overdue), because: .overdue)
             return false
         case .sending, .unanswered: return await lookUp(attempt, believesNothing: overdue >= Self.grace)
         case .offered, .ended, nil: return true

@@ -56,8 +56,18 @@ struct Assembly: Sendable {
         (self.transport, self.logger, self.log) = (transport, logger, log)
         self.restored = restored
         eraser = Eraser(directory: configuration.state, journal: journal, logger: logger)
-        gateway = DatedTransport(transport, clockIsSet: { MachineClock.isSynchronised() }, now: clock.wallTime)
-        desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
+        let gateway = DatedTransport(
+            transport,
+            clockIsSet: { MachineClock.isPlausible(now: .now, builtAt: MachineClock.builtAt()) },
+            now: clock.wallTime
+        )
+        self.gateway = gateway
+        desk = ChargeDesk(
+            archive: journal,
+            clock: clock,
+            logger: logger,
+            gatewayAhead: { gateway.ahead }
+        )
         pace = GatewayPace(clock: clock)
         links = LinkHosts(configuration.linkHosts)
         gateways = configuration.gateways
@@ -274,7 +284,7 @@ struct Assembly: Sendable {
             },
             wallets: wallets.station,
             pace: pace,
-            clockIsSet: { MachineClock.isSynchronised() }
+            clockIsSet: { MachineClock.isPlausible(now: .now, builtAt: MachineClock.builtAt()) }
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,

@@ -611,12 +611,18 @@ func withDesk<Value: Sendable>(
     settings: MerchantSettings? = .example,
     awaitReady: Bool = true,
     startingAt start: Duration = .zero,
+    gatewayAhead: @escaping @Sendable () -> Duration? = { nil },
     _ body: (DeskUnderTest) async throws -> Value
 ) async throws -> Value {
     let clock = ManualClock()
     clock.advance(by: start)
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let desk = ChargeDesk(archive: archive, clock: clock.terminalClock, logger: logger)
+    let desk = ChargeDesk(
+        archive: archive,
+        clock: clock.terminalClock,
+        logger: logger,
+        gatewayAhead: gatewayAhead
+    )
     await desk.use(settings, drivers: [rail] + others)
     let under = DeskUnderTest(desk: desk, archive: archive, rail: rail, clock: clock)
     return try await withThrowingTaskGroup(of: Void.self) { group in

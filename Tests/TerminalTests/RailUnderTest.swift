@@ -229,6 +229,7 @@ func withRail(
     merchantID: String = "mrch_1",
     recording takes: @escaping @Sendable (Charge.Event) -> Bool = { _ in true },
     pursues: Bool = true,
+    gatewayAheadSeconds: Int64 = 0,
     _ body: @Sendable (RailUnderTest) async throws -> Void
 ) async throws {
     let clock = ManualClock()
@@ -245,7 +246,8 @@ func withRail(
         gatewayURL: "https://gateway.test",
         openedBy: .staff(name: "Ada"),
         openedAt: now,
-        timeLimitSeconds: 300
+        timeLimitSeconds: 300,
+        gatewayAheadSeconds: gatewayAheadSeconds
     )
     let ledger = Ledger(terms, recording: takes)
     let gateway = ScriptedGateway(answers, ledger, clock)
