@@ -79,12 +79,72 @@ test("The decimal key has the sign of the shop", () => {
   equal([keypad({ locale: "de-DE" }).find(".key-point").textContent, keypad().find(".key-point").textContent], [",", "."]);
 });
 
-test("A key that can do nothing says why", () => {
-  for (const [keys, why] of [["12.505", "tooFine"], ["999999999999", "tooLong"], ["1000*", "badTimes"]]) {
-    const { type, says, leave } = keypad();
+test("What cannot be read stands there as it was typed, says why, and is not charged with Enter", async () => {
+  for (const [keys, why, session] of [
+    ["12.5055", "tooFine"], ["12.50", "tooFine", { currency: "JPY", currencyExponent: 0 }], ["999999999999", "tooLong"], ["1000*", "badTimes"],
+    ["12 50", "notANumber"], ["1.2.3", "notANumber"], ["-5", "negative"], ["1,234", "ambiguous", { locale: "de-DE" }], ["12.50+3", "mixed"],
+  ]) {
+    const { type, says, amount, isOff, button, asked, leave } = keypad(session);
     type(keys);
-    equal([keys, says()], [keys, t(`keypad.${why}`)]);
+    type(["Enter"]);
+    await settled();
+    equal([keys, says(), button(), isOff(), asked.length], [keys, t(`keypad.${why}`), t(`keypad.${why}`), true, 0]);
+    if (why === "notANumber") equal(amount(), keys);
     leave();
+  }
+});
+
+test("A keyboard beside the page types groups, decimals and digits of every script as the terminal's API reads them", async () => {
+  for (const [keys, locale, minor] of [
+    ["1.234,50", "de-DE", 123450], ["1,234.50", "de-DE", 123450], ["1 234,50", "fr-FR", 123450], ["١٢٥٠", "ar-EG", 1250], ["１２．５", "ja-JP", 1250], ["١٬٢٣٤٫٥", "ar-EG", 123450],
+  ]) {
+    const { type, asked, leave } = keypad({ locale });
+    type(keys);
+    type(["Enter"]);
+    await settled();
+    equal([keys, asked[0]?.body.amountMinor], [keys, minor]);
+    leave();
+  }
+});
+
+test("An amount is pasted as it reads, and what is none is said", async () => {
+  const paste = (text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text", text);
+    document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  };
+  const all = keypad({ locale: "de-DE" });
+  paste("€ 5");
+  equal([all.says(), all.isOff()], [t("keypad.notANumber"), true]);
+  paste(" 1.234,50\n");
+  equal(all.isOff(), false);
+  await all.charge();
+  equal(all.asked[0].body.amountMinor, 123450);
+});
+
+test("An amount that was left for a minute is replaced by the next digit, and so is one from before a reload", async () => {
+  const all = keypad();
+  all.type("4.50");
+  equal(all.find(".amount-stack").lastChild.hidden, true);
+  await all.time.advance(60_000);
+  equal([all.amount(), all.find(".amount-stack").lastChild.hidden], ["€4.50", false]);
+  all.type("2000");
+  equal([all.amount(), all.find(".amount-stack").lastChild.hidden], ["€20.00", true]);
+  all.leave();
+  const again = keypad({}, { typed: ["2000"] });
+  equal(again.amount(), "€20.00");
+  again.type("7");
+  equal(again.amount(), "€0.07");
+});
+
+test("An amount that was left is corrected and added to as it stands", async () => {
+  for (const [keys, amount] of [[["Backspace"], "€0.45"], [["+", "5", "0"], "€5.00"]]) {
+    const all = keypad();
+    all.type("450");
+    await all.time.advance(60_000);
+    all.type(keys);
+    equal([keys, all.amount()], [keys, amount]);
+    all.leave();
   }
 });
 
