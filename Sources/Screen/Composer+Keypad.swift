@@ -3,7 +3,7 @@ extension Composer {
     static func palette(of kind: Scene.Keypad.Kind) -> Palette {
         switch kind {
         case .typing, .confirming: .calm
-        case .cancel, .notCharged: .cancelled
+        case .cancel, .notCharged, .notAnAmount: .cancelled
         case .release: .unknown
         case .tooLate: .processing
         case .erase, .cannotErase, .notErased, .erasing: .failed

@@ -355,6 +355,8 @@ public enum Scene: Sendable, Equatable {
         public enum Kind: Sendable, Equatable, CaseIterable {
             /// An amount while it is typed.
             case typing
+            /// The same, where a key was not taken or the sum could be read in two ways: Enter charges nothing.
+            case notAnAmount
             /// The same, charged with the next Enter.
             case confirming
             /// Whether to take a charge back.

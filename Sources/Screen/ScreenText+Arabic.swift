@@ -174,6 +174,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "مبلغ جديد"
+            case .notAnAmount: "ليس مبلغًا"
             case .confirming: "تحصيل هذا المبلغ؟"
             case .cancel: "إلغاء هذا التحصيل؟"
             case .release: "المتابعة دون جواب؟"
@@ -188,6 +189,7 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "ضُغط مفتاح زائد، أو في أحد المبالغ كسور عشرية وليست في غيره."
             case .cancel: "إن كان العميل أسرع فالدفعة محسوبة."
             case .release: "تبقى الدفعة مفتوحة، ويواصل الجهاز السؤال عنها."
             case .tooLate: "الدفعة جارية. انتظر حتى يقول الجهاز كيف انتهت."
@@ -201,6 +203,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Enter: تحصيل · +: إضافة · −: مسح"
+            case .notAnAmount: "Backspace: تراجع · −: مسح"
             case .confirming: "Enter: تحصيل · Num: رجوع"
             case .cancel: "Enter: إلغاء التحصيل · Num: رجوع"
             case .release: "Enter: متابعة · Num: رجوع"

@@ -171,6 +171,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "Nouveau montant"
+            case .notAnAmount: "Pas un montant"
             case .confirming: "Encaisser ce montant ?"
             case .cancel: "Annuler cet encaissement ?"
             case .release: "Continuer sans réponse ?"
@@ -185,6 +186,7 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "Une touche était de trop, ou un montant a des décimales et un autre n’en a pas."
             case .cancel: "Si le client a été plus rapide, le paiement compte."
             case .release: "Le paiement reste ouvert. Le terminal continue de demander ce qu’il devient."
             case .tooLate: "Le paiement est en cours. Attendez que le terminal dise comment il s’est terminé."
@@ -199,6 +201,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Entrée : encaisser · + : ajouter · − : effacer"
+            case .notAnAmount: "Retour arrière : corriger · − : effacer"
             case .confirming: "Entrée : encaisser · Num : retour"
             case .cancel: "Entrée : annuler l’encaissement · Num : retour"
             case .release: "Entrée : continuer · Num : retour"

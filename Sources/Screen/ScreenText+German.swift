@@ -170,6 +170,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "Neuer Betrag"
+            case .notAnAmount: "Kein Betrag"
             case .confirming: "Diesen Betrag kassieren?"
             case .cancel: "Vorgang abbrechen?"
             case .release: "Ohne Antwort weitermachen?"
@@ -184,6 +185,7 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "Eine Taste war zu viel, oder ein Betrag hat Nachkommastellen und ein anderer nicht."
             case .cancel: "War der Kunde schneller, gilt die Zahlung."
             case .release: "Die Zahlung bleibt offen. Das Terminal fragt weiter nach ihr."
             case .tooLate: "Die Zahlung läuft. Warten Sie, bis das Terminal sagt, wie sie ausging."
@@ -198,6 +200,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Enter: kassieren · +: dazu · −: löschen"
+            case .notAnAmount: "Rücktaste: zurücknehmen · −: löschen"
             case .confirming: "Enter: kassieren · Num: zurück"
             case .cancel: "Enter: abbrechen · Num: zurück"
             case .release: "Enter: weiter · Num: zurück"

@@ -167,6 +167,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "Nuevo importe"
+            case .notAnAmount: "No es un importe"
             case .confirming: "¿Cobrar este importe?"
             case .cancel: "¿Cancelar este cobro?"
             case .release: "¿Seguir sin respuesta?"
@@ -181,6 +182,7 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "Sobra una tecla, o un importe tiene decimales y otro no."
             case .cancel: "Si el cliente fue más rápido, el pago cuenta."
             case .release: "El pago queda abierto. El terminal sigue preguntando por él."
             case .tooLate: "El pago está en curso. Espere a que el terminal diga cómo terminó."
@@ -195,6 +197,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Intro: cobrar · +: sumar · −: borrar"
+            case .notAnAmount: "Retroceso: deshacer · −: borrar"
             case .confirming: "Intro: cobrar · Num: volver"
             case .cancel: "Intro: cancelar el cobro · Num: volver"
             case .release: "Intro: seguir · Num: volver"

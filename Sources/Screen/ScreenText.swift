@@ -323,6 +323,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "New charge"
+            case .notAnAmount: "Not an amount"
             case .confirming: "Charge this?"
             case .cancel: "Cancel this charge?"
             case .release: "Go on without an answer?"
@@ -337,6 +338,7 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "A key was too many, or one amount has decimals and another has none."
             case .cancel: "If the customer was faster, the payment counts."
             case .release: "The payment stays open. The terminal goes on asking about it."
             case .tooLate: "The payment is under way. Wait until the terminal says how it ended."
@@ -350,6 +352,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Enter: charge · +: add · −: clear"
+            case .notAnAmount: "Backspace: take it back · −: clear"
             case .confirming: "Enter: charge · Num: back"
             case .cancel: "Enter: cancel the charge · Num: back"
             case .release: "Enter: go on · Num: back"

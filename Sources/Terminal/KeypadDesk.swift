@@ -243,7 +243,7 @@ private func scene(_ page: KeypadDialog.Page, _ format: AmountFormat, _ snapshot
         return Scene.Keypad(kind, amountText: charge.amountText, chargeCode: charge.charge.terms.code.rawValue)
     }
     switch page {
-    case .typing(let entry): return amount(.typing, entry)
+    case .typing(let entry): return amount(entry.isDoubtful ? .notAnAmount : .typing, entry)
     case .confirming(let entry): return amount(.confirming, entry)
     case .opening: return nil
     case .askingToCancel(let id): return charge(.cancel, id)

@@ -134,7 +134,7 @@ enum Sample {
     /// What staff type, with the longest of it.
     static let keypad: [Scene] =
         [
-            .keypad(.init(.typing, amountText: "€0.12")),
+            .keypad(.init(.typing, amountText: "€0.12")), .keypad(.init(.notAnAmount, amountText: "CHF 1,234,567.50")),
             .keypad(
                 .init(
                     .typing,
