@@ -152,8 +152,10 @@ export async function changePassword(currentPassword, newPassword, signOutOthers
 /** Has the acquirer give a payment back; asked again, it does so once. */
 export async function takeBack(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/take-back`); }
 
-/** Writes down that staff give money back: `{ attempt, amountMinor, reason }`. Answers with the charge. */
-export async function refund(id, body) { return await change("POST", `/charges/${encodeURIComponent(id)}/refund`, { body }); }
+/** Writes down that staff give money back: `{ attempt, amountMinor, reason }`. Asked again under the same key it is written once. Answers with the charge. */
+export async function refund(id, body, key) {
+  return await change("POST", `/charges/${encodeURIComponent(id)}/refund`, { body, headers: { "Idempotency-Key": key } });
+}
 
 /** Asks the gateway once more about a refund that it has not confirmed. */
 export async function refundAgain(id) { return await change("PUT", `/charges/${encodeURIComponent(id)}/refund`); }

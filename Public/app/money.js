@@ -112,7 +112,8 @@ export function amountText(digits, { currency, exponent, locale }) {
   };
   const text = decimal(digits, exponent);
   try {
-    return new Intl.NumberFormat(locale ?? "en-US", options).format(text);
+    // As on the screen: in Japanese browsers write the sign as wide as a letter.
+    return new Intl.NumberFormat(locale ?? "en-US", options).format(text).replace("\uffe5", "¥");
   } catch {
     return `${currency} ${text}`;
   }
@@ -146,7 +147,7 @@ export const CURRENCIES = (
   "INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP " +
   "MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR " +
   "SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYI UYU UYW UZS VED " +
-  "VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG"
+  "VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG"
 ).split(" ");
 
 /** Conventions for writing amounts that the terminal's screen knows. */

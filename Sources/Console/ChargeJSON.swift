@@ -43,7 +43,7 @@ extension JSON {
         case .idle, .resetting: body["phase"] = .string("idle")
         case .charging(let charge):
             body["phase"] = .string("charging")
-            body["charge"] = .charge(charge)
+            body["charge"] = .charge(charge, for: .staff)
         }
         return .object(body)
     }
@@ -66,20 +66,19 @@ extension JSON {
         ])
     }
 
-    static func charge(_ snapshot: ChargeSnapshot) -> JSON {
+    static func charge(_ snapshot: ChargeSnapshot, for reader: Reader) -> JSON {
         let charge = snapshot.charge
         let terms = charge.terms
         let refunded = Money(minorUnits: charge.refundedMinorUnits, currency: terms.amount.currency)
-        return .object([
+        var members: [String: JSON] = [
             "id": .string(charge.id.rawValue), "code": .string(terms.code.rawValue),
             "state": .string(charge.state.rawValue), "amountMinor": .integer(terms.amount.minorUnits),
             "totalMinor": .integer(charge.total.minorUnits),
             "currency": .string(terms.amount.currency.code), "amountText": .string(snapshot.amountText),
             "tipText": .optional(snapshot.tipText), "tipMinor": terms.tip.map { .integer($0.minorUnits) } ?? .null,
-            "reference": .optional(terms.reference), "note": .optional(terms.note),
-            "openedBy": .string(terms.openedBy.name),
+            "reference": .optional(terms.reference), "openedBy": .string(terms.openedBy.name),
             "refundedMinor": .integer(refunded.minorUnits), "refundedText": .string(snapshot.format.text(refunded)),
-            "refunds": refunds(snapshot), "payments": payments(snapshot),
+            "refunds": refunds(snapshot, reader), "payments": payments(snapshot),
             "merchantName": .string(terms.merchantName), "createdAt": .time(terms.openedAt),
             "updatedAt": .time(snapshot.updatedAt), "deadline": .time(terms.deadline),
             "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(charge.isUnresolved),
@@ -91,15 +90,17 @@ extension JSON {
             "evidence": evidence(charge), "canCancel": .bool(charge.canCancel), "canRelease": .bool(charge.canRelease),
             "holdsTerminal": .bool(charge.holdsTerminal),
             "onScreen": snapshot.isReadableOnScreen.map(JSON.bool) ?? .null,
-        ])
+        ]
+        if reader == .staff { members["note"] = .optional(terms.note) }
+        return .object(members)
     }
 
     /// What staff gave back, booked or still waiting for the gateway's word.
-    private static func refunds(_ snapshot: ChargeSnapshot) -> JSON {
+    private static func refunds(_ snapshot: ChargeSnapshot, _ reader: Reader) -> JSON {
         .array(
             snapshot.charge.attempts.flatMap { attempt in
-                attempt.refunds.map { refund(attempt, $0.refund, $0.mark, snapshot) }
-                    + (attempt.askedRefund.map { [refund(attempt, $0, nil, snapshot)] } ?? [])
+                attempt.refunds.map { refund(attempt, $0.refund, $0.mark, snapshot, reader) }
+                    + (attempt.askedRefund.map { [refund(attempt, $0, nil, snapshot, reader)] } ?? [])
             }
         )
     }
@@ -108,13 +109,16 @@ extension JSON {
         _ attempt: Attempt,
         _ refund: Refund,
         _ mark: Refund.Mark?,
-        _ snapshot: ChargeSnapshot
+        _ snapshot: ChargeSnapshot,
+        _ reader: Reader
     ) -> JSON {
-        .object([
+        var members: [String: JSON] = [
             "attempt": .integer(Int64(attempt.id)), "amountMinor": .integer(refund.minorUnits),
-            "amountText": .string(text(refund.minorUnits, snapshot)), "reason": .string(refund.reason),
-            "by": .string(refund.by.name), "mark": .optional(mark?.rawValue),
-        ])
+            "amountText": .string(text(refund.minorUnits, snapshot)), "by": .string(refund.by.name),
+            "mark": .optional(mark?.rawValue),
+        ]
+        if reader == .staff { members["reason"] = .string(refund.reason) }
+        return .object(members)
     }
 
     /// Payments at the gateway that came in for the charge, with what of each can still be marked as refunded.

@@ -1,4 +1,5 @@
 import Foundation
+import Journal
 import Payments
 import Terminal
 import WebServer
@@ -38,13 +39,17 @@ extension Console {
         case .saveSettings: return try await saveSettings(pass)
         case .testConnection: return try await testConnection(pass)
         case .openCharge: return try await openCharge(pass)
-        case .history(let query): return try await historyResponse(query)
+        case .history(var query):
+            if pass.hasOwnChargesOnly { query.openedBy = pass.who.name }
+            return try await historyResponse(query, for: pass.reader)
         case .totals(let span, let from, let to): return try await totalsResponse(span, from, to)
         case .export(let format, let query): return await exportResponse(format, query, pass)
         case .currentCharge:
-            guard case .charging(let charge) = await desk.snapshot.phase else { return WebResponse(status: 204) }
-            return .json(JSON.charge(charge).text)
-        case .charge(let id): return try await chargeResponse(id)
+            guard case .charging(let charge) = await desk.snapshot.phase,
+                !pass.hasOwnChargesOnly || charge.charge.terms.openedBy == pass.who
+            else { return WebResponse(status: 204) }
+            return .json(JSON.charge(charge, for: pass.reader).text)
+        case .charge(let id): return try await chargeResponse(id, for: pass.reader)
         case .cancel(let id):
             try requireEmptyForm(pass)
             return try await audited("charge.cancel", id.rawValue, pass) { () throws(ChargeRefusal) in

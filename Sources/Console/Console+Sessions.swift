@@ -102,7 +102,7 @@ extension Console {
 
     private func chargeShown() async -> JSON {
         guard case .charging(let charge) = await desk.snapshot.phase else { return .null }
-        return JSON.charge(charge)
+        return JSON.charge(charge, for: .staff)
     }
 
     func changePassword(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {

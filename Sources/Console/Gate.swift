@@ -31,6 +31,9 @@ struct Gate: Sendable {
             self.program = program
         }
 
+        /// Whether the program may see and change the charges alone that it opened.
+        var hasOwnChargesOnly: Bool { program.map { !$0.scopes.contains(.charges) } ?? false }
+
         /// On whose behalf it is done, for the journal and the audit log.
         var who: Payments.Actor {
             if let program { return .till(token: program.name) }
@@ -107,15 +110,19 @@ struct Gate: Sendable {
                 "Use the terminal's own page."
             )
         }
-        guard token.scopes.contains(scope) else {
-            throw Problem(
-                403,
-                "scope_missing",
-                "This token does not include \(scope.rawValue). Nothing was done.",
-                "Ask the owner for a token that does."
-            )
+        guard token.scopes.contains(scope) || scope == .charges && token.scopes.contains(.ownCharges) else {
+            throw Self.scopeMissing(scope)
         }
         return Pass(route: route, request: request, program: token)
+    }
+
+    static func scopeMissing(_ scope: TokenScope) -> Problem {
+        Problem(
+            403,
+            "scope_missing",
+            "This token does not include \(scope.rawValue). Nothing was done.",
+            "Ask the owner for a token that does."
+        )
     }
 
     /// The page that sends it is this terminal's own: same scheme, name and port. Browsers send no origin with a page's own

@@ -34,7 +34,9 @@ public struct AmountEntry: Sendable, Hashable {
     public var hasPoint: Bool { typed.contains(Self.point) }
 
     /// One amount of the sum has a point and another has none: `12.50 + 3` may be three, or three hundredths.
-    public var isMixed: Bool { currency.exponent > 0 && earlierCount > 0 && !typed.isEmpty && hasPoint != hasEarlierPoint }
+    public var isMixed: Bool {
+        currency.exponent > 0 && earlierCount > 0 && !typed.isEmpty && hasPoint != hasEarlierPoint
+    }
     /// What was typed is not what stands there, or could be read in two ways. It is not charged.
     public var isDoubtful: Bool { refusedKeys > 0 || isMixed }
 

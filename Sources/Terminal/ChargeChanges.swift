@@ -12,6 +12,7 @@ public struct ChargeChange: Sendable, Equatable {
     public let isUnresolved: Bool
     public let isLate: Bool
     public let isPromised: Bool
+    public let openedBy: Actor
     public let at: WallTime
 
     /// - Parameter charge: As it is after the change.
@@ -20,6 +21,7 @@ public struct ChargeChange: Sendable, Equatable {
         (id, code, state) = (charge.id, charge.terms.code, charge.state)
         (reference, total) = (charge.terms.reference, charge.total)
         (isUnresolved, isLate, isPromised) = (charge.isUnresolved, charge.isLate, charge.isPromised)
+        openedBy = charge.terms.openedBy
     }
 }
 

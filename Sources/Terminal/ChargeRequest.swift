@@ -36,7 +36,8 @@ public struct ChargeRequest: Sendable, Hashable {
     }
 
     static func isValid(note: String) -> Bool {
-        (1...ChargeTerms.longestNote).contains(note.unicodeScalars.count) && SettingsForm.isVisible(note)
+        (1...ChargeTerms.longestNote).contains(note.unicodeScalars.count)
+            && SettingsForm.isVisible(note, needsLetter: false)
     }
 
     /// The characters the gateway takes in a reference. Source: WalletConnect Pay, create payment, `referenceId`.

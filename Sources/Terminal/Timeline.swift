@@ -13,6 +13,10 @@ public struct TimelineEntry: Sendable, Equatable {
     /// What stands in the text and is no word, by name, for those who say it in another language. `case` tells apart what
     /// is said under one kind.
     public let values: [String: String]
+
+    public init(at: WallTime, kind: String, who: String, rail: Rail?, text: String, values: [String: String]) {
+        (self.at, self.kind, self.who, self.rail, self.text, self.values) = (at, kind, who, rail, text, values)
+    }
 }
 
 extension HistoryDesk {

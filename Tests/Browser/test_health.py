@@ -216,7 +216,7 @@ def test_the_audit_log_is_found_checked_and_taken_along(page, eyes, tmp_path):
         path.write_bytes(data)
         checked = subprocess.run([ROOT / "scripts/verify-audit-export", path], capture_output=True, text=True)
         assert checked.returncode == 0 and checked.stdout.startswith("intact: "), checked
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "log.csv").read_bytes().decode(), newline="")))
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "log.csv").read_bytes().decode("utf-8-sig"), newline="")))
     assert rows[0]["what"] == "claim" and rows[-1]["what"] == "audit.export"
 
 

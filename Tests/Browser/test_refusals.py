@@ -1005,7 +1005,8 @@ def test_a_charge_with_two_amounts_is_refused_for_that(open_shop):
     ids=["none", "empty", "space", "two", "one twice", "with a space", "256 long", "umlaut", "fullwidth", "bad UTF-8", "tab"],
 )
 def test_a_charge_needs_one_plain_key(open_shop, keys):
-    open_shop.refuses("400 idempotency_key_missing", "POST", f"{API}/charges", {"amountMinor": 1250}, headers={"Idempotency-Key": keys})
+    code = "idempotency_key_missing" if keys is None else "idempotency_key_invalid"
+    open_shop.refuses(f"400 {code}", "POST", f"{API}/charges", {"amountMinor": 1250}, headers={"Idempotency-Key": keys})
 
 
 CHARGE_NAMES = {

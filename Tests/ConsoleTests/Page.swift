@@ -59,12 +59,13 @@ final class Page {
         _ path: String,
         _ body: String = "{}",
         csrf: String? = nil,
+        key: String? = nil,
         from peer: String = peer
     ) async throws -> WebResponse {
         sales += 1
         var headers: WebHeaders = [
             "Host": "till.local", "Origin": "https://till.local", "Content-Type": "application/json",
-            "Idempotency-Key": "sale-\(sales)",
+            "Idempotency-Key": key ?? "sale-\(sales)",
         ]
         var cookies: [String] = []
         if let token {

@@ -83,6 +83,40 @@ struct ProgramTests {
         }
     }
 
+    /// A table's ordering program has no business with the bar's charges.
+    @Test func aTokenForItsOwnChargesSeesAndCancelsNoOthers() async throws {
+        try await withConsole { page in
+            _ = try await Program.shop(page)
+            let all = try await Program(page, ["charges"], name: "Bar")
+            let own = try await Program(page, ["ownCharges"], name: "Table")
+            let others = try #require(
+                try await all.said("POST", "charges", #"{"amountMinor":900}"#, key: "1")["id"] as? String
+            )
+            for (method, path) in [
+                ("GET", "charges/\(others)"), ("GET", "charges/\(others)?wait=1"), ("POST", "charges/\(others)/cancel"),
+                ("POST", "charges/\(others)/release"), ("GET", "charges/\(others)/receipt"),
+                ("GET", "charges/lookup?key=1"),
+            ] {
+                let answer = try await own.ask(method, path)
+                #expect(try answer.status == 404 && Program.code(answer) == "charge_not_found", "\(method) \(path)")
+            }
+            #expect(try await own.ask("GET", "charges/current").status == 204)
+            #expect(try await own.ask("GET", "terminal").status == 403)
+            #expect(try await all.ask("POST", "charges/\(others)/cancel").status == 200)
+            let mine = try #require(
+                try await own.said("POST", "charges", #"{"amountMinor":700}"#, key: "1")["id"] as? String
+            )
+            for query in ["", "?by=till:Bar"] {
+                let listed = try await own.said("GET", "charges\(query)")["charges"] as? [[String: Any]]
+                #expect(listed?.map { $0["id"] as? String } == [mine])
+            }
+            let whole = try await all.said("GET", "charges")["charges"] as? [Any]
+            #expect(whole?.count == 2)
+            #expect(try await own.ask("GET", "charges/\(mine)").status == 200)
+            #expect(try await own.ask("POST", "charges/\(mine)/cancel").status == 200)
+        }
+    }
+
     @Test func aTokenAndASessionNeverComeTogetherAndNoOtherPageSendsOne() async throws {
         try await withConsole { page in
             _ = try await Program.shop(page)

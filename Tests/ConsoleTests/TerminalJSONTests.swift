@@ -54,7 +54,7 @@ struct TerminalJSONTests {
                 deadline: nil,
                 format: .english
             )
-            return JSON.charge(snapshot).text
+            return JSON.charge(snapshot, for: .staff).text
         }
         #expect(said().contains(#""confirmedBy":null"#))
         events.append(.reported(attempt: 1, report: .succeeded(evidence)))
@@ -85,7 +85,7 @@ struct TerminalJSONTests {
                 deadline: nil,
                 format: .english
             )
-            return JSON.charge(snapshot).text
+            return JSON.charge(snapshot, for: .staff).text
         }
         let refusal = Refusal(code: "params_validation", message: "No.")
         let refused = said([.refused(attempt: 1, refusal: refusal)])

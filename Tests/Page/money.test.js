@@ -130,7 +130,7 @@ test("An amount reads as people of its locale write it, with the decimals of its
   equal(text("123450", "EUR", 2, "en-US"), "€1,234.50");
   equal(text("123450", "EUR", 2, "de-DE"), "1.234,50\u00a0€");
   equal(text("123450", "EUR", 2, "fr-FR"), "1\u202f234,50\u00a0€");
-  equal(text("1234", "JPY", 0, "en-US"), "¥1,234");
+  equal([text("1234", "JPY", 0, "en-US"), text("1234", "JPY", 0, "ja-JP")], ["¥1,234", "¥1,234"]);
   equal(text("1234", "KWD", 3, "en-US"), "KWD\u00a01.234");
   equal(text("", "EUR", 2, "de-DE"), "0,00\u00a0€");
 });

@@ -68,7 +68,7 @@ test("A limit stands there as the shop writes amounts, and so does the example o
 
 test("A limit that is no amount is said at its field, and nothing is saved", async () => {
   const shop = await settings();
-  for (const text of ["1 2", "1.234,50", "-5", "a lot"]) {
+  for (const text of ["1 2", "1.2.3", "-5", "a lot"]) {
     fill(shop.field("chargeLimitMinor"), text);
     await shop.save();
     equal([text, shop.error("chargeLimitMinor"), shop.sent.length], [text, t("settings.chargeLimitError", { example: "500.00" }), 0]);

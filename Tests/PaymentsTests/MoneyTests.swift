@@ -15,7 +15,8 @@ struct MoneyTests {
         ("1,234", "JPY", "ja-JP", 1234), ("1.234", "KWD", "en-US", 1234), ("1234", "KWD", "en-US", 1_234_000),
         ("１２.５０", "EUR", "en-US", 1250), ("١٢٫٥٠", "EUR", "ar-EG", 1250), ("१२.५", "INR", "en-US", 1250),
         ("12.", "EUR", "en-US", 1200), ("007", "EUR", "en-US", 700), ("12.345", "USD", "de-DE", 1_234_500),
-        (" 12,50 ", "EUR", "de-DE", 1250), ("1 234", "EUR", "de-DE", 123_400), ("1\u{00A0}234,50", "EUR", "de-DE", 123_450),
+        (" 12,50 ", "EUR", "de-DE", 1250), ("1 234", "EUR", "de-DE", 123_400),
+        ("1\u{00A0}234,50", "EUR", "de-DE", 123_450),
         ("1\u{202F}234\u{202F}567,5", "EUR", "fr-FR", 123_456_750), ("1\u{2009}234.5", "EUR", "en-US", 123_450),
         ("1'234.50", "CHF", "de-CH", 123_450), ("١٬٢٣٤٫٥", "EUR", "ar-EG", 123_450), ("١٢،٥", "EUR", "ar-EG", 1250),
         ("۱۲٫۵", "EUR", "ar-EG", 1250), ("１，２３４．５", "EUR", "ja-JP", 123_450), ("1 234", "JPY", "ja-JP", 1234),
@@ -75,6 +76,8 @@ struct MoneyTests {
                 }
             }
         }
+        // Spaces at the ends are nothing.
+        texts = texts.filter { $0.first != " " && $0.last != " " }
         var read = 0
         for format in ["en-US", "de-DE", "fr-FR", "de-CH"].map(AmountFormat.init(locale:)) {
             for currency in currencies {
@@ -100,7 +103,8 @@ struct MoneyTests {
             return Int64(digits.isEmpty ? "0" : digits).flatMap { $0 > 0 ? $0 : nil }
         }
         func areGroups(_ parts: [String]) -> Bool {
-            (1...3).contains(parts[0].count) && !parts[0].hasPrefix("0") && parts.dropFirst().allSatisfy { $0.count == 3 }
+            (1...3).contains(parts[0].count) && !parts[0].hasPrefix("0")
+                && parts.dropFirst().allSatisfy { $0.count == 3 }
         }
         guard let last = signs.last else { return value(parts, "") }
         let groups = Set(signs).count == 1 && areGroups(parts) ? value(parts, "") : nil

@@ -7,7 +7,7 @@ import { busyButton, checkField, notice, showFieldErrors, textField, toast } fro
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
 
-const SCOPES = ["charges", "state", "screen", "metrics"];
+const SCOPES = ["charges", "ownCharges", "state", "screen", "metrics"];
 
 /** The page. */
 export function tokensView() {

@@ -14,7 +14,9 @@ extension Console {
             guard entrance.claimed.value else { throw .notClaimed }
             let token = try await gate.program(request, tokens: tokens)
             who = .till(token: token.name)
-            return try await answer(try gate.check(request, of: token), request)
+            let pass = try gate.check(request, of: token)
+            try await requireOwnCharge(pass)
+            return try await answer(pass, request)
         } catch {
             if [401, 403].contains(error.status) || error == .twoCredentials {
                 let detail = "\(error.reason.code) \(request.path.prefix(80))"
@@ -23,6 +25,22 @@ extension Console {
             var response = error.response
             if error.status == 401 { response.headers.add("WWW-Authenticate", "Bearer realm=\"till\"") }
             return response
+        }
+    }
+
+    /// A charge that somebody else opened does not exist for a program that may see its own ones only.
+    private func requireOwnCharge(_ pass: Gate.Pass) async throws(Problem) {
+        guard pass.hasOwnChargesOnly else { return }
+        switch pass.route {
+        case .charge(let id), .waitForCharge(let id, _), .cancel(let id), .release(let id), .receipt(let id, _):
+            let charge: ChargeSnapshot
+            do throws(ChargeRefusal) { charge = try await desk.charge(id) } catch {
+                throw Self.problem(error, await desk.format)
+            }
+            guard charge.charge.terms.openedBy == pass.who else { throw Self.problem(.notFound, await desk.format) }
+        // Each narrows what it answers.
+        case .openCharge, .history, .currentCharge, .chargeOfKey, .events: break
+        default: guard pass.route.scope != .charges else { throw Gate.scopeMissing(.charges) }
         }
     }
 
@@ -43,7 +61,7 @@ extension Console {
                 "Charge again with the same key."
             )
         }
-        return .json(JSON.charge(charge).text)
+        return .json(JSON.charge(charge, for: pass.reader).text)
     }
 
     /// A charge once its state is another than the one that is known, or when the time is over.
@@ -61,7 +79,7 @@ extension Console {
                 }
             }
         }
-        return try await chargeResponse(id)
+        return try await chargeResponse(id, for: pass.reader)
     }
 
     /// Waits for `change`, as long as whoever asked may: their time, their token or session, and the terminal.

@@ -10,6 +10,8 @@ enum TokenScope: String, Sendable, Codable, CaseIterable {
     case metrics
     /// Charge, cancel, let go, look up and follow charges, and have their receipts.
     case charges
+    /// The same of those charges alone that were opened by a token of this name.
+    case ownCharges
     /// Read how the terminal stands, and what is wrong with it.
     case state
     /// Put messages on the screen.
