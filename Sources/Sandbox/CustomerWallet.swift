@@ -177,16 +177,21 @@ public struct CustomerWallet: Sendable {
 
     /// Hands the signature over and waits for the gateway's last word.
     /// - Parameter limit: How long to wait in all.
+    /// - Returns: An outcome.
     /// - Throws: `confirmation`; its `mayHavePaid` says whether the money is safe.
     public func confirm(_ signed: Signed, waitingUpTo limit: Duration) async throws(WalletRefusal) -> StatusReport {
         let refusal: PayError
         do throws(PayError) {
-            return try await client.confirm(
+            let report = try await client.confirm(
                 paymentID: signed.bill.paymentID,
                 optionID: signed.bill.option.id,
                 signatures: signed.results,
                 waitingUpTo: limit
             )
+            guard report.status.isFinal else {
+                throw PayError.unclear(detail: "its last word is '\(report.status.word.prefix(64))', which is no outcome")
+            }
+            return report
         } catch {
             guard case .refused = error else { throw .confirmation(error) }
             refusal = error

@@ -149,13 +149,15 @@ public struct PayClient: Sendable {
         return calls
     }
 
-    /// Hands the signatures over, one for each action and in their order, and waits until the payment is final.
+    /// Hands the signatures over, one for each action and in their order, and waits for the gateway's last word.
     ///
-    /// It takes as long as `limit`, and up to twenty seconds more where the gateway falls silent at the end. An end that the
-    /// gateway's own flag calls not final is asked about again.
+    /// The gateway's own flag ends the wait, whatever the status beside it: ``PaymentStatus/isFinal`` says whether that status
+    /// is an outcome. An end that the flag calls not final is asked about again. The call takes as long as `limit`, and up to
+    /// twenty seconds more where the gateway falls silent at the end.
+    /// Source: yttrium, `pay/mod.rs`, `confirm_payment`.
     /// - Parameters:
     ///   - collectedData: Answers to ``CollectDataAction/fields``; nil after a form, which hands them over itself.
-    ///   - limit: How long to wait in all; nil waits for as long as the gateway says it is under way.
+    ///   - limit: How long to wait in all; nil is an hour.
     /// - Throws: `refused`, `rateLimited`, `notSent`: nothing was paid by this call. All others: it may have been; ask
     ///   ``status(of:waits:)``.
     public func confirm(
@@ -172,7 +174,7 @@ public struct PayClient: Sendable {
                 WireConfirm.Collected(fields: answers.map { WireConfirm.Field(id: $0.id, value: $0.value) })
             }
         )
-        return try await follow(paymentID, request, limit, clock)
+        return try await follow(paymentID, request, limit ?? Self.longestWait, clock)
     }
 
     /// How a payment stands.
@@ -190,27 +192,29 @@ extension PayClient {
     private static let margin = Duration.seconds(10)
     /// A gateway that asks for less is not asked in a tight loop.
     private static let shortestPause = Duration.milliseconds(100)
+    /// The end of a confirmation whose caller sets no limit: a gateway that never comes to an end holds no wallet for ever.
+    private static let longestWait = Duration.seconds(3600)
 
     private func follow<C: Clock<Duration>>(
         _ id: PaymentID,
         _ request: WireConfirm,
-        _ limit: Duration?,
+        _ limit: Duration,
         _ clock: C
     ) async throws(PayError) -> StatusReport {
         let started = clock.now
-        func remaining() -> Duration? { limit.map { max(.zero, $0 - started.duration(to: clock.now)) } }
+        func remaining() -> Duration { max(.zero, limit - started.duration(to: clock.now)) }
 
         var effort = Effort(clock: clock, retries: retries, limit: limit)
-        var report = try await confirm(id, request, min(Self.longestPoll, limit ?? Self.longestPoll), &effort)
-        while !(report.status.isFinal && report.isFinal) {
+        var report = try await confirm(id, request, min(Self.longestPoll, limit), &effort)
+        while !report.isFinal {
             if remaining() == .zero { throw .pollingTimeout(after: started.duration(to: clock.now)) }
             let pause = max(report.pollAfter ?? .seconds(1), Self.shortestPause)
-            do { try await clock.sleep(for: min(pause, remaining() ?? pause)) } catch { throw .cancelled }
+            do { try await clock.sleep(for: min(pause, remaining())) } catch { throw .cancelled }
             let left = remaining()
             do throws(PayError) {
                 report = try await status(
                     of: id,
-                    heldFor: min(Self.longestPoll, left ?? Self.longestPoll),
+                    heldFor: min(Self.longestPoll, left),
                     Effort(clock: clock, retries: retries, limit: left)
                 )
             } catch {

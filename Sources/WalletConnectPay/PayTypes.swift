@@ -211,11 +211,12 @@ public struct CollectDataFieldResult: Sendable, Hashable, CustomStringConvertibl
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
-/// How a payment ended. Source: WalletConnect Pay SDK for Swift, `ConfirmPaymentResultResponse`.
+/// The gateway's last word about a payment. Source: WalletConnect Pay SDK for Swift, `ConfirmPaymentResultResponse`.
 public struct ConfirmPaymentResultResponse: Sendable, Hashable {
-    /// By the gateway.
+    /// By the gateway. An outcome where its ``PaymentStatus/isFinal`` is true; otherwise the money may have moved, and only the
+    /// merchant can tell.
     public let status: PaymentStatus
-    /// Whether that is the gateway's last word.
+    /// The gateway's own flag.
     public let isFinal: Bool
     /// Milliseconds until the next question; nil when there is none to ask.
     public let pollInMs: Int64?

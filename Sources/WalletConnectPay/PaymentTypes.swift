@@ -52,7 +52,7 @@ public enum PaymentStatus: Sendable, Hashable {
         }
     }
 
-    /// True where the gateway has given its last word.
+    /// True for the four outcomes. A gateway may call another status its last word; whether money moved is then not known.
     public var isFinal: Bool {
         switch self {
         case .succeeded, .failed, .expired, .cancelled: true
@@ -184,7 +184,8 @@ public struct PaymentFacts: Sendable, Hashable {
 /// One answer about a payment's status.
 public struct StatusReport: Sendable, Hashable {
     public var status: PaymentStatus
-    /// The gateway's own flag. ``PaymentStatus/isFinal`` decides; a flag that disagrees with it is held as not final.
+    /// The gateway's own flag: its last word. Where ``PaymentStatus/isFinal`` disagrees, the payment's end is not known: take
+    /// neither for an outcome.
     public var isFinal: Bool
     /// How long the gateway asks to wait before the next question, counted from this one. Nil: it named none.
     public var pollAfter: Duration?
