@@ -214,6 +214,25 @@ struct SignClientTests {
         }
     }
 
+    @Test func aSignatureForAnExpiredRequestIsNotSentAndTheDappHearsWhy() async throws {
+        try await Duo.run { duo in
+            let (ours, _) = try await duo.settle()
+            var requests = duo.wallet.streams.sessionRequests.makeAsyncIterator()
+            var answers = duo.dapp.streams.sessionResponses.makeAsyncIterator()
+            let id = try await duo.dapp.request(duo.sign(ours.topic))
+            _ = await requests.next()
+            await duo.beat(seconds: 301)
+            let account = try #require(Account("eip155:1:\(Example.address)"))
+            let error = await #expect(throws: SignError.self) {
+                try await duo.wallet.respond(requestId: id, signature: "0xabcd", from: account)
+            }
+            try #require(error == .requestExpired)
+            let answer = try #require(await answers.next())
+            #expect(answer.id == id && answer.result == .error(.sessionRequestExpired))
+            #expect(answer.timing == .afterExpiry)
+        }
+    }
+
     @Test func everyListenerGetsEverythingAndStatesBeginWithThePresent() async throws {
         try await Duo.run { duo in
             let (first, second) = (duo.dapp.streams.sessionSettles, duo.dapp.streams.sessionSettles)
