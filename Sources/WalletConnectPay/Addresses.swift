@@ -12,6 +12,10 @@ struct BaseURL: Sendable, Equatable {
         prefix = String(rest)
     }
 
+    private init(prefix: String) { self.prefix = prefix }
+
+    static let production = BaseURL(prefix: WalletConnectPay.productionURL)
+
     func url(_ path: String) -> String { prefix + "/v1" + path }
 }
 

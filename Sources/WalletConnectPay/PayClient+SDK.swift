@@ -27,7 +27,8 @@ extension PayClient {
             info: found.info,
             options: found.options,
             collectData: found.collectData,
-            resultInfo: found.result?.info
+            resultInfo: found.result?.info,
+            unreadableOptions: found.unreadableOptions
         )
     }
 

@@ -61,6 +61,16 @@ public struct PayClient: Sendable {
             ]
     }
 
+    /// A client that was not set up right: its calls send nothing and say why.
+    init(failing error: ConfigError) {
+        base = .production
+        headers = []
+        transport = NoTransport(error: error)
+        hosts = .walletConnectPay
+        clock = ContinuousClock()
+        (retries, log) = (0, nil)
+    }
+
     /// A client that asks once and leaves it to its caller to ask again.
     /// - Parameters:
     ///   - appID: The wallet's project at WalletConnect, sent with `clientID`.
@@ -100,15 +110,20 @@ public struct PayClient: Sendable {
             "/gateway/payment/\(id)/options?includePaymentInfo=\(includesInfo)",
             WireOptionsRequest(accounts: accounts)
         )
-        var options: [PaymentOption] = []
-        for option in answer.options ?? [] { options.append(try option.option()) }
+        let (options, unreadable) = answer.readOptions
+        // Nothing to choose from would read as too little money.
+        guard unreadable == 0 || !options.isEmpty else {
+            throw .unclear(detail: "none of the \(unreadable) options is as documented")
+        }
+        if unreadable > 0 { log?("\(unreadable) of \(unreadable + options.count) options are not as documented") }
         memory.keep(options, of: id)
         return PaymentOptions(
             paymentID: id,
             info: answer.info?.info,
             options: options,
-            collectData: answer.collectData?.action,
-            result: answer.resultInfo?.result
+            collectData: answer.collectDataAction,
+            result: answer.resultInfo?.value?.result,
+            unreadableOptions: unreadable
         )
     }
 
@@ -139,10 +154,12 @@ public struct PayClient: Sendable {
                     WireFetch(optionId: optionID, data: data)
                 )
                 for built in answer.actions {
-                    guard case .call(let call) = try built.step() else {
-                        throw .unclear(detail: "a build step that leads to another one")
+                    switch built.step {
+                    case .call(let call)?: calls.append(call)
+                    case .build?: throw .unclear(detail: "a build step that leads to another one")
+                    case .unrecognised(let kind)?: throw .unclear(detail: "a step of the unknown kind '\(kind)'")
+                    case nil: throw .unclear(detail: "a wallet action without its chain or method")
                     }
-                    calls.append(call)
                 }
             }
         }
@@ -229,6 +246,7 @@ extension PayClient {
         return report
     }
 
+    /// After an answer that says neither yes nor no the payment's status is asked for.
     /// - Throws: `refused` only where the payment is known not to have been confirmed by an earlier try.
     private func confirm(
         _ id: PaymentID,
@@ -246,6 +264,12 @@ extension PayClient {
             guard effort.mayHaveTakenEffect else { throw error }
             switch error {
             case .refused, .rateLimited, .notSent: refusal = error
+            case .unclear where effort.hasUnreadableAnswer:
+                return try await standing(
+                    of: id,
+                    after: error,
+                    Effort(clock: clock, retries: retries, limit: effort.limit)
+                )
             default: throw error
             }
         }
@@ -260,6 +284,21 @@ extension PayClient {
         case .requiresAction, .expired, .cancelled: throw refusal
         case .processing, .succeeded, .failed, .unrecognised: return report
         }
+    }
+
+    /// How the payment stands after a "yes" to the confirmation that cannot be read.
+    /// - Throws: `unreadable` where that is not to be had, or where the payment waits as if there had been no confirmation.
+    private func standing(
+        of id: PaymentID,
+        after unreadable: PayError,
+        _ effort: Effort
+    ) async throws(PayError) -> StatusReport {
+        let report: StatusReport
+        do throws(PayError) { report = try await status(of: id, heldFor: nil, effort) } catch {
+            throw error == .cancelled ? PayError.cancelled : unreadable
+        }
+        guard report.status != .requiresAction else { throw unreadable }
+        return report
     }
 
     private func status(
@@ -288,6 +327,8 @@ private struct Effort {
     var limit: Duration?
     /// A try got no answer that excludes an effect.
     var mayHaveTakenEffect = false
+    /// The last try got a "yes" that is not as documented.
+    var hasUnreadableAnswer = false
 
     init(clock: any Clock<Duration>, retries: Int, limit: Duration? = nil) {
         (self.clock, self.retries, self.limit) = (clock, retries, limit)
@@ -352,7 +393,7 @@ extension PayClient {
                 continue
             }
             do { return try WalletAnswer.decode(body) } catch {
-                effort.mayHaveTakenEffect = true
+                (effort.mayHaveTakenEffect, effort.hasUnreadableAnswer) = (true, true)
                 throw .unclear(detail: "an answer with a body that is not as documented")
             }
         }

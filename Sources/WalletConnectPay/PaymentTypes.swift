@@ -142,6 +142,9 @@ extension AmountDisplay? {
     public var assetSymbol: String { self?.assetSymbol ?? "" }
     /// Empty where there is no display.
     public var assetName: String { self?.assetName ?? "" }
+    /// Nil where there is no display, or none in it. A wallet that took none for zero would show thousands for a coin: see
+    /// ``PayAmount/text``.
+    public var decimals: Int? { self?.decimals }
     /// Nil where there is no display, or none in it.
     public var iconUrl: String? { self?.iconUrl }
     /// Nil where there is no display, or none in it.

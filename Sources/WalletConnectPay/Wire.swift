@@ -41,7 +41,7 @@ struct WireError: WireType {
 struct WireAmount: WireType {
     var unit: String
     var value: String
-    var display: Display?
+    var display: Lenient<Display>?
 
     struct Display: WireType {
         var assetSymbol: String?
@@ -58,7 +58,7 @@ struct WireAmount: WireType {
         PayAmount(
             unit: unit,
             value: value,
-            display: display.map {
+            display: (display?.value).map {
                 PayAmount.Display(
                     assetSymbol: $0.assetSymbol ?? "",
                     assetName: $0.assetName ?? "",

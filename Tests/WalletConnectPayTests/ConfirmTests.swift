@@ -227,6 +227,31 @@ struct ConfirmTests {
         }
     }
 
+    /// The gateway said yes in a way that cannot be read: how the payment stands tells what to.
+    @Test(arguments: ["succeeded", "failed", "expired", "processing"])
+    func aYesThatCannotBeReadIsAskedAbout(word: String) async throws {
+        let gateway = ScriptedGateway(
+            .answer(200, "<html>"),
+            .answer(502, ""),
+            Answer.status(word, pollInMs: word == "processing" ? 10 : nil),
+            Answer.status("succeeded")
+        )
+        let result = try await confirm(gateway, retries: 5)
+        #expect(result.status == (word == "processing" ? .succeeded : PaymentStatus(word: word)))
+        #expect(gateway.requests.count { $0.method == .post } == 1, "it is not confirmed again")
+    }
+
+    @Test(
+        arguments: [
+            Answer.status("requires_action", pollInMs: 10), .answer(200, "<html>"), .fail(.notSent(reason: "cable")),
+        ] as [ScriptedGateway.Turn]
+    )
+    func whereNobodyCanReadTheYesItMayHaveBeenPaid(next: ScriptedGateway.Turn) async throws {
+        let error = ConfirmPaymentError.internalError("an answer with a body that is not as documented")
+        await #expect(throws: error) { _ = try await confirm(ScriptedGateway(.answer(200, "{"), next)) }
+        #expect(error.mayHavePaid)
+    }
+
     @Test func aPollThatFailsForAMomentEndsNothing() async throws {
         let gateway = ScriptedGateway(
             Answer.status("processing", pollInMs: 1000),
