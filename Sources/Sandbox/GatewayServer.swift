@@ -67,11 +67,12 @@ public struct GatewayServer: Sendable {
     }
 
     /// What the server refuses before the gateway sees it, in the API's form: `params_validation` is the one code that
-    /// each of its routes may answer with 400.
+    /// each of its routes may answer with 400, and `internal_error` the one with 500.
     private static func worded(_ refusal: WebResponse) -> WebResponse {
-        guard refusal.status < 500 else { return refusal }
         let answer = GatewayAnswer(
-            APIError(refusal.status, "params_validation", "Validation error: the request is not acceptable HTTP")
+            refusal.status < 500
+                ? APIError(refusal.status, "params_validation", "Validation error: the request is not acceptable HTTP")
+                : APIError(refusal.status, "internal_error", "The server does not take such requests, or none now")
         )
         var worded = refusal
         worded.body = .bytes(answer.body)

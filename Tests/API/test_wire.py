@@ -35,3 +35,11 @@ def test_what_is_not_http_is_refused_in_the_words_of_the_api(gateway):
     status, body = raw(gateway, "GET", "/v1/payments?x=<y>", AS_MERCHANT)
     assert status == 400
     assert body == '{"code":"params_validation","message":"Validation error: the request is not acceptable HTTP"}'
+
+
+@pytest.mark.parametrize("method", ["QUERY", "FOO", "TRACE"])
+def test_what_the_server_itself_refuses_is_worded_as_the_api_words_it(gateway, method):
+    answer = gateway.session.request(method, gateway.url + "/v1/payments", headers=AS_MERCHANT)
+    assert answer.status_code in (405, 501)
+    assert set(answer.json()) == {"code", "message"}
+    assert "terminal" not in answer.text.lower()
