@@ -32,6 +32,8 @@ let package = Package(
         .library(name: "Ethereum", targets: ["Ethereum"]),
         // Wi-Fi settings from a phone, the device's side.
         .library(name: "Improv", targets: ["Improv"]),
+        // JSON that keeps every digit: the values of sessions' requests.
+        .library(name: "StrictJSON", targets: ["StrictJSON"]),
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
         .library(name: "WalletConnect", targets: ["WalletConnect"]),
         // With a relay client that reaches the network.
@@ -214,6 +216,12 @@ let package = Package(
             swiftSettings: swift6
         ),
 
+        .executableTarget(
+            name: "till-example-connect",
+            dependencies: ["Ethereum", "WalletConnect", "WebSocket"],
+            swiftSettings: swift6
+        ),
+
         .executableTarget(name: "till-radio-check", dependencies: ["Bluetooth", "Locks"], swiftSettings: swift6),
 
         .executableTarget(
@@ -371,7 +379,8 @@ let package = Package(
             name: "ConnectWalletTests",
             dependencies: [
                 "Ethereum", "Payments", "Sandbox", "StrictJSON", "TestSupport", "WalletConnect", "WebSocket",
-                "till-sandbox", subprocess, .product(name: "SystemPackage", package: "swift-system"),
+                "till-example-connect", "till-sandbox", subprocess,
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6

@@ -366,9 +366,18 @@ struct SignClientTests {
     }
 
     @Test func theSharedClientIsWhatItWasLastSetUpToBe() async throws {
+        #expect(!WalletKit.isConfigured)
+        // Whoever asks too early hears so from the call itself, and nobody waits for ever.
+        let (early, nowhere) = (WalletKit.instance, try #require(Topic(PairingURITests.topic)))
+        await #expect(throws: PairingError.stopped) { try await early.pair(scanned: PairingURITests.good) }
+        await #expect(throws: SignError.stopped) { try await early.connect(namespaces: [:]) }
+        await #expect(throws: SignError.stopped) { try await early.run() }
+        await #expect(throws: ProposalFailure.self) { try await early.session(pairing: nowhere) }
+        for await _ in early.streams.sessionProposals { Issue.record("it comes from nowhere") }
+
         let hub = RelayHub()
         let client = try await WalletKit.configure(.init(metadata: .wallet, relay: hub.port(7), clock: TestClock()))
-        #expect(try WalletKit.instance === client)
-        #expect(try Sign.instance === client)
+        #expect(WalletKit.isConfigured && WalletKit.instance === client)
+        #expect(Sign.instance === client)
     }
 }

@@ -311,7 +311,9 @@ struct SignEngineTests {
         }
         #expect(peers.wallet.book.sessions.isEmpty && peers.post.isEmpty, "nothing is sent, and no session kept")
         // The proposal is still open: the wallet can approve something, or say no.
-        let session = try peers.act(dapp: false) { try $0.approve(proposal.id, Example.grant(), sessionProperties: nil) }
+        let session = try peers.act(dapp: false) {
+            try $0.approve(proposal.id, Example.grant(), sessionProperties: nil)
+        }
         #expect(throws: SignError.self) { try peers.act(dapp: false) { try $0.update(session.topic, [:]) } }
         // A wallet of others that settles nothing at all: the dapp refuses it and waits no longer.
         let answer = try #require(peers.post.first { $0.toDapp && $0.message.topic == uri.topic })
@@ -329,7 +331,9 @@ struct SignEngineTests {
         _ = peers.act(dapp: true) { $0.receive(settlement) }
         #expect(peers.dapp.book.sessions.isEmpty)
         #expect(try peers.lastError(byDapp: true)?.code == 5100)
-        let failures = peers.takeEvents().compactMap { if case .proposalFailed(let failure) = $0 { failure } else { nil } }
+        let failures = peers.takeEvents().compactMap {
+            if case .proposalFailed(let failure) = $0 { failure } else { nil }
+        }
         #expect(failures.map(\.cause) == [.unusable(reason: "Session namespaces must not be empty")])
     }
 

@@ -308,7 +308,9 @@ extension SignEngine {
         let open = unanswered.filter { !isExpired($0) }
         guard let record = open.first ?? unanswered.first else { throw .unknown(what: "open request") }
         guard open.count <= 1 else {
-            throw .invalid(reason: "\(open.count) sessions have an open request of this ID, so its session must be named")
+            throw .invalid(
+                reason: "\(open.count) sessions have an open request of this ID, so its session must be named"
+            )
         }
         guard open.isEmpty || record.chain == account.blockchain else {
             throw .invalid(reason: "the account is on \(account.blockchain) and the request on \(record.chain)")
