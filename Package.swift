@@ -10,6 +10,9 @@ let swift6: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// As a package of others compiles what uses the libraries: without this package's own settings, and with no warning.
+let outside: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
 /// The test targets to declare, by name without `Tests` and separated by commas; all of them where it is not set. A test bundle
 /// links what it declares, so whoever plays one part builds no other.
 let chosenTests = Context.environment["TILL_TESTS"].map { Set($0.split(separator: ",").map { "\($0)Tests" }) }
@@ -360,6 +363,11 @@ let package = Package(
             dependencies: ["Locks", "WalletConnectPay"],
             exclude: ["Vectors"],
             swiftSettings: swift6
+        ),
+        .testTarget(
+            name: "SnippetTests",
+            dependencies: ["Net", "WalletConnect", "WalletConnectPay", "WebSocket"],
+            swiftSettings: outside
         ),
         .testTarget(
             name: "NetTests",
