@@ -58,6 +58,45 @@ struct MemoryTests {
         #expect(clerk.accepts.count == 1)
     }
 
+    /// A terminal without network finds its payer by that name alone.
+    @Test func anAcceptThatIsOutKeepsItsSessionsNameOverARestart() async throws {
+        let storage = Drawer()
+        let request = try merchant.request()
+        var configuration = bench.configuration { $0.diesAt = KillPoint(.heard, 2) }
+        let first = try await bench.run(configuration, storage: storage) { phone in
+            let name = try await sessionName(of: phone)
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(request)
+            _ = try await terminal.received()
+            let (accept, _) = try await terminal.accept()
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            await bench.diary.wait(for: .died(KillPoint(.heard, 2)))
+            return name
+        }
+        configuration.diesAt = nil
+        let again = try await bench.run(configuration, storage: storage) { phone in
+            let name = try await sessionName(of: phone)
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(request)
+            #expect(try await terminal.received().state == .acceptSent)
+            let (accept, _) = try await terminal.accept()
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            await bench.diary.wait { $0.contains { if case .ended(_, .paid) = $0 { true } else { false } } }
+            return name
+        }
+        #expect(again == first)
+        // The next payment is no business of whoever saw this one.
+        let next = try await bench.run(configuration, storage: storage) { try await sessionName(of: $0) }
+        #expect(next != first)
+        #expect(await bench.acquirer.charges(request.payload.paymentID) == 1)
+    }
+
+    /// As a terminal that comes by reads it.
+    private func sessionName(of phone: TapPhone) async throws -> [UInt8] {
+        let first = await phone.read(by: "passer-by")
+        return try Hello(decoding: Array(first.dropFirst(32))).sessionID
+    }
+
     @Test func aVouchersCounterNeverGoesBack() async throws {
         let storage = Drawer()
         var configuration = bench.configuration { $0.voucherWish = .standard }

@@ -253,6 +253,15 @@ struct TerminalPaymentTests {
         #expect(payment.state == .open)
     }
 
+    /// The phone may have lost its claim with its power, and bring the receipt where the terminal has no network.
+    @Test func afterARestartThePayerIsLookedForUntilThePaymentIsOver() {
+        for start in Self.all() where start.winner != nil {
+            var payment = start
+            let isLookedFor = payment.handle(.restarted(nowMilliseconds: 10, mayResume: true)).contains(.recover(Self.one))
+            #expect(isLookedFor == [.claimed, .executing, .unknown].contains(start.state), "\(start.state)")
+        }
+    }
+
     @Test func theWinnerMayComeBackOverAnotherLink() {
         var payment = Payment(expiresAtMilliseconds: Self.end)
         _ = payment.handle(.accept(Self.one, Self.valid(online: false)))

@@ -6,6 +6,7 @@ extension PhoneMemory {
     var text: String {
         let object = ExactJSON.members([
             "device": .string(hex(deviceKey)), "state": stateJSON,
+            "session": payment.mayBeCharged ? .string(hex(sessionName)) : .null,
             "closed": .array(payment.closed.sorted { $0.key.description < $1.key.description }.map(Self.json)),
             "watched": .array(payment.watched.keys.map(\.description).sorted().map(ExactJSON.string)),
             "payments": .array(
@@ -61,6 +62,11 @@ extension PhoneMemory {
             watchedOffers[id] = PhonePayment.Offer(dossier.request)
         }
         guard let state = Self.state(json["state"], dossiers) else { return nil }
+        // A file of an earlier version has no name.
+        if let name = json["session"]?.stringValue {
+            guard let name = bytes(hex: name), name.isEmpty || name.count == Hello.sessionNameBytes else { return nil }
+            sessionName = name
+        }
         payment = PhonePayment(
             state: state,
             closed: Dictionary(closed.compactMap(\.self)) { first, _ in first },

@@ -5,6 +5,9 @@ struct PhoneMemory: Sendable {
     /// The device's secret: 32 bytes.
     var deviceKey: [UInt8]
     var payment = PhonePayment()
+    /// The name under which terminals know this phone, 8 bytes; empty where the pay screen is closed. Kept over a restart
+    /// while an accept is out: a terminal finds its payer by it.
+    var sessionName: [UInt8] = []
     var dossiers: [PaymentID: PaymentDossier] = [:]
     /// Online passes that were never shown to anybody.
     var passes: [Signed<PaymentPass>] = []

@@ -20,10 +20,10 @@ extension TapPhone {
         // The voucher was committed and stored before the accept was signed: only so can the event name the accept's hash.
         case .commitVoucher: break
         case .advertise(let isNew):
-            if isNew || sessionID.isEmpty { sessionID = Self.randomBytes(8) }
+            if isNew || memory.sessionName.isEmpty { memory.sessionName = Self.randomBytes(Hello.sessionNameBytes) }
             advertise(configuration.tag?.advertisedService ?? configuration.service)
         case .stopAdvertising:
-            sessionID = []
+            memory.sessionName = []
             advertise(nil)
         // READ has started it already: its bytes are the answer.
         case .startSession: break

@@ -34,7 +34,6 @@ public actor TapPhone {
     var owner: String?
     var prompt: Prompt?
     var nextAnswer = PhoneUser.Answer.never
-    var sessionID: [UInt8] = []
     var isOnline: Bool
     var tries = 0
     var deadlines: [Timer: Int] = [:]
@@ -289,13 +288,13 @@ public actor TapPhone {
         guard !isDead else { return [] }
         makeRoom(for: central)
         sessionCount += 1
-        if sessionID.isEmpty { sessionID = Self.randomBytes(8) }
+        if memory.sessionName.isEmpty { memory.sessionName = Self.randomBytes(Hello.sessionNameBytes) }
         let prologue = Prologue(service: configuration.service, tagID: configuration.tag?.tagID)
         guard
             let hello = Hello(
                 isTagged: configuration.tag != nil,
                 maximumMessageBytes: configuration.messageBytes,
-                sessionID: sessionID
+                sessionID: memory.sessionName
             )
         else { return [] }
         var session = PhoneSession(number: sessionCount, hello: hello, prologue: prologue, nowMilliseconds: now)

@@ -326,7 +326,8 @@ public struct PhonePayment: Sendable, Hashable {
         let asked = watched.keys.sorted { $0.description < $1.description }.map(Action.askGateway)
         switch state {
         case .sent(let offer, _), .won(let offer, _):
-            return [.tell(.mayBeCharged), .askGateway(offer.paymentID), .advertise(newSession: true)] + asked
+            // The terminal may have no network, and then finds its payer by the session's name alone.
+            return [.tell(.mayBeCharged), .askGateway(offer.paymentID), .advertise(newSession: false)] + asked
         case .idle, .advertising, .linked, .prompting, .held, .ended:
             state = .idle
             return asked

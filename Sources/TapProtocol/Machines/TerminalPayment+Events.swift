@@ -104,7 +104,8 @@ extension TerminalPayment {
         case refuse(LinkID, TapErrorCode)
         case pong(LinkID)
         case close(LinkID)
-        /// Look for the winner again for a minute.
+        /// Look for the winner again: for a minute, and for as long as the acquirer would take the bundle while the payment is
+        /// not over.
         case recover(LinkID)
         case startScanning, stopScanning
         /// Send the bundle to the gateway: again after 1, 2 and 4 seconds.

@@ -16,8 +16,8 @@ protocol TapSaleHost: Sendable {
     func note(_ word: TapWord) async
     /// Something changed that the radio or the screen goes by.
     func changed() async
-    /// Looks for a phone whose link has fallen.
-    func recover(_ sessionID: [UInt8], of payment: PaymentID) async
+    /// Looks for a phone whose link has fallen, for that long at most.
+    func recover(_ sessionID: [UInt8], of payment: PaymentID, within limit: Duration) async
     /// A payment was taken offline, or its end is known.
     func queueChanged() async
 }
@@ -427,7 +427,15 @@ actor TapSale: TapLink.Owner {
 
     func recover(_ link: LinkID) async {
         guard let sid = story.sessions.first(where: { $0.value == link })?.key else { return }
-        await tools.host.recover(sid, of: name.payment)
+        await tools.host.recover(sid, of: name.payment, within: searchTime)
+    }
+
+    /// How long a payer is looked for whose link has fallen. A payment that is claimed and not over may end by that phone
+    /// alone: it may have been restarted without its claim, and this terminal may have no network.
+    private var searchTime: Duration {
+        guard machine.winner != nil, !isOver, let claim = story.claim else { return tools.timers.recover }
+        let age = Duration.milliseconds(nowMilliseconds - claim.payload.claimedAtMilliseconds)
+        return max(tools.timers.recover, tools.timers.submission - max(age, .zero))
     }
 
     // MARK: - To the charge

@@ -202,6 +202,7 @@ public actor TapStation {
         await sale.begin()
         await sale.run()
         sales[sale.name.payment] = nil
+        lost = lost.filter { $0.value.payment != sale.name.payment }
         await changed()
     }
 
@@ -416,8 +417,8 @@ extension TapStation: TapSaleHost {
         viewers.tell(await status)
     }
 
-    func recover(_ sessionID: [UInt8], of payment: PaymentID) async {
-        lost[sessionID] = (payment, clock.elapsed() + timers.recover)
+    func recover(_ sessionID: [UInt8], of payment: PaymentID, within limit: Duration) async {
+        lost[sessionID] = (payment, clock.elapsed() + limit)
         // The phone may be tried again although its link fell.
         tried = [:]
         await changed()
