@@ -50,7 +50,7 @@ struct TerminalPaymentTests {
         for link in [one, two] {
             events += [
                 .linkReady(link), .phoneSpoke(link), .cancelledByPayer(link), .receiptRefused(link),
-                .errorFromPhone(link),
+                .errorFromPhone(link, .unknownType), .errorFromPhone(link, .requestInvalid),
                 .linkLost(link), .ping(link), .unknownType(link), .unexpected(link), .accept(link, valid()),
                 .accept(link, valid(hashTwo)), .accept(link, valid(hashTwo, .offline, online: false)),
                 .accept(link, valid(hashTwo, online: false)), .accept(link, .invalid(hashOne, .paymentClosed)),

@@ -61,7 +61,8 @@ extension TerminalPayment {
         case voidConfirmed
         /// Another way to pay has won the charge.
         case closedByRail
-        case errorFromPhone(LinkID)
+        /// An ERROR. One that ends nothing leaves the link as it is; any other ends what the phone has to say on it.
+        case errorFromPhone(LinkID, TapErrorCode)
         /// BYE, a control code, or the link's end.
         case linkLost(LinkID)
         case ping(LinkID)

@@ -78,7 +78,8 @@ public struct TerminalPayment: Sendable, Hashable {
         case .executionOverdue: executionOverdue()
         case .voidConfirmed: voidConfirmed()
         case .closedByRail: closedByRail()
-        case .errorFromPhone(let link), .linkLost(let link): linkLost(link)
+        case .errorFromPhone(let link, let code): code.ends == .nothing ? [] : linkLost(link)
+        case .linkLost(let link): linkLost(link)
         case .ping(let link): [.pong(link)]
         case .unknownType(let link): [.refuse(link, .unknownType)]
         case .unexpected(let link): [.refuse(link, .unexpected)]
