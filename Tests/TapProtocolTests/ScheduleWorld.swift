@@ -101,6 +101,7 @@ struct World {
             now += Int.random(in: 0...9000, using: &random)
             tell(.clock(nowMilliseconds: now))
             tell(phone, .clock(nowMilliseconds: now))
+            tell(phone, .closingOver)
         default: askGateway(phone)
         }
     }

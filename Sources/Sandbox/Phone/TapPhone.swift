@@ -267,9 +267,11 @@ public actor TapPhone {
         feed(.payScreenOpened)
     }
 
+    /// Closes the pay screen. What is asked is declined; a payment that was agreed to goes on until its end is known.
     public func closePayScreen() {
         guard !isDead else { return }
         feed(.payScreenClosed)
+        if configuration.isOnce, memory.payment.state == .idle, owner == nil { stop() }
     }
 
     public func setOnline(_ isOnline: Bool) {
