@@ -35,6 +35,9 @@ public struct Attempt: Sendable, Hashable, Identifiable {
     public internal(set) var phase = Phase.idle
     /// True while the last question to the authority has no usable answer.
     public internal(set) var isSilent = false
+    /// Money may be moving, and the time is over in which somebody should have said how it ended: nobody knows. Until the
+    /// authority's next word.
+    public internal(set) var isOverdue = false
     /// The customer's agreement, on rails where the terminal itself carries it to the authority.
     public internal(set) var claim: Claim?
     /// The customer's promise was taken without the authority, which hears of it later. The customer has gone.

@@ -38,6 +38,8 @@ public struct Charge: Sendable, Hashable {
         case notSent(attempt: Attempt.ID, reason: String)
         /// It left, or a question left, and no usable answer came.
         case silent(attempt: Attempt.ID, reason: String)
+        /// A payment is under way, and the time is over in which somebody should have said how it ended.
+        case overdue(attempt: Attempt.ID)
         case offered(attempt: Attempt.ID, offer: Offer)
         /// The authority refused to make the payment, to a request that nothing unanswered went before.
         case refused(attempt: Attempt.ID, refusal: Refusal)
@@ -133,6 +135,7 @@ public struct Charge: Sendable, Hashable {
             }
         }
         if open.contains(where: \.isPromised) { return .processing }
+        if open.contains(where: \.isOverdue) { return .unknown }
         if isReleased, open.contains(where: \.isInTheDark) { return .unknown }
         return isProcessing ? .processing : isOffered ? .requiresAction : .created
     }
@@ -190,7 +193,10 @@ public struct Charge: Sendable, Hashable {
     public var canStart: Bool { holdsTerminal && !isCancelRequested && !isPastDeadline }
 
     /// Whether staff can still ask to take the charge back.
-    public var canCancel: Bool { !state.isFinal && !isCancelRequested && state != .processing && !isReleased }
+    public var canCancel: Bool {
+        !state.isFinal && !isCancelRequested && state != .processing && !isReleased
+            && !attempts.contains { $0.isOpen && $0.isOverdue }
+    }
 
     /// Whether an attempt's wish to claim is heard now.
     private func mayClaim(_ id: Attempt.ID) -> Bool {
@@ -218,6 +224,7 @@ public struct Charge: Sendable, Hashable {
         case .sending(let id): change(id) { $0.markSending() }
         case .notSent(let id, _): change(id) { $0.markNotSent() }
         case .silent(let id, _): change(id) { $0.markSilent() }
+        case .overdue(let id): change(id) { $0.markOverdue() }
         case .offered(let id, let offer): change(id) { $0.take(offer) }
         case .refused(let id, let refusal): change(id) { $0.end(refusal) }
         case .notFound(let id): change(id) { $0.endNotFound() }
@@ -347,7 +354,7 @@ extension Charge {
     private mutating func letGo(after event: Event) {
         guard isPastDeadline, holdsTerminal else { return }
         switch event {
-        case .silent, .notSent, .refused:
+        case .silent, .overdue, .notSent, .refused:
             // What never left is over with the deadline: it holds nobody.
             let open = attempts.filter { $0.isOpen && $0.phase != .idle }
             isReleased = !open.isEmpty && open.allSatisfy(\.isSilent)
@@ -400,7 +407,7 @@ extension Attempt {
 
     fileprivate mutating func dropClaim() {
         guard claim != nil, !isPromised, case .offered(let offer, var progress) = phase else { return }
-        if claim?.isMade == true { (progress.isProcessing, isSilent) = (false, false) }
+        if claim?.isMade == true { (progress.isProcessing, isSilent, isOverdue) = (false, false, false) }
         claim = nil
         phase = .offered(offer, progress)
     }
@@ -436,6 +443,11 @@ extension Attempt {
         case .ended: return
         }
         isSilent = true
+    }
+
+    fileprivate mutating func markOverdue() {
+        guard case .offered(_, let progress) = phase, progress.isProcessing, !isPromised else { return }
+        (isSilent, isOverdue) = (true, true)
     }
 
     fileprivate mutating func markInterrupted() {
@@ -484,7 +496,7 @@ extension Attempt {
             return
         }
         guard case .offered(let offer, var progress) = phase else { return }
-        isSilent = false
+        (isSilent, isOverdue) = (false, false)
         if let ending = report.ending {
             phase = .ended(ending, offer)
             return

@@ -107,7 +107,7 @@ extension ChargeRefusal {
             Reason(
                 code: "busy",
                 message: "Another charge is on the screen. Nothing new was charged.",
-                action: "Finish or cancel that charge first."
+                action: "Cancel that charge. If its payment is under way, wait for its end, or go on without an answer."
             )
         case .limit(let violation): Self.reason(violation, format)
         case .aboveOwnLimit(let maximum):

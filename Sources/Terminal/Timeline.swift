@@ -71,6 +71,8 @@ private struct TimelineTeller {
             (id, "notSent", "terminal", "The request did not leave the terminal: \(Reason.clean(reason)).")
         case .silent(let id, let reason):
             (id, "silent", "terminal", "The @ did not answer: \(Reason.clean(reason)).")
+        case .overdue(let id):
+            (id, "overdue", "terminal", "Nobody said in time how the payment ended. It is not known yet.")
         case .offered(let id, _): (id, "offered", nil, "The @ made the payment. It can be paid.")
         case .refused(let id, let refusal):
             (id, "refused", nil, "The @ refused to make the payment: \(Reason.clean(refusal.code)).")

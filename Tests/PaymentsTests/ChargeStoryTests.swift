@@ -116,6 +116,36 @@ struct ChargeStoryTests {
         #expect(charge.state == .succeeded && !charge.isLate)
     }
 
+    /// Neither the customer's time nor staff end it: only the authority's next word does.
+    @Test func aTapThatIsOverdueIsNotKnownYetWhileTheTerminalWaits() {
+        var charge = Charge.example()
+        let tap = Offer(paymentID: "019ab697-e800-791a-b5fd-49dd46939c7d", link: nil, expiresAt: nil)
+        for event: Charge.Event in [
+            .attemptStarted(attempt: 1, rail: .tap), .sending(attempt: 1), .offered(attempt: 1, offer: tap),
+        ] { _ = charge.handle(event) }
+        // What waits for the customer is not overdue.
+        #expect(charge.handle(.overdue(attempt: 1)) == [])
+        #expect(charge.state == .requiresAction && charge.canCancel && !charge.isUnresolved)
+        for event: Charge.Event in [.claimWanted(attempt: 1, tipMinorUnits: 0), .claimed(attempt: 1)] {
+            _ = charge.handle(event)
+        }
+        #expect(charge.state == .processing)
+        #expect(charge.handle(.overdue(attempt: 1)) == [])
+        #expect(charge.state == .unknown && charge.holdsTerminal && charge.isUnresolved)
+        #expect(charge.canRelease && !charge.canCancel && charge.reason?.code == "not_known_yet")
+        var paid = charge
+        #expect(paid.handle(.reported(attempt: 1, report: .succeeded(evidence))) == [.freeTerminal])
+        #expect(paid.state == .succeeded && !paid.isLate)
+        var declined = charge
+        _ = declined.handle(.claimDropped(attempt: 1))
+        #expect(declined.state == .requiresAction && !declined.isUnresolved && declined.canCancel)
+        // Past the customer's time the terminal goes on, and the question stays open.
+        var late = charge
+        _ = late.handle(.deadlineReached)
+        _ = late.handle(.silent(attempt: 1, reason: "no answer"))
+        #expect(late.state == .unknown && !late.holdsTerminal)
+    }
+
     /// Nobody but the acquirer ends it, so staff are told whom to ask and for what.
     @Test func aTapOfWhichNobodyKnowsTheEndNamesThePaymentThatTheAcquirerIsAskedFor() {
         var charge = Charge.example()

@@ -212,6 +212,40 @@ struct RaceTests {
         #expect(await bed.acquirer.executions == 1)
     }
 
+    /// Till, page and screen go by the charge's state: after 30 seconds, or 45 where only the phone can say it, that state is
+    /// “not known yet”, long before the customer's time is over.
+    @Test(arguments: [true, false])
+    func whatNobodySaysInTimeIsNotKnownYet(isTerminalOnline: Bool) async throws {
+        let bed = try TapTestBed()
+        try await bed.run { shift in
+            let phone = try bed.phone("anna")
+            try await shift.until("anna has passes") { await bed.acquirer.passes >= 4 }
+            try await shift.passes(.milliseconds(200))
+            if isTerminalOnline {
+                await phone.setOnline(false)
+                await bed.acquirer.change { $0.lostAnswers = .max }
+            } else {
+                // The phone takes itself for online and reaches nobody.
+                await bed.acquirer.change { ($0.reachesTerminal, $0.reachesPhones) = (false, false) }
+                await shift.station.note(online: false)
+            }
+            let id = try await shift.charge()
+            try await shift.until(id, is: .processing)
+            let begin = bed.clock.now
+            try await shift.until(id, is: .unknown, within: .seconds(60))
+            #expect(bed.clock.now - begin > .seconds(isTerminalOnline ? 25 : 40))
+            let charge = try await shift.snapshot(id)
+            #expect(charge.holdsTerminal && charge.canRelease && !charge.canCancel && charge.isUnresolved)
+            #expect(charge.reason?.code == "not_known_yet" && !charge.isPastDeadline)
+            // Kept as it is over a look at the journal.
+            #expect(try await shift.journal.charge(id)?.charge.state == .unknown)
+            await bed.acquirer.change { ($0.lostAnswers, $0.reachesTerminal) = (0, true) }
+            try await shift.until(id, is: .succeeded)
+            #expect(try await shift.snapshot(id).isLate == false)
+        }
+        #expect(await bed.acquirer.executions == 1)
+    }
+
     /// The acquirer would not take it any more, and nobody waits for the goods: it is made impossible instead.
     @Test func aClaimOfTenMinutesAgoIsVoidedAndNotHandedIn() async throws {
         let bed = try TapTestBed()

@@ -1454,7 +1454,7 @@ export default {
     failed: { message: "Die Zahlung wurde abgelehnt. Es ist kein Geld geflossen.", action: "Bitten Sie den Kunden, auf anderem Weg zu bezahlen." },
     not_set_up: { message: "Dieses Terminal weiß noch nicht, wer bezahlt wird.", action: "Der Inhaber muss Betreiber-ID, Händler-ID und Gateway in den Einstellungen eintragen." },
     checking_payments: { message: "Das Terminal ist gerade gestartet und sieht nach früheren Zahlungen.", action: "Versuchen Sie es in einigen Sekunden noch einmal." },
-    busy: { message: "Ein anderer Vorgang ist auf dem Bildschirm. Es wurde nichts Neues kassiert.", action: "Beenden Sie zuerst jenen Vorgang oder brechen Sie ihn ab." },
+    busy: { message: "Ein anderer Vorgang ist auf dem Bildschirm. Es wurde nichts Neues kassiert.", action: "Brechen Sie jenen Vorgang ab. Läuft seine Zahlung schon, warten Sie ihr Ende ab oder machen Sie ohne Antwort weiter." },
     invalid_reference: { message: "Die Referenz hat mehr als 35 Zeichen oder solche, die das Gateway nicht nimmt.", action: "Verwenden Sie nur Buchstaben, Ziffern, Leerzeichen und / - : . , +" },
     invalid_tip: { message: "Das Trinkgeld ist höher, als dieses Terminal erlaubt. Es wurde nichts kassiert.", action: "Geben Sie ein kleineres Trinkgeld ein." },
     idempotency_conflict: { message: "Der Schlüssel dieser Anfrage wurde schon für einen anderen Vorgang benutzt. Es wurde nichts Neues kassiert.", action: "Sehen Sie die letzten Vorgänge an und kassieren Sie dann noch einmal." },
@@ -1771,6 +1771,7 @@ export default {
       },
     },
     event_not_sent: { message: "Die Anfrage verließ das Terminal nicht: {detail}.", action: "" },
+    event_overdue: { message: "Niemand hat rechtzeitig gesagt, wie die Zahlung ausgegangen ist. Es ist noch nicht bekannt.", action: "" },
     event_silent: {
       cases: {
         gateway: { message: "Das Gateway antwortete nicht: {detail}.", action: "" },

@@ -1454,7 +1454,7 @@ export default {
     failed: { message: "El pago fue rechazado. No se movió dinero.", action: "Pida al cliente que pague de otra forma." },
     not_set_up: { message: "Este terminal aún no sabe a quién se paga.", action: "Pida al propietario que introduzca el ID de operador, el ID de comercio y la pasarela en los ajustes." },
     checking_payments: { message: "El terminal acaba de arrancar y comprueba pagos anteriores.", action: "Inténtelo de nuevo en unos segundos." },
-    busy: { message: "Hay otro cobro en la pantalla. No se cobró nada nuevo.", action: "Termine o cancele primero ese cobro." },
+    busy: { message: "Hay otro cobro en la pantalla. No se cobró nada nuevo.", action: "Cancele ese cobro. Si su pago está en curso, espere a que termine o siga sin respuesta." },
     invalid_reference: { message: "La referencia tiene más de 35 caracteres o algunos que la pasarela no acepta.", action: "Use solo letras, cifras, espacios y / - : . , +" },
     invalid_tip: { message: "La propina es mayor de lo que permite este terminal. No se cobró nada.", action: "Introduzca una propina menor." },
     idempotency_conflict: { message: "La clave de esta solicitud ya se usó para otro cobro. No se cobró nada nuevo.", action: "Mire los últimos cobros y vuelva a cobrar." },
@@ -1771,6 +1771,7 @@ export default {
       },
     },
     event_not_sent: { message: "La petición no salió del terminal: {detail}.", action: "" },
+    event_overdue: { message: "Nadie dijo a tiempo cómo terminó el pago. Aún no se sabe.", action: "" },
     event_silent: {
       cases: {
         gateway: { message: "La pasarela no respondió: {detail}.", action: "" },

@@ -1454,7 +1454,7 @@ export default {
     failed: { message: "Le paiement a été refusé. Aucun argent n’a été débité.", action: "Demandez au client de payer autrement." },
     not_set_up: { message: "Ce terminal ne sait pas encore qui est payé.", action: "Demandez au propriétaire de saisir l’ID opérateur, l’ID commerçant et la passerelle dans les réglages." },
     checking_payments: { message: "Le terminal vient de démarrer et vérifie des paiements antérieurs.", action: "Réessayez dans quelques secondes." },
-    busy: { message: "Un autre encaissement est à l’écran. Rien de nouveau n’a été encaissé.", action: "Terminez ou annulez d’abord cet encaissement." },
+    busy: { message: "Un autre encaissement est à l’écran. Rien de nouveau n’a été encaissé.", action: "Annulez cet encaissement. Si son paiement est en cours, attendez la fin ou continuez sans réponse." },
     invalid_reference: { message: "La référence a plus de 35 caractères, ou certains que la passerelle n’accepte pas.", action: "Utilisez seulement des lettres, des chiffres, des espaces et / - : . , +" },
     invalid_tip: { message: "Le pourboire dépasse ce que ce terminal autorise. Rien n’a été encaissé.", action: "Saisissez un pourboire plus petit." },
     idempotency_conflict: { message: "La clé de cette demande a déjà servi à un autre encaissement. Rien de nouveau n’a été encaissé.", action: "Regardez les derniers encaissements, puis encaissez de nouveau." },
@@ -1771,6 +1771,7 @@ export default {
       },
     },
     event_not_sent: { message: "La demande n’a pas quitté le terminal : {detail}.", action: "" },
+    event_overdue: { message: "Personne n’a dit à temps comment le paiement s’est terminé. Ce n’est pas encore connu.", action: "" },
     event_silent: {
       cases: {
         gateway: { message: "La passerelle n’a pas répondu : {detail}.", action: "" },

@@ -471,7 +471,7 @@ actor TapSale: TapLink.Owner {
         case .open: return machine.attempt > 1 ? [.claimDropped(attempt: id)] : []
         case .claimed, .executing: return [.reported(attempt: id, report: .processing)]
         case .unknown:
-            return [.silent(attempt: id, reason: "nobody could say yet whether the phone's payment was made")]
+            return [.overdue(attempt: id)]
         case .done(.completed):
             let paid = Charge.Event.reported(attempt: id, report: .succeeded(evidence))
             return story.isGivenBack ? [paid, .givenBack(attempt: id)] : [paid]
