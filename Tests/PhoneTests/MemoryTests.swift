@@ -91,6 +91,30 @@ struct MemoryTests {
         #expect(await bench.acquirer.charges(request.payload.paymentID) == 1)
     }
 
+    /// A terminal without network hears of the end by this phone alone, and a question moves no money.
+    @Test func aRestartedPhoneHandsItsBundleInAgain() async throws {
+        let storage = Drawer()
+        let request = try merchant.request { $0.flags = [] }
+        let id = request.payload.paymentID
+        try await bench.run(bench.configuration(), storage: storage) { phone in
+            await bench.acquirer.set(isReachable: false)
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(request)
+            _ = try await terminal.received()
+            let (accept, _) = try await terminal.accept()
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            try await terminal.hearsNothingMore()
+        }
+        #expect(await bench.acquirer.charges(id) == 0)
+        await bench.acquirer.set(isReachable: true)
+        // No terminal is near any more.
+        let later = Diary()
+        try await bench.run(bench.configuration(), storage: storage, diary: later) { _ in
+            await later.wait { $0.contains { if case .ended(id, .paid) = $0 { true } else { false } } }
+        }
+        #expect(await bench.acquirer.charges(id) == 1 && bench.acquirer.bundles == 1)
+    }
+
     /// As a terminal that comes by reads it.
     private func sessionName(of phone: TapPhone) async throws -> [UInt8] {
         let first = await phone.read(by: "passer-by")

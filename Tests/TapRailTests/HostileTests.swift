@@ -37,6 +37,35 @@ struct HostileTests {
         #expect(await bed.acquirer.paid == 1050)
     }
 
+    /// A message that a later version adds is answered with 0x02 by a phone of today, and the two go on.
+    @Test(arguments: TapErrorCode.all.filter { $0.ends == .nothing })
+    func aPhoneThatDoesNotKnowAMessagePaysAllTheSame(code: TapErrorCode) async throws {
+        let bed = try TapTestBed()
+        let phone = HostilePhone { [acquirer = bed.acquirer] phone, request in
+            let id = request.payload.paymentID
+            await phone.say(
+                .received(
+                    ReceivedNotice(paymentID: id, state: .prompting, capabilities: [], timeSeconds: 0, isOnline: true)
+                )
+            )
+            await phone.say(.error(id, code, text: nil))
+            await RecoveryTests.accept(request, of: acquirer, by: phone)
+        }
+        bed.radio.add("anna", phone, service: .standard)
+        try await bed.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("anna hears it") {
+                await phone.heard.contains { if case .result = $0 { true } else { false } }
+            }
+            let heard = await phone.heard
+            let end = heard.firstIndex { if case .result = $0 { true } else { false } }
+            #expect(!heard[..<(end ?? 0)].contains { if case .bye = $0 { true } else { false } })
+            #expect(bed.radio.connects == ["anna"])
+        }
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
     @Test(arguments: [Trick.neverAnswersRead, .keepsAliveForEver, .acceptOfNobody, .endless])
     func theQRCodeStillPaysBesideAHostilePhone(trick: Trick) async throws {
         let bed = try TapTestBed()
