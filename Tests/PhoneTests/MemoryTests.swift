@@ -91,6 +91,40 @@ struct MemoryTests {
         #expect(await bench.acquirer.charges(request.payload.paymentID) == 1)
     }
 
+    /// Shops that compare what they were shown find no customer in it.
+    @Test func noTwoPassesHaveAKeyInCommon() async throws {
+        let storage = Drawer()
+        var keys: [VerificationKey] = []
+        for _ in 0..<2 {
+            keys += try await bench.run(bench.configuration { $0.voucherWish = .standard }, storage: storage) { phone in
+                var shown: [VerificationKey] = []
+                for isVoucher in [false, true] {
+                    let request = try merchant.request { $0.flags = isVoucher ? .vouchersTaken : .terminalOnline }
+                    if isVoucher { await phone.setOnline(false) }
+                    let terminal = Stranger(phone, merchant)
+                    try await terminal.connect(request)
+                    _ = try await terminal.received()
+                    let (accept, pass) = try await terminal.accept()
+                    #expect((accept.payload.spend != nil) == isVoucher)
+                    try accept.verify(pass.payload.deviceKey)
+                    shown.append(pass.payload.deviceKey)
+                    try await terminal.send(
+                        .claim(merchant.claim(accept.hash, of: request, mode: isVoucher ? .offline : .online)),
+                        answering: 2
+                    )
+                    await bench.diary.wait {
+                        $0.contains { if case .ended(accept.payload.paymentID, _) = $0 { true } else { false } }
+                    }
+                    await bench.pass(.seconds(5), phone)
+                    await terminal.disconnect()
+                }
+                return shown
+            }
+        }
+        // The voucher's own spends form a chain.
+        #expect(keys.count == 4 && Set(keys).count == 3 && keys[1] == keys[3])
+    }
+
     /// A terminal without network hears of the end by this phone alone, and a question moves no money.
     @Test func aRestartedPhoneHandsItsBundleInAgain() async throws {
         let storage = Drawer()

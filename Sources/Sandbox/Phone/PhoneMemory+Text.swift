@@ -13,6 +13,11 @@ extension PhoneMemory {
                 dossiers.values.sorted { $0.paymentID.description < $1.paymentID.description }.map(\.json)
             ),
             "passes": .array(passes.map { .string(hex($0.encoded)) }), "vouchers": .array(vouchers.map(Self.json)),
+            "passKeys": .array(
+                passKeys.sorted { hex($0.key) < hex($1.key) }.map {
+                    .members(["pass": .string(hex($0.key)), "key": .string(hex($0.value))])
+                }
+            ),
             "keys": .array(keys.map(Self.json)), "instruments": .array(instruments.map(ExactJSON.string)),
             "deniedTerminals": .array(denied.terminalIDs.sorted().map(ExactJSON.string)),
             "deniedCertificates": .array(
@@ -51,6 +56,14 @@ extension PhoneMemory {
         (self.passes, self.vouchers, self.keys) = (
             passes.compactMap(\.self), vouchers.compactMap(\.self), keys.compactMap(\.self)
         )
+        // A file of an earlier version has one key for all of them.
+        for pass in self.passes + self.vouchers.map(\.pass) { passKeys[pass.payload.passID] = device }
+        for item in json["passKeys"]?.arrayValue ?? [] {
+            guard let id = item["pass"]?.stringValue.flatMap({ bytes(hex: $0) }), id.count == 16,
+                let key = item["key"]?.stringValue.flatMap({ bytes(hex: $0) }), key.count == 32
+            else { return nil }
+            passKeys[id] = key
+        }
         instruments = json["instruments"]?.arrayValue?.compactMap(\.stringValue) ?? []
         denied = DenyList(
             terminalIDs: Set(terminals.compactMap(\.self)),

@@ -26,7 +26,6 @@ public actor TapPhone {
     /// What ends the process where the power is to go out.
     let onDeath: @Sendable (KillPoint) -> Void
 
-    let deviceSigner: ES256Signer
     var memory: PhoneMemory
     var sessions: [String: PhoneSession] = [:]
     var subscriptions: [String: Subscription] = [:]
@@ -134,21 +133,21 @@ public actor TapPhone {
         (jobs, job) = AsyncStream.makeStream(of: Job.self)
         isOnline = configuration.isOnline
         let kept = try storage?.load()
-        let (signer, fresh) = Self.device()
         if let kept {
             let memory = try PhoneMemory(reading: kept)
-            guard let signer = try? ES256Signer(scalar: memory.deviceKey) else {
-                throw StateFileError(description: "the phone's state file holds no device key")
+            let keys = [memory.deviceKey] + memory.passKeys.values
+            guard keys.allSatisfy({ (try? ES256Signer(scalar: $0)) != nil }) else {
+                throw StateFileError(description: "the phone's state file holds a key that is none")
             }
-            (self.memory, deviceSigner) = (memory, signer)
+            self.memory = memory
         } else {
-            (memory, deviceSigner) = (PhoneMemory(deviceKey: fresh), signer)
+            memory = PhoneMemory(deviceKey: Self.freshKey().bytes)
         }
         for key in configuration.keys where !memory.keys.contains(key) { memory.keys.append(key) }
     }
 
     /// A new key. One draw in 2^32 is none.
-    private static func device() -> (ES256Signer, [UInt8]) {
+    static func freshKey() -> (signer: ES256Signer, bytes: [UInt8]) {
         while true {
             let bytes = Self.randomBytes(32)
             if let signer = try? ES256Signer(scalar: bytes) { return (signer, bytes) }
