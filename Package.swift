@@ -32,7 +32,10 @@ let package = Package(
         .library(name: "Ethereum", targets: ["Ethereum"]),
         // Wi-Fi settings from a phone, the device's side.
         .library(name: "Improv", targets: ["Improv"]),
+        // Payments over BLE, both sides: no C and no system library, for apps too.
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
+        // A phone's checks before its account signs for such a payment.
+        .library(name: "TapSigning", targets: ["TapSigning"]),
         .library(name: "WalletConnect", targets: ["WalletConnect"]),
         // With a relay client that reaches the network.
         .library(name: "WalletConnectNet", targets: ["WalletConnect", "WebSocket"]),
@@ -86,9 +89,10 @@ let package = Package(
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(
             name: "TapProtocol",
-            dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swift6
         ),
+        .target(name: "TapSigning", dependencies: ["Ethereum", "StrictJSON", "TapProtocol"], swiftSettings: swift6),
         .target(
             name: "WalletConnect",
             dependencies: ["Ethereum", "Locks", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
@@ -180,7 +184,7 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
-                "Acquirer", "Executors", "Locks", "Payments", "StrictJSON", "Ethereum", "TapProtocol",
+                "Acquirer", "Executors", "Locks", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "TapSigning",
                 "WalletConnectPay",
                 "WalletConnect", "WebServer", "WebSocket", logging, .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -398,7 +402,7 @@ let package = Package(
         .testTarget(
             name: "TapProtocolTests",
             dependencies: [
-                "TapProtocol", "Ethereum", "StrictJSON", "TestSupport",
+                "TapProtocol", "TapSigning", "Ethereum", "StrictJSON", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Vectors"],
@@ -474,7 +478,7 @@ let package = Package(
 /// to optimise what runs once takes longer than it saves. Only for the build that `scripts/compile` makes: SwiftPM takes no package
 /// with such flags as a dependency. Source: docs/decisions/0030-building-for-tests.md.
 let computing: Set = [
-    "Locks", "StrictJSON", "Payments", "TapProtocol", "Ethereum", "Screen",
+    "Locks", "StrictJSON", "Payments", "TapProtocol", "TapSigning", "Ethereum", "Screen",
     "AgreementTests", "PaymentsTests", "ScreenTests", "TapProtocolTests",
 ]
 if Context.environment["TILL_OPTIMISED"] != nil {
