@@ -16,7 +16,7 @@ extension Console {
                     "enabled": .bool(set.isEnabled), "mode": .string(set.mode.rawValue),
                     "acquirerURL": .string(set.acquirerURL), "acquirerLogin": .string(set.acquirerLogin),
                     "acquirerPasswordSet": .bool(stored.hasPassword), "terminalID": .string(set.terminalID),
-                    "walletProjectID": .string(set.walletProjectID),
+                    "walletProjectID": .string(set.walletProjectID), "appLink": .string(set.appLink),
                     "serviceUUID": .string(set.serviceText), "writeUUID": .string(set.writeText),
                     "statusUUID": .string(set.statusText), "readUUID": .string(set.readText),
                     "acceptUnknownSignal": .bool(set.acceptsUnknownSignal),
@@ -100,6 +100,7 @@ extension Console {
         form.writeUUID = fields.optionalText("writeUUID", limit: 40)
         form.statusUUID = fields.optionalText("statusUUID", limit: 40)
         form.readUUID = fields.optionalText("readUUID", limit: 40)
+        form.appLink = fields.optionalText("appLink", limit: 300)
         form.walletProjectID = fields.optionalText("walletProjectID", limit: 100)
         form.acceptsUnknownSignal = fields.bool("acceptUnknownSignal")
         form.tapThreshold = fields.integer("tapThreshold")

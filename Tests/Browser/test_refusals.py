@@ -1080,6 +1080,10 @@ def waiting_amount(code: str) -> list[tuple]:
         shortCodeAboveMinor=waiting_amount("out_of_range"),
         serviceUUID=[*no_text(40), ("nothing", "", "422 uuid_invalid"), ("no UUID", "7d2b", "422 uuid_invalid")],
         writeUUID=CHARACTERISTIC, statusUUID=CHARACTERISTIC, readUUID=CHARACTERISTIC,
+        appLink=[
+            *no_text(300), ("no address", "pay", "422 app_link_invalid"), ("not encrypted", "http://pay.example", "422 app_link_invalid"),
+            ("a fragment", "https://pay.example/#a", "422 app_link_invalid"), ("201 long", "https://pay.example/" + "a" * 181, "422 app_link_invalid"),
+        ],
         walletProjectID=[*no_text(100), ("65 long", "a" * 65, "422 project_invalid"), ("spaces", "a b", "422 project_invalid")],
         acquirerURL=ADDRESS, acquirerLogin=[*no_text(300), ("nothing", "", "422 required"), ("257 long", "a" * 257, "422 required")],
         acquirerPassword=[*no_text(500), ("nothing", "", "422 required"), ("null", None, "422 required")],

@@ -244,7 +244,7 @@ export default {
   phones: {
     title: "Phones nearby",
     linkHelp: "Payments from a phone held near the terminal.",
-    lead: "Customers with the payment app hold their phone near the terminal and confirm there. Payments by QR code go on as before.",
+    lead: "Customers with a payment app for this terminal hold their phone near it and confirm there. No such app can be had yet: only a simulated phone pays this way. Payments by QR code go on as before.",
     ready: "Phones can pay.",
     waiting: ({ count }) => (count === 1 ? "1 payment was taken offline and waits to be booked." : `${count} payments were taken offline and wait to be booked.`),
     waitingHelp: "Keep the terminal switched on and connected.",
@@ -293,6 +293,8 @@ export default {
     terminalIDHelp: "How the acquirer calls this terminal.",
     passwordHelp: "Needed because the acquirer’s address or account changes.",
     more: "For installers",
+    appLink: "The app’s link (optional)",
+    appLinkHelp: "From the maker of the payment app, such as https://pay.example/tap. The terminal’s codes and stickers then open that app by themselves. Without it, customers open the app first.",
     serviceUUID: "Payment service",
     serviceUUIDHelp: "What the payment app advertises over Bluetooth.",
     writeUUID: "Characteristic for writing (optional)",
@@ -1025,7 +1027,7 @@ export default {
     },
     acquirer: {
       title: "Payments from phones",
-      lead: "Customers hold their phone near the terminal. This needs an account at an acquirer. Without one, go on: codes on the screen work as they are.",
+      lead: "Customers hold their phone near the terminal. This needs an account at an acquirer, and customers need an app that cannot be had yet. Without them, go on: codes on the screen work as they are.",
       test: "Save and test",
       testing: "Asking the acquirer…",
       ready: "It works: phones can pay",

@@ -74,6 +74,8 @@ actor TapSale: TapLink.Owner {
     nonisolated let name: TapStory.Name
     /// Minor units, without the tip.
     nonisolated let amount: Int64
+    /// What the screen's code says in tagged mode: good for this charge alone.
+    nonisolated let tag: TerminalTag
     private(set) var tools: Tools
     var story: TapStory
     var machine: TerminalPayment
@@ -116,6 +118,8 @@ actor TapSale: TapLink.Owner {
         (name, self.story, self.attempt, self.tools) = (story.name, story, attempt, tools)
         machine = story.machine
         amount = Int64(story.request.payload.amount)
+        let terminal = story.certificate.payload
+        tag = TerminalTag(for: story.request.hash, terminalKey: terminal.staticKey, name: terminal.merchantName)
     }
 
     var clock: TerminalClock { tools.clock }

@@ -369,7 +369,7 @@ public actor TapStation {
             var status = TapStatus(waiting: waiting, notices: plight.reasons)
             status.light = light
             guard let setup, makesPayments else { return status }
-            if setup.settings.mode == .tagged { status.tagURI = setup.tag?.uri }
+            status.tagURI = tagURI
             for sale in sales.values where await !sale.isOver {
                 status.phones += await sale.prompting.count
                 var view = TapStatus.View(formURL: await sale.formURL)
