@@ -1,4 +1,5 @@
 import Foundation
+import Locks
 import Payments
 import Sandbox
 import TapProtocol
@@ -34,6 +35,27 @@ struct HostileTests {
             try await shift.until(id, is: .succeeded, within: .seconds(60))
             #expect(bed.outcome("anna") == .paid || bed.outcome("anna") == nil)
         }
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
+    /// Two shops stand side by side, and the other terminal's request is on the phone's screen for a while.
+    @Test func aPhoneThatIsBusyIsAskedAgainUntilItIsNot() async throws {
+        let bed = try TapTestBed()
+        let visits = Mutex(0)
+        let phone = HostilePhone { [acquirer = bed.acquirer] phone, request in
+            let visit = visits.withLock { visits in
+                visits += 1
+                return visits
+            }
+            guard visit > 6 else { return await phone.end(with: .busy) }
+            await RecoveryTests.accept(request, of: acquirer, by: phone)
+        }
+        bed.radio.add("anna", phone, service: .standard)
+        try await bed.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+        }
+        #expect(visits.withLock { $0 } == 7)
         #expect(await bed.acquirer.paid == 1050)
     }
 

@@ -79,6 +79,28 @@ struct OfflineTests {
         #expect(await bed.acquirer.paid == 1050)
     }
 
+    /// The terminal looks for the payer whose link fell, and meets others.
+    @Test func aPhoneThatIsNotAskedHearsThatTheTerminalIsBusy() async throws {
+        let bed = try bed()
+        let drawer = PhoneDrawer()
+        try await bed.run { shift in
+            let phone = try bed.phone("anna", storage: drawer, diesAt: KillPoint(.heard, 2))
+            try await shift.until("anna has passes") { await bed.acquirer.passes >= 4 }
+            try await shift.passes(.milliseconds(200))
+            await goOffline(bed, shift)
+            let id = try await shift.charge()
+            try await shift.until("anna's power goes") { bed.heard("anna").contains(.died(KillPoint(.heard, 2))) }
+            await phone.end()
+            await bed.radio.switchOff("anna")
+            try bed.phone("ben")
+            try await shift.until("ben hears why") { bed.heard("ben").contains(.linkEnded("control code 2")) }
+            try bed.phone("anna again", storage: drawer)
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            #expect(bed.timesAsked("ben") == 0)
+        }
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
     /// The terminal's power goes, too: it looks for the payer that its journal names.
     @Test func aRestartedTerminalWithoutNetworkServesItsRestartedPayer() async throws {
         let bed = try bed()

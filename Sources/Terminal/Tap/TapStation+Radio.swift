@@ -251,7 +251,8 @@ extension TapStation {
             gate?.remove(link.address)
             tried[link.address] = nil
         } else {
-            failed(link.address, isFinal: await !sale.isOpen, reason)
+            let isOnlyLater = await link.isPhoneBusy
+            failed(link.address, isFinal: await !sale.isOpen || isOnlyLater, reason)
         }
         await changed()
     }
