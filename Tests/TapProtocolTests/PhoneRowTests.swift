@@ -189,6 +189,17 @@ struct PhoneRowTests {
         #expect(promised.state == .ended(offer, .acceptedOffline))
     }
 
+    /// The link fell between RESULT and REOPEN, and the five seconds are over.
+    @Test func aDeclineWhoseReopenWasLostIsReopenedOnTheNextLink() {
+        var phone = won
+        for event in [Phone.Event.result(id, .failed, .valid), .linkLost, .closingOver, .read] { _ = phone.handle(event) }
+        #expect(phone.state == .linked)
+        #expect(phone.handle(.request(offer)) == [.received(.alreadyFinal), .result(id, .failed)])
+        #expect(phone.handle(.acknowledged) == [])
+        #expect(phone.handle(.reopen(id)) == [.prompt(id), .enableAccept])
+        #expect(phone.state == .prompting(offer))
+    }
+
     // MARK: The pay screen closes
 
     @Test func aClosedPayScreenDeclinesWhatIsAskedAndAdvertisesNoMore() {

@@ -232,6 +232,7 @@ struct World {
         case .otherPaidTo(let link): sayOtherPaid(link)
         case .otherPaid(let link): others(than: link) { $0.sayOtherPaid($1) }
         case .reopenAll: others(than: nil) { $0.send($1, .reopen) }
+        case .reopen(let link, _): send(link, .reopen)
         case .cancel(let link, _): sayCancelled(link)
         case .cancelAll: others(than: nil) { $0.sayCancelled($1) }
         case .cancelOthers(let link, _): others(than: link) { $0.sayCancelled($1) }

@@ -42,7 +42,10 @@ struct TerminalRowTests {
         #expect(payment.state == .done(.completed))
         // What did not move money ends nothing that is still open.
         var open = after(.linkReady(one))
-        #expect(open.handle(.receipt(.phone(one), .failed, nowMilliseconds: 10)) == [.acknowledge(one)])
+        #expect(
+            open.handle(.receipt(.phone(one), .failed, nowMilliseconds: 10))
+                == [.acknowledge(one), .reopen(one, attempt: 1)]
+        )
         #expect(open.handle(.receipt(.phone(one), .cancelled, nowMilliseconds: 10)) == [.acknowledge(one)])
         #expect(open.state == .open)
     }

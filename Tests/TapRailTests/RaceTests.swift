@@ -212,6 +212,32 @@ struct RaceTests {
         #expect(await bed.acquirer.executions == 1)
     }
 
+    /// The link falls right behind the decline: the customer pays with the next instrument all the same.
+    @Test func aDeclineWhoseReopenWasLostCanBeTriedAgain() async throws {
+        let bed = try TapTestBed()
+        await bed.acquirer.change { $0.mood = .declinesOnce }
+        let cuts = Mutex(0)
+        bed.whenever.withLock {
+            $0.act = { [weak bed] _, event in
+                guard case .heard(.result(_, .failed, _, _)) = event else { return }
+                let isFirst = cuts.withLock { cuts in
+                    cuts += 1
+                    return cuts == 1
+                }
+                if isFirst { bed?.radio.cut(after: 0) }
+            }
+        }
+        try await bed.run { shift in
+            try await offlinePhone(bed, shift)
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            try await shift.until("anna knows") { bed.outcome("anna") == .paid }
+        }
+        #expect(cuts.withLock { $0 } >= 1)
+        #expect(await bed.acquirer.executions == 2)
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
     /// Till, page and screen go by the charge's state: after 30 seconds, or 45 where only the phone can say it, that state is
     /// “not known yet”, long before the customer's time is over.
     @Test(arguments: [true, false])

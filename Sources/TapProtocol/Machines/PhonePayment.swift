@@ -136,6 +136,10 @@ public struct PhonePayment: Sendable, Hashable {
             switch closing {
             case .declined: return [.cancel(offer.paymentID, .alreadyDeclined)]
             case .withdrawn: return [.received(.alreadyFinal)]
+            // The link that was to bring REOPEN fell: the terminal says it again to the receipt.
+            case .final(.failed) where state == .linked || state == .advertising:
+                state = .ended(offer, .failed)
+                return [.received(.alreadyFinal), .result(offer.paymentID, .failed)]
             case .final(let status): return [.received(.alreadyFinal), .result(offer.paymentID, status)]
             }
         }

@@ -96,6 +96,7 @@ extension TerminalPayment {
         /// To all links but one; nil for all.
         case otherPaid(except: LinkID?)
         case reopenAll(attempt: Int)
+        case reopen(LinkID, attempt: Int)
         case cancel(LinkID, TerminalCancelReason)
         case cancelAll(TerminalCancelReason)
         case cancelOthers(than: LinkID?, TerminalCancelReason)

@@ -216,7 +216,10 @@ public struct TerminalPayment: Sendable, Hashable {
     }
 
     private mutating func failed(_ source: ReceiptSource, _ now: Int) -> [Action] {
-        guard state != .open else { return acknowledgement(source) }
+        // Whoever brings it has not heard that accepts are taken again.
+        guard state != .open else {
+            return acknowledgement(source) + (source.link.map { [.reopen($0, attempt: attempt)] } ?? [])
+        }
         let told = acknowledgement(source) + tellWinner(source, .failed)
         if state != .done(.acceptedOffline), now < expiresAtMilliseconds {
             attempt += 1

@@ -379,6 +379,9 @@ actor TapSale: TapLink.Owner {
                 await way.allowSilence(false)
                 await way.send(.reopen(id, attempt: number))
             }
+        case .reopen(let link, let number):
+            await links[link]?.allowSilence(false)
+            await links[link]?.send(.reopen(id, attempt: number))
         case .cancel(let link, let reason): await tellCancelled([link], reason)
         case .cancelAll(let reason): await tellCancelled(Array(links.keys), reason)
         case .cancelOthers(let winner, let reason): await tellCancelled(links.keys.filter { $0 != winner }, reason)
