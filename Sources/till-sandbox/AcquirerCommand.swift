@@ -99,10 +99,10 @@ struct AcquirerCommand: AsyncParsableCommand {
             Output.failure("The state file cannot be used: \(error)")
             throw ExitCode(66)  // EX_NOINPUT. Source: sysexits.h.
         }
-        let identity = try identity()
+        let tls = try identity()
         let server: AcquirerServer
         do throws(WebServer.StartError) {
-            server = try AcquirerServer(acquirer, address: address, port: port, tls: identity)
+            server = try AcquirerServer(acquirer, address: address, port: port, tls: tls)
         } catch {
             Output.failure("The acquirer cannot listen on \(address) port \(port): \(error)")
             throw ExitCode(69)  // EX_UNAVAILABLE. Source: sysexits.h.

@@ -13,11 +13,7 @@ extension PhoneMemory {
                 dossiers.values.sorted { $0.paymentID.description < $1.paymentID.description }.map(\.json)
             ),
             "passes": .array(passes.map { .string(hex($0.encoded)) }), "vouchers": .array(vouchers.map(Self.json)),
-            "passKeys": .array(
-                passKeys.sorted { hex($0.key) < hex($1.key) }.map {
-                    .members(["pass": .string(hex($0.key)), "key": .string(hex($0.value))])
-                }
-            ),
+            "passKeys": passKeysJSON,
             "keys": .array(keys.map(Self.json)), "instruments": .array(instruments.map(ExactJSON.string)),
             "deniedTerminals": .array(denied.terminalIDs.sorted().map(ExactJSON.string)),
             "deniedCertificates": .array(
@@ -85,6 +81,11 @@ extension PhoneMemory {
             closed: Dictionary(closed.compactMap(\.self)) { first, _ in first },
             watched: watchedOffers
         )
+    }
+
+    private var passKeysJSON: ExactJSON {
+        let sorted = passKeys.map { (id: hex($0.key), key: hex($0.value)) }.sorted { $0.id < $1.id }
+        return .array(sorted.map { ExactJSON.members(["pass": .string($0.id), "key": .string($0.key)]) })
     }
 
     // MARK: The machine

@@ -115,7 +115,7 @@ extension TapStation {
 
     /// The sticker's tag, and that of each charge which a phone may come to, or come back to.
     private func tags(_ setup: Setup) -> [ServiceUUID] {
-        [setup.tag?.advertisedService].compactMap(\.self) + sales.values.compactMap(\.tag.advertisedService)
+        [setup.tag?.advertisedService].compactMap(\.self) + sales.values.compactMap { $0.tag.advertisedService }
     }
 
     /// Leaves the radio to the phone that was just asked. Phones that were heard before are asked meanwhile.
