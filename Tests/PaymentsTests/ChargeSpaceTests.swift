@@ -337,7 +337,8 @@ extension Charge.Event {
         switch self {
         // A promise is the customer's bank's word, given beforehand; a claim is dropped on the authority's.
         case .offered, .refused, .notFound, .reported, .claimDropped, .promised: true
-        case .attemptStarted, .sending, .notSent, .silent, .overdue, .cancelRequested, .deadlineReached, .released, .resumed,
+        case .attemptStarted, .sending, .notSent, .silent, .overdue, .cancelRequested, .deadlineReached, .released,
+            .resumed,
             .seen, .claimWanted, .claimed, .givenBack, .refundAsked, .refunded, .refundDenied:
             false
         }

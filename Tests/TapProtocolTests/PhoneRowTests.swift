@@ -192,7 +192,9 @@ struct PhoneRowTests {
     /// The link fell between RESULT and REOPEN, and the five seconds are over.
     @Test func aDeclineWhoseReopenWasLostIsReopenedOnTheNextLink() {
         var phone = won
-        for event in [Phone.Event.result(id, .failed, .valid), .linkLost, .closingOver, .read] { _ = phone.handle(event) }
+        for event in [Phone.Event.result(id, .failed, .valid), .linkLost, .closingOver, .read] {
+            _ = phone.handle(event)
+        }
         #expect(phone.state == .linked)
         #expect(phone.handle(.request(offer)) == [.received(.alreadyFinal), .result(id, .failed)])
         #expect(phone.handle(.acknowledged) == [])

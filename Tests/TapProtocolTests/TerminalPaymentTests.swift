@@ -257,7 +257,9 @@ struct TerminalPaymentTests {
     @Test func afterARestartThePayerIsLookedForUntilThePaymentIsOver() {
         for start in Self.all() where start.winner != nil {
             var payment = start
-            let isLookedFor = payment.handle(.restarted(nowMilliseconds: 10, mayResume: true)).contains(.recover(Self.one))
+            let isLookedFor = payment.handle(.restarted(nowMilliseconds: 10, mayResume: true)).contains(
+                .recover(Self.one)
+            )
             #expect(isLookedFor == [.claimed, .executing, .unknown].contains(start.state), "\(start.state)")
         }
     }

@@ -18,7 +18,8 @@ enum BackupPart: String, CaseIterable, Sendable {
             [
                 "enabled", "mode", "acquirerURL", "acquirerLogin", "terminalID", "serviceUUID", "writeUUID",
                 "statusUUID", "readUUID", "appLink", "walletProjectID", "acceptUnknownSignal", "tapThreshold",
-                "nearThreshold", "openThreshold", "taggedThreshold", "tipMode", "tipMaximumPercent", "tipPresets", "offlineAllowed",
+                "nearThreshold", "openThreshold", "taggedThreshold", "tipMode", "tipMaximumPercent", "tipPresets",
+                "offlineAllowed",
                 "offlineFloorMinor", "offlineTotalMinor", "offlineHours", "shortCodeAboveMinor", "times",
             ]
         case .connect: ["enabled", "relayURL", "projectID", "chains", "oneCode"]
