@@ -146,7 +146,8 @@ struct MemoryTests {
         try await bench.run(bench.configuration(), storage: storage, diary: later) { _ in
             await later.wait { $0.contains { if case .ended(id, .paid) = $0 { true } else { false } } }
         }
-        #expect(await bench.acquirer.charges(id) == 1 && bench.acquirer.bundles == 1)
+        #expect(await bench.acquirer.charges(id) == 1)
+        #expect(await bench.acquirer.bundles == 1)
     }
 
     /// As a terminal that comes by reads it.
