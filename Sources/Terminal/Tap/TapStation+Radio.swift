@@ -67,6 +67,7 @@ extension TapStation {
     private func nextPhone() async throws -> TapSighting.PhoneAddress? {
         guard let setup else { return nil }
         let settings = setup.settings
+        let tags = await tags(setup)
         var gate =
             gate
             ?? ProximityGate(
@@ -76,7 +77,7 @@ extension TapStation {
                 tag: setup.tag?.advertisedService,
                 acceptsUnknownSignal: settings.acceptsUnknownSignal
             )
-        gate.look(for: tags(setup))
+        gate.look(for: tags)
         // Where phones have failed there may be a crowd: whoever is heard first is not whoever is nearest.
         let isCrowd = tried.values.contains { $0.link.failures > 0 }
         listensUntil = isCrowd ? max(clock.elapsed(), restsUntil) + timers.listen : .zero
@@ -114,8 +115,14 @@ extension TapStation {
     }
 
     /// The sticker's tag, and that of each charge which a phone may come to, or come back to.
-    private func tags(_ setup: Setup) -> [ServiceUUID] {
-        [setup.tag?.advertisedService].compactMap(\.self) + sales.values.compactMap { $0.tag.advertisedService }
+    private func tags(_ setup: Setup) async -> [ServiceUUID] {
+        var tags = [setup.tag?.advertisedService].compactMap(\.self)
+        for sale in sales.values {
+            let isAwaited = lost.values.contains { $0.payment == sale.name.payment }
+            guard await !sale.isOver || isAwaited, let tag = sale.tag.advertisedService else { continue }
+            tags.append(tag)
+        }
+        return tags
     }
 
     /// Leaves the radio to the phone that was just asked. Phones that were heard before are asked meanwhile.
