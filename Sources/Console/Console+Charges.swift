@@ -188,7 +188,8 @@ extension AmountError {
             Reason(
                 code: "amount_negative",
                 message: "An amount cannot be below zero. Nothing was charged.",
-                action: "To give money back, mark the payment as refunded in the history."
+                action: "To refund a payment, open its charge in the history. "
+                    + "It says whether the terminal gives the money back or you do."
             )
         case .zero:
             Reason(

@@ -160,13 +160,13 @@ extension Charge {
     }
 
     private var givenBackReason: Reason {
-        let isByHand = attempts.contains { !$0.refunds.isEmpty }
-        return Reason(
+        Reason(
             code: "given_back",
-            message: isByHand
+            message: isRefundedByHand
                 ? "The customer paid, and staff marked the payment as refunded. The mark itself moves no money."
                 : "The customer paid, and the money went back to the customer.",
-            action: "Charge again if the customer still wants to pay."
+            action: "Charge again if the customer still wants to pay.",
+            values: ["case": isRefundedByHand ? "marked" : "returned"]
         )
     }
 

@@ -61,6 +61,9 @@ extension Charge {
         return paidMinorUnits(on: attempt) - refundedMinorUnits(on: attempt)
     }
 
+    /// Whether staff wrote down a refund: the money is theirs to give back, and the terminal has sent none.
+    public var isRefundedByHand: Bool { attempts.contains { !$0.refunds.isEmpty } }
+
     /// True while a refund waits for the gateway's word.
     public var hasAskedRefund: Bool { attempts.contains { $0.askedRefund != nil } }
 

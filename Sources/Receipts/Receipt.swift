@@ -54,7 +54,7 @@ public struct Receipt: Sendable, Equatable {
     public let standing: Standing
     /// Whether more than one payment was made for the charge and not given back.
     public let isPaidTwice: Bool
-    /// Whether staff say that they gave all of it back themselves, which no authority confirms.
+    /// Whether staff wrote down that they gave money back themselves, which no authority confirms.
     public let isRefundedByHand: Bool
     /// Whether a receipt of this charge was printed before.
     public let isCopy: Bool
@@ -95,7 +95,7 @@ public struct Receipt: Sendable, Equatable {
         footer = Receipt.lines(shop.footer)
         standing = Standing(of: charge)
         isPaidTwice = !charge.surplusAttempts.isEmpty
-        isRefundedByHand = charge.isGivenBack && charge.attempts.contains { !$0.refunds.isEmpty }
+        isRefundedByHand = charge.isRefundedByHand
         self.isCopy = isCopy
         let tip = Receipt.tip(of: charge)
         let base = charge.total.minorUnits.subtractingReportingOverflow(tip?.minorUnits ?? 0)

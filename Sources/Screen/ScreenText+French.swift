@@ -104,6 +104,7 @@ extension ScreenText {
         },
         givenBackTitle: "Payé et remboursé",
         givenBackDetail: "L’argent vous a été rendu.",
+        refundRecordedDetail: "Le magasin a enregistré un remboursement. Si vous n’avez rien reçu, adressez-vous au personnel.",
         promisedTitle: "Accepté hors ligne",
         promisedDetail: "Merci. L’argent est comptabilisé quand le terminal est de nouveau en ligne.",
         notPaidTitles: { kind in
@@ -186,7 +187,7 @@ extension ScreenText {
             switch kind {
             case .typing, .confirming: ""
             case .cancel: "Si le client a été plus rapide, le paiement compte."
-            case .release: "Le paiement reste ouvert. Le terminal continue de demander ce qu’il devient."
+            case .release: "On ne sait pas encore si le paiement a abouti. Le terminal continue de demander."
             case .tooLate: "Le paiement est en cours. Attendez que le terminal dise comment il s’est terminé."
             case .notCharged: "La page du terminal en donne la raison."
             case .erase:

@@ -105,6 +105,7 @@ extension ScreenText {
         },
         givenBackTitle: "Bezahlt und erstattet",
         givenBackDetail: "Das Geld ging an Sie zurück.",
+        refundRecordedDetail: "Das Geschäft hat eine Erstattung eingetragen. Haben Sie kein Geld erhalten, fragen Sie das Personal.",
         promisedTitle: "Offline angenommen",
         promisedDetail: "Vielen Dank. Das Geld wird gebucht, sobald das Terminal wieder online ist.",
         notPaidTitles: { kind in
@@ -185,7 +186,7 @@ extension ScreenText {
             switch kind {
             case .typing, .confirming: ""
             case .cancel: "War der Kunde schneller, gilt die Zahlung."
-            case .release: "Die Zahlung bleibt offen. Das Terminal fragt weiter nach ihr."
+            case .release: "Ob bezahlt wurde, ist ungeklärt. Das Terminal fragt weiter nach."
             case .tooLate: "Die Zahlung läuft. Warten Sie, bis das Terminal sagt, wie sie ausging."
             case .notCharged: "Den Grund zeigt die Seite des Terminals."
             case .erase:

@@ -102,7 +102,8 @@ extension ScreenText {
             }
         },
         givenBackTitle: "Pagado y devuelto",
-        givenBackDetail: "El dinero volvió a usted.",
+        givenBackDetail: "Se le ha devuelto el dinero.",
+        refundRecordedDetail: "El comercio ha anotado una devolución. Si no ha recibido el dinero, pregunte al personal.",
         promisedTitle: "Aceptado sin conexión",
         promisedDetail: "Gracias. El dinero se registra cuando el terminal vuelve a tener conexión.",
         notPaidTitles: { kind in
@@ -182,7 +183,7 @@ extension ScreenText {
             switch kind {
             case .typing, .confirming: ""
             case .cancel: "Si el cliente fue más rápido, el pago cuenta."
-            case .release: "El pago queda abierto. El terminal sigue preguntando por él."
+            case .release: "No se sabe aún si se pagó. El terminal sigue preguntando."
             case .tooLate: "El pago está en curso. Espere a que el terminal diga cómo terminó."
             case .notCharged: "La página del terminal dice el motivo."
             case .erase:

@@ -69,7 +69,10 @@ public struct ScreenText: Sendable {
 
     /// On a customer's own page, which shows an ended charge too.
     public var givenBackTitle: String
+    /// Where the acquirer has sent the money back.
     public var givenBackDetail: String
+    /// Where staff wrote down that they gave the money back: the terminal has sent none.
+    public var refundRecordedDetail: String
     public var promisedTitle: String
     public var promisedDetail: String
 
@@ -257,8 +260,9 @@ extension ScreenText {
             case .acquirer: "Confirmed by the acquirer"
             }
         },
-        givenBackTitle: "Paid and given back",
+        givenBackTitle: "Paid and refunded",
         givenBackDetail: "The money went back to you.",
+        refundRecordedDetail: "The shop has recorded a refund. If you have no money back, ask the staff.",
         promisedTitle: "Accepted offline",
         promisedDetail: "Thank you. The money is booked when the terminal is online again.",
         notPaidTitles: { kind in
@@ -338,7 +342,7 @@ extension ScreenText {
             switch kind {
             case .typing, .confirming: ""
             case .cancel: "If the customer was faster, the payment counts."
-            case .release: "The payment stays open. The terminal goes on asking about it."
+            case .release: "It is not known yet whether it was paid. The terminal goes on asking."
             case .tooLate: "The payment is under way. Wait until the terminal says how it ended."
             case .notCharged: "Look at the terminal’s page for the reason."
             case .erase: "Payments, settings, keys and the owner go for good. To erase, type this code:"

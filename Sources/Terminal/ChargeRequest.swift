@@ -196,7 +196,7 @@ extension ChargeRefusal {
             Reason(
                 code: "already_paid",
                 message: "The charge is already paid.",
-                action: "To give the money back, mark it as refunded in the history."
+                action: "Open the charge in the history. It says whether the terminal gives the money back or you do."
             )
         case .failed, .expired, .cancelled:
             Reason(
@@ -213,7 +213,7 @@ extension ChargeRefusal {
         case .processing, .unknown:
             Reason(
                 code: "payment_under_way",
-                message: "The payment is under way and cannot be taken back now.",
+                message: "The payment is under way and cannot be cancelled now.",
                 action: "Wait until the terminal says how it ended. Do not charge again."
             )
         }

@@ -87,7 +87,7 @@ private struct TimelineTeller {
         case .refundAsked(let id, let refund):
             (
                 id, "refundAsked", refund.by.name,
-                "Staff gave \(money(refund.minorUnits)) back: \(Reason.clean(refund.reason))"
+                "Staff wrote down a refund of \(money(refund.minorUnits)): \(Reason.clean(refund.reason))"
             )
         case .refunded(let id, .marked): (id, "refunded", nil, "The @ marked the payment as refunded.")
         case .refunded(let id, .markedBefore):
@@ -105,7 +105,7 @@ private struct TimelineTeller {
         case .cancelRequested(let actor): (nil, "cancelRequested", actor.name, "Staff asked to cancel the charge.")
         case .deadlineReached: (nil, "deadlineReached", "terminal", "The customer’s time was over.")
         case .released(let actor): (nil, "released", actor.name, "Staff went on without an answer.")
-        case .resumed: (nil, "resumed", "terminal", "The terminal started again and found this charge open.")
+        case .resumed: (nil, "resumed", "terminal", "The terminal started again and found this charge without an outcome.")
         case .seen(let actor): (nil, "seen", actor.name, "Staff have seen what came of it.")
         }
     }

@@ -384,7 +384,7 @@ def test_a_printed_shift_is_its_report_and_nothing_else(page, tmp_path):
         page.emulate_media(media="screen", color_scheme="light")
         page.set_viewport_size(PHONE)
     words = subprocess.run(["pdftotext", "-layout", file, "-"], check=True, capture_output=True, text=True).stdout
-    for fact in ("Shift 1", "Owner", "As it was closed", "Of it tips", "€1.50", "Given back", "€20.00"):
+    for fact in ("Shift 1", "Owner", "As it was closed", "Of it tips", "€1.50", "Refunds", "€20.00"):
         assert fact in words, f"{fact} in {words}"
     for button in ("Download", "Print", "History", "Begin my shift"):
         assert button not in words, button

@@ -139,7 +139,7 @@ def test_a_network_is_chosen_and_what_became_of_it_is_said(page, eyes):
     assert small_targets(page) == []
     eyes.look(page, "network-joined")
     now["chargeOpen"] = True
-    expect(status).to_contain_text("A charge is open")
+    expect(status).to_contain_text("A charge is running")
     page.get_by_role("button", name="Forget Shop").click()
     expect(dialog).to_contain_text("does not reach the terminal then")
     dialog.get_by_role("button", name="Forget", exact=True).click()

@@ -251,7 +251,7 @@ struct CounterTests {
             let paper = text(try await page.ask("GET", "shifts/1/report.txt")).split(separator: "\n").map(String.init)
             func line(_ name: String) -> String? { paper.first { $0.hasPrefix(name) } }
             #expect(line("Paid")?.hasSuffix("€12.50") == true && line("Of it tips")?.hasSuffix("€0.50") == true)
-            #expect(line("Given back")?.hasSuffix("€0.00") == true, "nothing had gone back by then")
+            #expect(line("Refunds")?.hasSuffix("€0.00") == true, "nothing was refunded by then")
             #expect(line("1 NOT KNOWN YET") != nil && paper.allSatisfy { $0.count <= 54 })
             let rows = text(try await page.ask("GET", "shifts/1/report.csv")).split(separator: "\r\n")
                 .map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }

@@ -50,6 +50,13 @@ test("The whole payment stands there first, and is taken as it stands", async ()
   equal(all.changes, 1);
 });
 
+test("Beside the button stands who gives the money back, and no button that only writes down says that it gives", () => {
+  const part = refunds({ payments: [PAYMENT, { ...PAYMENT, attempt: 2, surplus: true }] }).part;
+  equal(part.textContent.includes("You give the money back yourself"), true);
+  const labels = [...part.querySelectorAll("button")].map((button) => button.textContent);
+  equal(labels, ["Write down a refund of €12.50 or less", "Write down the refund of the second payment (€12.50)"]);
+});
+
 test("A part is given back: 2,5 is two and a half", async () => {
   const all = refunds({ payments: [PAYMENT] });
   await give(all, "2,5", "  Cold soup ");

@@ -50,6 +50,16 @@ struct RefundTests {
         charge.attempts.flatMap(\.refunds).reduce(0) { $0 + $1.refund.minorUnits }
     }
 
+    /// Whoever reads it decides by it whether the customer still gets money.
+    @Test func aRefundThatStaffWroteDownIsNeverSaidToHaveSentMoney() {
+        for step in Self.steps where step.after.reason?.code == "given_back" {
+            let isByHand = Self.booked(step.after) > 0
+            #expect(step.after.isRefundedByHand == isByHand)
+            #expect(step.after.reason?.values["case"] == (isByHand ? "marked" : "returned"))
+            #expect(step.after.reason?.message.contains("went back") == !isByHand, "\(step.event)")
+        }
+    }
+
     @Test func neverMoreGoesBackThanWasPaid() {
         for step in Self.steps {
             let asked = step.after.attempt(1)?.askedRefund?.minorUnits ?? 0

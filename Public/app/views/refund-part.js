@@ -49,12 +49,14 @@ export function refundPart(charge, { onChanged }) {
     return button.element;
   }
 
+  const mayAsk = payments.filter((payment) => !payment.refundAsked);
   const isAsked = refunds.some((refund) => refund.mark === null);
   return h(
     "section", { class: "card refund-part", "aria-labelledby": "refund-title" },
     h("h2", { id: "refund-title" }, t("refund.title")),
     refunds.length > 0 ? h("ul", { class: "refund-list" }, refunds.map(line)) : null,
-    payments.filter((payment) => !payment.refundAsked).map(openButton),
+    mayAsk.length > 0 ? h("p", { class: "quiet" }, t("refund.lead")) : null,
+    mayAsk.map(openButton),
     isAsked && mayRefund ? againButton() : null,
     trouble,
   );

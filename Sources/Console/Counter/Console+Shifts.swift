@@ -206,7 +206,7 @@ struct ShiftReportText {
             lines.append(Self.pair("Of it tips", text(Self.sum(paid, \.tipMinorUnits))))
             let surplus = Self.sum(paid, \.surplusMinorUnits)
             if surplus > 0 { lines.append(Self.pair("Paid more than once", text(surplus))) }
-            lines.append(Self.pair("Given back", text(Self.sum(some, \.refundedMinorUnits))))
+            lines.append(Self.pair("Refunds", text(Self.sum(some, \.refundedMinorUnits))))
             for rail in Rail.allCases {
                 let ofRail = paid.filter { $0.rail == rail }
                 guard !ofRail.isEmpty else { continue }

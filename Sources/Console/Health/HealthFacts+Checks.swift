@@ -31,7 +31,7 @@ extension HealthFacts {
                 "gateway",
                 .bad,
                 "health_gateway_unreachable",
-                "The gateway cannot be reached. Payments by code fail; open ones are asked about until it answers.",
+                "The gateway cannot be reached. Payments by code fail. The terminal keeps asking about those without an outcome.",
                 "Check the network and the gateway’s address in the settings."
             )
         case .clock: HealthCheck("gateway", .bad, .gatewayClock)

@@ -12,7 +12,7 @@ public struct CustomerView: Sendable, Equatable {
         /// The customer can pay.
         case waiting
         case processing, promised, paid, notPaid, unknown
-        /// Paid, and all of it went back to the customer.
+        /// Paid, and all of it is refunded: by the acquirer, or by staff, who wrote it down.
         case givenBack
     }
 
@@ -56,7 +56,10 @@ public struct CustomerView: Sendable, Equatable {
         let charge = snapshot.charge
         let (kind, title, details) =
             charge.isGivenBack
-            ? (.givenBack, text.givenBackTitle, [text.givenBackDetail])
+            ? (
+                .givenBack, text.givenBackTitle,
+                [charge.isRefundedByHand ? text.refundRecordedDetail : text.givenBackDetail]
+            )
             : Self.said(ScreenDirector.scene(of: snapshot, trouble: trouble, at: now).said(in: text), text)
         (self.kind, self.title, self.details) = (kind, title, details)
         merchantName = charge.terms.merchantName
