@@ -1,11 +1,12 @@
 // Amounts as the keypad composes them: strings of decimal digits in minor units. No arithmetic on fractions anywhere;
 // the terminal parses, checks and formats everything that counts.
 
+import { decimalSign, FORMATS, written } from "./amount-format.js";
+
+export { decimalSign };
+
 /** Longest amount the keypad takes: stays exact as a JSON number (below 2^53) in every currency. */
 export const LONGEST_AMOUNT = 11;
-
-/** Symbols the terminal's screen writes instead of a code. Every other currency is written by its code. */
-const SYMBOLS = new Set(["EUR", "USD", "GBP", "JPY", "INR", "KRW", "ILS", "VND", "UAH", "TRY", "PLN"]);
 
 /** `"1250"` with exponent 2 is `"12.50"`. */
 function decimal(digits, exponent) {
@@ -31,31 +32,7 @@ export function minorDigits(text, exponent, locale) {
 }
 
 /** The amount as people of `locale` read it, for what is being typed; a charge has its text from the terminal. */
-export function amountText(digits, { currency, exponent, locale }) {
-  const options = {
-    style: "currency",
-    currency,
-    currencyDisplay: SYMBOLS.has(currency) ? "narrowSymbol" : "code",
-    minimumFractionDigits: exponent,
-    maximumFractionDigits: exponent,
-    numberingSystem: "latn",
-  };
-  const text = decimal(digits, exponent);
-  try {
-    return new Intl.NumberFormat(locale ?? "en-US", options).format(text);
-  } catch {
-    return `${currency} ${text}`;
-  }
-}
-
-/** What stands between whole units and decimals where people of `locale` write. */
-export function decimalSign(locale) {
-  try {
-    return new Intl.NumberFormat(locale ?? "en-US", { numberingSystem: "latn" }).formatToParts(1.5).find(({ type }) => type === "decimal").value;
-  } catch {
-    return ".";
-  }
-}
+export function amountText(digits, money) { return written(digits, money); }
 
 /**
  * Currencies whose smallest unit is not a hundredth, with its decimal digits. Browsers take them from CLDR, which has no filler and
@@ -80,7 +57,4 @@ export const CURRENCIES = (
 ).split(" ");
 
 /** Conventions for writing amounts that the terminal's screen knows. */
-export const LOCALES = [
-  "en-US", "en-GB", "en-IE", "de-DE", "de-AT", "de-CH", "es-ES", "es-MX", "fr-FR", "fr-CH", "it-IT", "pt-PT", "pt-BR",
-  "nl-NL", "ja-JP", "ar-EG", "sv-SE", "pl-PL",
-];
+export const LOCALES = Object.keys(FORMATS);

@@ -222,7 +222,7 @@ struct CustomerTests {
             let path = try await shop.path(id)
             try await shop.pay(id)
             let attempt = try #require(await shop.rail.attempt(of: id))
-            let paid = try await page.desk.snapshot(of: id).charge.total.minorUnits
+            let paid = try await page.desk.charge(id).charge.total.minorUnits
             let refund = Refund(minorUnits: paid, reason: "cold", by: .staff(name: "Ada"))
             await attempt.record(.refundAsked(attempt: attempt.id, refund: refund))
             await attempt.record(.refunded(attempt: attempt.id, mark: .marked))

@@ -73,7 +73,8 @@ struct MoneyTests {
         (123_456_789, "USD", "en-US", "$1,234,567.89"), (1234, "JPY", "ja-JP", "¥1,234"),
         (1234, "KWD", "en-US", "KWD\u{00A0}1.234"),
         (-1250, "EUR", "en-US", "-€12.50"), (100_000, "CHF", "de-CH", "CHF\u{00A0}1’000.00"),
-        (123_450, "EUR", "fr-FR", "1\u{202F}234,50\u{00A0}€"),
+        (123_450, "EUR", "fr-FR", "1\u{202F}234,50\u{00A0}€"), (123_450, "CHF", "fr-CH", "1\u{202F}234.50\u{00A0}CHF"),
+        (123_450, "EUR", "es-ES", "1.234,50\u{00A0}€"), (123_456, "EGP", "ar-EG", "1,234.56\u{00A0}EGP"),
         (Int64.min, "JPY", "en-US", "-¥9,223,372,036,854,775,808"),
     ])
     func writesAmountsAsTheCountryDoes(minorUnits: Int64, code: String, locale: String, text: String) throws {
