@@ -139,6 +139,8 @@ public enum Scene: Sendable, Equatable {
         public var merchantName: String
         /// Amount and currency, ready to read: `€12.50`.
         public var amountText: String
+        /// The tip that is part of the amount, ready to read; nil when there is none.
+        public var tipText: String?
         /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts. Nil where only a
         /// phone held near can pay.
         public var link: String?
@@ -193,6 +195,7 @@ public enum Scene: Sendable, Equatable {
         public init(
             merchantName: String,
             amountText: String,
+            tipText: String? = nil,
             link: String?,
             opensPage: Bool = false,
             opensForm: Bool = false,
@@ -208,7 +211,7 @@ public enum Scene: Sendable, Equatable {
         ) {
             self.logo = logo
             self.merchantName = merchantName
-            self.amountText = amountText
+            (self.amountText, self.tipText) = (amountText, tipText)
             (self.link, self.opensPage, self.opensForm) = (link, opensPage, opensForm)
             (self.tag, self.form, self.turn) = (tag, form, turn)
             self.shortCodes = shortCodes
@@ -223,13 +226,21 @@ public enum Scene: Sendable, Equatable {
     public struct Processing: Sendable, Equatable {
         public var merchantName: String
         public var amountText: String
+        /// The tip that is part of the amount, ready to read; nil when there is none.
+        public var tipText: String?
         public var chargeCode: String
         /// Four digits that the paying phone shows too; nil where none are compared.
         public var shortCode: String?
 
-        public init(merchantName: String, amountText: String, chargeCode: String, shortCode: String? = nil) {
+        public init(
+            merchantName: String,
+            amountText: String,
+            tipText: String? = nil,
+            chargeCode: String,
+            shortCode: String? = nil
+        ) {
             self.merchantName = merchantName
-            self.amountText = amountText
+            (self.amountText, self.tipText) = (amountText, tipText)
             (self.chargeCode, self.shortCode) = (chargeCode, shortCode)
         }
     }
@@ -279,30 +290,16 @@ public enum Scene: Sendable, Equatable {
         }
     }
 
-    /// The authority said no money moved.
+    /// The authority said no money moved. The page speaks to the customer, in the screen's own words: a reason is for staff.
     public struct NotPaid: Sendable, Equatable {
         public enum Kind: Sendable, Equatable, CaseIterable { case failed, expired, cancelled, refused }
 
         public var kind: Kind
         public var amountText: String?
         public var chargeCode: String?
-        /// A sentence about this case; nil shows the usual one for `kind`.
-        public var whatHappened: String?
-        /// What the cashier or customer can do now; nil shows the usual advice for `kind`.
-        public var whatToDo: String?
 
-        public init(
-            kind: Kind,
-            amountText: String? = nil,
-            chargeCode: String? = nil,
-            whatHappened: String? = nil,
-            whatToDo: String? = nil
-        ) {
-            self.kind = kind
-            self.amountText = amountText
-            self.chargeCode = chargeCode
-            self.whatHappened = whatHappened
-            self.whatToDo = whatToDo
+        public init(kind: Kind, amountText: String? = nil, chargeCode: String? = nil) {
+            (self.kind, self.amountText, self.chargeCode) = (kind, amountText, chargeCode)
         }
     }
 

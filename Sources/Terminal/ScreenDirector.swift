@@ -307,7 +307,7 @@ public struct ScreenDirector: Sendable {
                 return .offline(Scene.Offline(merchantName: name, clockText: clockText))
             }
             return charge.isUnresolved
-                ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
+                ? .offline(Scene.Offline(merchantName: name))
                 : .idle(Scene.Idle(merchantName: name, logo: logo))
         case .requiresAction:
             guard snapshot.link != nil || charge.waitsForPhone || snapshot.waitsForWallet else {
@@ -320,6 +320,7 @@ public struct ScreenDirector: Sendable {
                 Scene.ChargeView(
                     merchantName: name,
                     amountText: amount,
+                    tipText: snapshot.tipText,
                     link: page ?? snapshot.link,
                     opensPage: page != nil,
                     opensForm: page == nil && snapshot.isLinkForm,
@@ -368,6 +369,7 @@ public struct ScreenDirector: Sendable {
             Scene.Processing(
                 merchantName: snapshot.charge.terms.merchantName,
                 amountText: snapshot.amountText,
+                tipText: snapshot.tipText,
                 chargeCode: snapshot.charge.terms.code.rawValue,
                 shortCode: tap.shortCodes.count == 1 ? tap.shortCodes.first : nil
             )
@@ -376,42 +378,35 @@ public struct ScreenDirector: Sendable {
 
     private static func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {
         let charge = snapshot.charge
-        let reason = charge.reason(format: snapshot.format)
         let kind: Scene.NotPaid.Kind =
             switch charge.state {
             case .expired: .expired
             case .cancelled: .cancelled
             default: charge.wasRefused ? .refused : .failed
             }
-        return Scene.NotPaid(
-            kind: kind,
-            amountText: amount,
-            chargeCode: code,
-            whatHappened: reason?.message,
-            whatToDo: reason?.action
-        )
+        return Scene.NotPaid(kind: kind, amountText: amount, chargeCode: code)
     }
 }
 
 extension Scene {
-    /// The same without reasons in English, where the screen speaks another language: its own words for the state take
-    /// their place. Staff read the reason on the page.
+    /// The same as the customer reads it, in the screen's language. Reasons are for staff, who read them on the page: in every
+    /// language the screen's own words for the state take their place. What a wallet or the keypad said is in English, and gives
+    /// way to the screen's own words in every other language.
     func said(in text: ScreenText) -> Scene {
-        guard text.languageTag != ScreenText.english.languageTag else { return self }
-        switch self {
-        case .offline(var offline):
+        if case .offline(var offline) = self {
             offline.detail = nil
             return .offline(offline)
-        case .notPaid(var notPaid):
-            (notPaid.whatHappened, notPaid.whatToDo) = (nil, nil)
-            return .notPaid(notPaid)
+        }
+        guard text.languageTag != ScreenText.english.languageTag else { return self }
+        switch self {
         case .charge(var charge):
             if case .wallet = charge.note { charge.note = .wallet(text.walletDidNotPay) }
             return .charge(charge)
         case .keypad(var keypad):
             (keypad.whatHappened, keypad.whatToDo) = (nil, nil)
             return .keypad(keypad)
-        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update, .backup, .onboarding:
+        case .starting, .idle, .setup, .processing, .paid, .promised, .notPaid, .unknown, .offline, .message, .update,
+            .backup, .onboarding:
             return self
         }
     }

@@ -34,6 +34,7 @@ enum Sample {
         _ link: String = usualLink,
         name: String = "Café Morgenrot",
         amount: String = "€12.50",
+        tip: String? = nil,
         ways: [Scene.WayToPay] = [.scan, .tap, .connect],
         seconds: Int? = 272,
         note: Scene.ChargeView.Note? = nil
@@ -42,6 +43,7 @@ enum Sample {
             .init(
                 merchantName: name,
                 amountText: amount,
+                tipText: tip,
                 link: link,
                 waysToPay: ways,
                 secondsLeft: seconds,
@@ -213,6 +215,8 @@ enum Sample {
             .idle(.init(merchantName: name, webAddressText: "https://till.local", progress: .init(step: 3, count: 9))),
             .idle(.init(merchantName: name, notices: [.init(.late, amountText: "€12.50", chargeCode: "K7QM")])),
             .processing(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
+            .processing(.init(merchantName: name, amountText: "€13.75", tipText: "€1.25", chargeCode: "K7QM")),
+            charge(name: name, amount: "CHF 1,234,567.50", tip: "CHF 112,233.40"),
             .paid(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
             .paid(
                 .init(merchantName: name, amountText: "€13.75", tipText: "€1.25", chargeCode: "K7QM", arrivedLate: true)
@@ -225,14 +229,6 @@ enum Sample {
             + Scene.Update.Kind.allCases.map { .update(.init($0)) }
             + Scene.Offline.Storage.allCases.map { .offline(.init(merchantName: name, storage: $0)) }
             + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0, amountText: "€12.50", chargeCode: "K7QM")) }
-            + [
-                .notPaid(
-                    .init(
-                        kind: .failed,
-                        whatHappened: "The wallet gave up because its balance of USDC on Base is too small for this.",
-                        whatToDo: "Pay with another account of the wallet, or choose another way to pay at the counter."
-                    )
-                )
-            ]
+            + [.notPaid(.init(kind: .failed))]
     }
 }

@@ -88,8 +88,9 @@ public struct CustomerView: Sendable, Equatable {
 
     private static func said(_ scene: Scene, _ text: ScreenText) -> (Kind, title: String, details: [String]) {
         switch scene {
-        case .charge(let view): return (.waiting, "", words(of: view.note, text))
-        case .processing: return (.processing, text.processingTitle, [text.processingDetail])
+        case .charge(let view): return (.waiting, "", tip(view.tipText, text) + words(of: view.note, text))
+        case .processing(let processing):
+            return (.processing, text.processingTitle, tip(processing.tipText, text) + [text.processingDetail])
         case .promised(let promised):
             return (.promised, text.promisedTitle, tip(promised.tipText, text) + [text.promisedDetail])
         case .paid(let paid):
