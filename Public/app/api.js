@@ -149,6 +149,9 @@ export async function changePassword(currentPassword, newPassword, signOutOthers
   return keepToken(await change("PUT", "/password", { body: { currentPassword, newPassword, signOutOthers } }));
 }
 
+/** Takes a result off the terminal's screen: staff go on with the next customer. */
+export async function putAwayCharge(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/put-away`); }
+
 /** Has the acquirer give a payment back; asked again, it does so once. */
 export async function takeBack(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/take-back`); }
 

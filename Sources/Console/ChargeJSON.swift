@@ -89,6 +89,8 @@ extension JSON {
             "link": .optional(snapshot.link), "connect": .connect(snapshot),
             "reason": .reason(charge.reason(format: snapshot.format)),
             "evidence": evidence(charge), "canCancel": .bool(charge.canCancel), "canRelease": .bool(charge.canRelease),
+            "releaseInSeconds": .optional(snapshot.releaseInSeconds),
+            "processingSeconds": .optional(snapshot.processingSeconds),
             "holdsTerminal": .bool(charge.holdsTerminal),
             "onScreen": snapshot.isReadableOnScreen.map(JSON.bool) ?? .null,
         ])

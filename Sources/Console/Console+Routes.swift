@@ -60,6 +60,9 @@ extension Console {
             return try await audited("charge.seen", id.rawValue, pass) { () throws(ChargeRefusal) in
                 try await desk.markSeen(id, by: pass.who)
             }
+        case .putAway(let id):
+            try requireEmptyForm(pass)
+            return try await charge { () throws(ChargeRefusal) in try await desk.putAway(id) }
         case .counter: return await counterResponse()
         case .saveCounter: return try await saveCounter(pass)
         case .trySound: return try await trySound(pass)

@@ -12,7 +12,7 @@ enum Route: Sendable, Equatable {
     case settings, saveSettings, testConnection
     case openCharge, history(HistoryQuery), currentCharge
     case totals(by: TakingsSpan, from: ShopDay?, to: ShopDay?), export(ExportFormat, HistoryQuery)
-    case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID)
+    case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID), putAway(ChargeID)
     case events
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
@@ -162,6 +162,8 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .release(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "seen":
             self = try Self.only(method, ["POST": .markSeen(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "put-away":
+            self = try Self.only(method, ["POST": .putAway(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "take-back":
             self = try Self.only(method, ["POST": .takeBack(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "receipt":
@@ -203,7 +205,7 @@ enum Route: Sendable, Equatable {
         case .health: [.owner, .manager]
         case .network, .scanNetworks, .joinNetwork, .leaveNetwork, .forgetNetwork: [.owner, .manager]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
-        case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
+        case .putAway, .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
         case .history, .people: [.owner, .manager, .cashier]
         case .counter, .trySound, .refund, .refundAgain: [.owner, .manager]
@@ -248,7 +250,7 @@ enum Route: Sendable, Equatable {
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
         case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
-            .forgetConnect, .turnCode:
+            .forgetConnect, .turnCode, .putAway:
             true
         case .calibrate, .keepCalibration, .stopCalibration, .saveSetUp, .saveLogo: true
         case .waitForCharge, .chargeOfKey, .terminal, .diagnosis, .currentMessage, .message: false

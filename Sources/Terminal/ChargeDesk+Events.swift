@@ -51,6 +51,7 @@ extension ChargeDesk {
         if charges[id] != nil || next.attempts.contains(where: \.isOpen) {
             charges[id] = next
             updated[id] = now
+            if next.state == .processing, charge.state != .processing { processingSince[id] = clock.elapsed() }
         }
         guard let records else {
             tell(steps, from: charge, at: now)
@@ -136,6 +137,7 @@ extension ChargeDesk {
         updated[id] = nil
         deadlines[id] = nil
         readableOnScreen[id] = nil
+        processingSince[id] = nil
         meter.forget(id)
         turned.remove(id)
         end(JobKey(charge: id, attempt: nil))

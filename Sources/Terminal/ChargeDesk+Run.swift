@@ -247,9 +247,6 @@ extension ChargeDesk {
         } catch {
             return  // The terminal stops.
         }
-        guard shown == id, result == results, let charge = charges[id], !charge.holdsTerminal else { return }
-        shown = nil
-        if !charge.attempts.contains(where: \.isOpen) { forget(id) }
-        publish()
+        if result == results { clearResult(of: id) }
     }
 }

@@ -58,6 +58,8 @@ public actor ChargeDesk {
     var changes = ChargeChanges()
     /// The merchant's.
     var logo: Picture?
+    /// When each payment that is under way came under way, by the monotonic clock.
+    var processingSince: [ChargeID: Duration] = [:]
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
     /// Whether the screen does not take what it should show.
@@ -185,6 +187,28 @@ public actor ChargeDesk {
     /// Lets the terminal go on without an answer. The charge stays open and is asked about in the background.
     public func release(_ id: ChargeID, by actor: Actor) async throws(ChargeRefusal) -> ChargeSnapshot {
         try await change(id, .released(by: actor)) { $0.canRelease || $0.isReleased }
+    }
+
+    /// Takes a result off the screen before its time: staff go on with the next customer. An undecided charge is asked about as before.
+    /// Nothing happens where another page is on the screen.
+    /// - Throws: ``ChargeRefusal``: the charge still holds the terminal, or there is none of this name.
+    public func putAway(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
+        let charge = try await self.charge(id)
+        guard !charge.charge.holdsTerminal else { throw .tooLate(charge.charge.state) }
+        clearResult(of: id)
+        return charge
+    }
+
+    /// Takes whichever result is on the screen off it.
+    func putAwayResult() {
+        if let shown { clearResult(of: shown) }
+    }
+
+    func clearResult(of id: ChargeID) {
+        guard shown == id, let charge = charges[id], !charge.holdsTerminal else { return }
+        shown = nil
+        if !charge.attempts.contains(where: \.isOpen) { forget(id) }
+        publish()
     }
 
     public func charge(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
@@ -345,6 +369,9 @@ public actor ChargeDesk {
             connect: connect.charges[id],
             codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment
         )
+        let processing = charge.state == .processing ? processingSince[id].map { clock.elapsed() - $0 } : nil
+        snapshot.processingSeconds = processing.map { Int(max(.zero, $0).components.seconds) }
+        snapshot.releaseInSeconds = ReleaseOffer.seconds(for: charge, processing: processing)
         snapshot.page = pages?.link(for: snapshot)
         return snapshot
     }

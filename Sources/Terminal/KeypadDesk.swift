@@ -86,6 +86,8 @@ public actor KeypadDesk {
         if let action = dialog.handle(event, at: now) { jobs.continuation.yield(action) }
         // What stood under it can be read from now on.
         if wasCovered, dialog.page == nil { uncovered = now }
+        // Whoever types the next amount is done with the last customer.
+        if case .typing = dialog.page, !wasCovered { await desk.putAwayResult() }
         if dialog.endsAt != nil { bell.continuation.yield() }
         await showing.enter()
         defer { showing.leave() }
@@ -210,7 +212,7 @@ extension KeypadDialog.Situation {
     ) {
         var charge: KeypadDialog.OpenCharge?
         if case .charging(let shown) = snapshot.phase, shown.charge.holdsTerminal {
-            charge = .init(id: shown.id, canCancel: shown.charge.canCancel, canRelease: shown.charge.canRelease)
+            charge = .init(id: shown.id, canCancel: shown.charge.canCancel, canRelease: shown.releaseInSeconds == 0)
         }
         let isClaimed =
             switch snapshot.phase {

@@ -13,6 +13,10 @@ public struct ChargeSnapshot: Sendable, Equatable {
     public let format: AmountFormat
     /// Whether the QR code on the screen was read back from its own pixels; nil before, and where there is no screen.
     public let isReadableOnScreen: Bool?
+    /// Whole seconds for which the payment has been under way, by the monotonic clock; nil where it is not.
+    public internal(set) var processingSeconds: Int?
+    /// Whole seconds until staff are offered to go on without an answer; 0 where they are now, nil where they cannot.
+    public internal(set) var releaseInSeconds: Int?
     /// Where the customer's own phone can follow it; nil where that is switched off or nothing can be paid there.
     public internal(set) var page: CustomerPageLink?
     /// What it shows of a wallet over the relay; nil where none can pay it.
@@ -103,6 +107,21 @@ public struct ChargeSnapshot: Sendable, Equatable {
             return nil
         }
         return connect?.pairing
+    }
+}
+
+/// When staff are offered to go on without an answer about a payment.
+enum ReleaseOffer {
+    /// An authority that answers does so within a few seconds: whoever goes on sooner gives an answer up that is on its way.
+    static let patience = Duration.seconds(20)
+
+    /// Whole seconds until it is offered; 0 at once, where nobody answers or nobody knows; nil where the charge cannot be let go.
+    /// - Parameter processing: How long the payment has been under way; nil where that is not known.
+    static func seconds(for charge: Charge, processing: Duration?) -> Int? {
+        guard charge.canRelease else { return nil }
+        guard charge.state == .processing, !charge.isUnresolved, let processing, processing < patience else { return 0 }
+        let left = patience - max(.zero, processing)
+        return Int(left.components.seconds) + (left.components.attoseconds > 0 ? 1 : 0)
     }
 }
 

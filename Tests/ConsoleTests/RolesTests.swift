@@ -33,6 +33,7 @@ struct RolesTests {
         ("GET", "receipts", "o----"), ("PUT", "receipts", "o----"), ("POST", "receipts/test", "o----"),
         ("POST", "charges", "omc--"), ("GET", "charges", "omc--"), ("GET", "charges/current", "omc--"),
         ("GET", "charges/ID", "omc--"), ("POST", "charges/ID/cancel", "omc--"), ("POST", "charges/ID/release", "omc--"),
+        ("POST", "charges/ID/put-away", "omc--"),
         ("POST", "charges/ID/seen", "omc--"), ("POST", "charges/ID/code", "omc--"),
         ("POST", "charges/ID/take-back", "om---"),
         ("GET", "charges/ID/receipt", "omc--"), ("POST", "charges/ID/receipt/print", "omc--"),

@@ -386,6 +386,70 @@ struct ChargeDeskTests {
         }
     }
 
+    /// The next customer stands there, and reads whatever is on the screen as theirs.
+    @Test(arguments: [true, false]) func aResultLeavesTheScreenWhenStaffGoOn(isPaid: Bool) async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            await #expect(throws: ChargeRefusal.tooLate(.requiresAction)) { try await desk.desk.putAway(charge.id) }
+            if isPaid {
+                try await desk.pay(charge.id, offering: false)
+            } else {
+                try await desk.say(.reported(attempt: 1, report: .processing), of: charge.id)
+                await #expect(throws: ChargeRefusal.tooLate(.processing)) { try await desk.desk.putAway(charge.id) }
+                _ = try await desk.desk.release(charge.id, by: .staff(name: "Ada"))
+            }
+            await desk.until { $0.phase.charge?.charge.holdsTerminal == false }
+            _ = try await desk.desk.putAway(charge.id)
+            #expect(await desk.desk.snapshot.phase == .idle)
+            // Twice is once, and what is open is asked about as before.
+            _ = try await desk.desk.putAway(charge.id)
+            let known = try await desk.desk.charge(charge.id).charge
+            #expect(known.state.isFinal == isPaid && known.attempts.contains { $0.isOpen } == !isPaid)
+        }
+    }
+
+    @Test func anotherChargesResultStays() async throws {
+        try await withDesk { desk in
+            let first = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(first.id)] }
+            try await desk.pay(first.id)
+            let second = try await desk.desk.open(desk.request())
+            _ = try await desk.desk.putAway(first.id)
+            #expect(await desk.desk.snapshot.phase.charge?.id == second.id)
+        }
+    }
+
+    /// An answer takes a few seconds. Whoever is offered to go on at once does, and gives up one that is on its way.
+    @Test func goingOnWithoutAnAnswerIsOfferedWhenNoneComes() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            #expect(try await desk.desk.charge(charge.id).releaseInSeconds == nil)
+            try await desk.say(.reported(attempt: 1, report: .processing), of: charge.id)
+            func offered() async throws -> Int? { try await desk.desk.charge(charge.id).releaseInSeconds }
+            #expect(try await offered() == 20)
+            desk.clock.advance(by: .milliseconds(19_500))
+            #expect(try await offered() == 1)
+            #expect(try await desk.desk.charge(charge.id).processingSeconds == 19)
+            desk.clock.advance(by: .milliseconds(500))
+            #expect(try await offered() == 0)
+        }
+    }
+
+    @Test func whereTheGatewayDoesNotAnswerGoingOnIsOfferedAtOnce() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            try await desk.say(.reported(attempt: 1, report: .processing), of: charge.id)
+            try await desk.say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+            #expect(try await desk.desk.charge(charge.id).releaseInSeconds == 0)
+        }
+    }
+
     // MARK: - Payments that nobody waited for
 
     @Test func aPaymentThatCameLateStaysUntilStaffHaveSeenIt() async throws {

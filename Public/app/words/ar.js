@@ -1171,6 +1171,7 @@ export default {
     releaseYes: "متابعة",
     releaseNo: "مواصلة الانتظار",
     background: "يواصل الجهاز السؤال في الخلفية. ستظهر النتيجة هنا وفي السجل.",
+    underWay: "جارية منذ {time}.",
     newCharge: "عملية جديدة",
     nextCustomer: "العميل التالي",
     again: "تحصيل {amount} مجددًا",

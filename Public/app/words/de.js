@@ -1159,6 +1159,7 @@ export default {
     releaseYes: "Weitermachen",
     releaseNo: "Weiter warten",
     background: "Das Terminal fragt im Hintergrund weiter. Der Ausgang steht dann hier und im Verlauf.",
+    underWay: "Läuft seit {time}.",
     newCharge: "Neuer Vorgang",
     nextCustomer: "Nächster Kunde",
     again: "{amount} noch einmal kassieren",

@@ -1160,6 +1160,7 @@ export default {
     releaseYes: "Go on",
     releaseNo: "Keep waiting",
     background: "The terminal keeps asking in the background. The outcome will stand here and in the history.",
+    underWay: "Under way for {time}.",
     newCharge: "New charge",
     nextCustomer: "Next customer",
     again: "Charge {amount} again",

@@ -1159,6 +1159,7 @@ export default {
     releaseYes: "Seguir",
     releaseNo: "Seguir esperando",
     background: "El terminal sigue preguntando en segundo plano. El resultado aparecerá aquí y en el historial.",
+    underWay: "En curso desde hace {time}.",
     newCharge: "Nuevo cobro",
     nextCustomer: "Siguiente cliente",
     again: "Volver a cobrar {amount}",

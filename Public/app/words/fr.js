@@ -1159,6 +1159,7 @@ export default {
     releaseYes: "Continuer",
     releaseNo: "Continuer d’attendre",
     background: "Le terminal continue de demander en arrière-plan. Le résultat s’affichera ici et dans l’historique.",
+    underWay: "En cours depuis {time}.",
     newCharge: "Nouvel encaissement",
     nextCustomer: "Client suivant",
     again: "Encaisser de nouveau {amount}",

@@ -26,7 +26,7 @@ extension Route {
     var scope: TokenScope? {
         switch self {
         case .openCharge, .history, .currentCharge, .charge, .waitForCharge, .chargeOfKey, .cancel, .release, .events,
-            .receipt:
+            .putAway, .receipt:
             .charges
         case .terminal, .diagnosis: .state
         case .showMessage, .currentMessage, .message, .answerMessage, .takeMessage: .screen
