@@ -109,7 +109,8 @@ export function makeShell({ onSignOut, onSwitch }) {
         gateway.dataset.light = light;
         refill(gateway, h("span", { class: "light" }), h("span", {}, t(`gateway.${["ready", "unreachable", "refused", "clock"].includes(light) ? light : "unknown"}`)));
       }
-      gateway.hidden = !state.session?.setUp || !state.terminal;
+      // Without the terminal nobody here knows how the gateway is.
+      gateway.hidden = !state.session?.setUp || !state.terminal || state.link === "lost";
       const message = state.terminal?.message ?? null;
       const wanted = JSON.stringify([state.terminal?.notices ?? [], message]);
       if (wanted !== shownNotices) {

@@ -15,6 +15,8 @@ import { chosenTip, tipRow } from "./tips.js";
 
 const KEY = "till.draft";
 const LONGEST_NOTE = 200;
+/** Longer than a charge takes to open on a slow day. */
+const SLOW_MILLISECONDS = 3_000;
 
 /** What is being typed. Kept while other pages, a reload, a sign-in or somebody else's charge come in between. */
 const draft = { sum: sums.emptySum(), tip: null, reference: "", note: "", ...remembered() };
@@ -208,6 +210,7 @@ export function keypadView() {
     refill(trouble);
     button.during(async () => {
       const show = asking();
+      const slow = setTimeout(() => refill(waiting, notice("plain", t("keypad.stillTrying"))), SLOW_MILLISECONDS);
       try {
         const opened = await intents.send(intent, {
           onRetry: () => refill(waiting, notice("plain", t("keypad.retrying"))),
@@ -218,6 +221,7 @@ export function keypadView() {
       } catch (error) {
         await explain(error, intent);
       } finally {
+        clearTimeout(slow);
         refill(waiting);
       }
     });

@@ -1099,6 +1099,7 @@ export default {
     button: "{amount} kassieren",
     buttonEmpty: "Betrag eingeben",
     busy: "Vorgang wird eröffnet…",
+    stillTrying: "Noch keine Antwort. Es wird weiter versucht: Zwei Vorgänge können daraus nicht werden.",
     retrying: "Das Terminal antwortet nicht. Derselbe Vorgang wird noch einmal angefragt: Es können nicht zwei daraus werden.",
     noAnswer: "Das Terminal hat noch nicht geantwortet",
     noAnswerDetail: "Ob der Vorgang über {amount} eröffnet wurde, ist nicht bekannt. Sehen Sie auf den Bildschirm des Terminals. Ein neuer Versuch ist sicher: Es können nicht zwei Vorgänge daraus werden.",

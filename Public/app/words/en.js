@@ -1100,6 +1100,7 @@ export default {
     button: "Charge {amount}",
     buttonEmpty: "Enter an amount",
     busy: "Opening the charge…",
+    stillTrying: "No answer yet. Still trying: it cannot become two charges.",
     retrying: "The terminal does not answer. Asking again for the same charge: it cannot become two.",
     noAnswer: "The terminal has not answered yet",
     noAnswerDetail: "Whether the charge of {amount} was opened is not known. Look at the terminal’s screen. Trying again is safe: it cannot become two charges.",

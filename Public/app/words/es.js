@@ -1099,6 +1099,7 @@ export default {
     button: "Cobrar {amount}",
     buttonEmpty: "Introduzca un importe",
     busy: "Abriendo el cobro…",
+    stillTrying: "Aún sin respuesta. Se sigue intentando: no pueden salir dos cobros.",
     retrying: "El terminal no responde. Se vuelve a pedir el mismo cobro: no puede convertirse en dos.",
     noAnswer: "El terminal aún no ha respondido",
     noAnswerDetail: "No se sabe si se abrió el cobro de {amount}. Mire la pantalla del terminal. Volver a intentarlo es seguro: no puede convertirse en dos cobros.",

@@ -1099,6 +1099,7 @@ export default {
     button: "Encaisser {amount}",
     buttonEmpty: "Saisissez un montant",
     busy: "Ouverture de l’encaissement…",
+    stillTrying: "Pas encore de réponse. La tentative continue : il ne peut pas y avoir deux encaissements.",
     retrying: "Le terminal ne répond pas. Nouvelle demande du même encaissement : il ne peut pas y en avoir deux.",
     noAnswer: "Le terminal n’a pas encore répondu",
     noAnswerDetail: "On ne sait pas si l’encaissement de {amount} a été ouvert. Regardez l’écran du terminal. Réessayer est sans risque : il ne peut pas y avoir deux encaissements.",
