@@ -91,6 +91,7 @@ extension Console {
                 "currency": isIn ? .optional(stored?.settings.currency.code) : .null,
                 "currencyExponent": isIn ? .optional(stored?.settings.currency.exponent) : .null,
                 "locale": isIn ? .optional(stored?.settings.locale) : .null,
+                "timeZone": isIn ? .string((stored?.settings.zone ?? .current).identifier) : .null,
                 "who": .optional(session?.who.name),
                 "maximumMinor": isIn ? stored?.settings.limits.maximumMinorUnits.map(JSON.integer) ?? .null : .null,
                 "tips": isIn ? .tips(tips) : .null,

@@ -200,6 +200,8 @@ class FakeEvents:
     """Stands in for the terminal's events in one page, so that states can be shown that no shop reaches on order."""
 
     SCRIPT = """
+    // This page has the stream, whatever other tabs there are.
+    Object.defineProperty(navigator, "locks", { value: undefined });
     window.terminalEvents = new Promise((opened) => {
       window.EventSource = class extends EventTarget {
         constructor() { super(); this.readyState = 1; opened(this); }

@@ -4,8 +4,8 @@ import * as api from "../api.js";
 import { h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, textField } from "../form.js";
 import { icon } from "../icons.js";
+import { momentText } from "../shop-time.js";
 import { hasWords, t } from "../strings.js";
-import { timeIn } from "./logs.js";
 
 const KINDS = ["staff", "till", "customer", "terminal", "stranger"];
 const RESULTS = ["ok", "refused", "failed"];
@@ -122,7 +122,7 @@ function row(entry, timeZone) {
     "li", { class: `log-line weight-${weight}` },
     h("p", {}, h("span", { class: "strong" }, words("whats", entry.what)), " · ", words("results", entry.result)),
     entry.detail ? h("p", { class: "log-text", translate: "no" }, entry.detail) : null,
-    h("p", { class: "quiet small" }, h("time", { datetime: entry.at }, timeIn(entry.at, timeZone)), ` · ${actor(entry.who)} · ${entry.from} · ${entry.seq}`),
+    h("p", { class: "quiet small" }, h("time", { datetime: entry.at }, momentText(entry.at, timeZone ?? undefined)), ` · ${actor(entry.who)} · ${entry.from} · ${entry.seq}`),
   );
 }
 
