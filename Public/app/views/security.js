@@ -2,6 +2,7 @@
 
 import * as api from "../api.js";
 import { momentText } from "../charge-words.js";
+import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { busyButton, checkField, notice, secretField } from "../form.js";
 import { icon } from "../icons.js";
@@ -109,7 +110,12 @@ export function sessionList({ title: words = t("security.everybody") } = {}) {
     }
   }
 
-  all.element.addEventListener("click", () => all.during(() => end(api.endOtherSessions, "security.endedAll")));
+  all.element.addEventListener("click", async () => {
+    const isSure = await ask({
+      title: t("security.endAllTitle"), text: t("security.endAllText"), yes: t("security.endAllYes"), no: t("security.endAllNo"), isGrave: true,
+    });
+    if (isSure) await all.during(() => end(api.endOtherSessions, "security.endedAll"));
+  });
   return {
     element: h("div", { class: "card sessions-card" }, title, h("p", { class: "field-help" }, t("security.sessionsHelp")), trouble, rows, all.element),
     load,
