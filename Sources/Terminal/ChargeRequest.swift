@@ -39,15 +39,12 @@ public struct ChargeRequest: Sendable, Hashable {
         (1...ChargeTerms.longestNote).contains(note.unicodeScalars.count) && SettingsForm.isVisible(note)
     }
 
-    /// The characters the gateway takes in a reference. Source: WalletConnect Pay, create payment, `referenceId`.
+    /// Characters of a reference.
+    static let longestReference = 35
+
+    /// Any script: the reference stays in the shop. The gateway gets the charge's own name, ``ChargeTerms/reference(on:)``.
     static func isValid(reference: String) -> Bool {
-        (1...35).contains(reference.utf8.count)
-            && reference.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: " /-:.,+".utf8.contains(byte)
-                }
-            }
+        (1...longestReference).contains(reference.unicodeScalars.count) && SettingsForm.isVisible(reference)
     }
 }
 
@@ -120,8 +117,9 @@ extension ChargeRefusal {
         case .invalidReference:
             Reason(
                 code: "invalid_reference",
-                message: "The reference has more than 35 characters, or some that the gateway does not take.",
-                action: "Use letters, digits, spaces and / - : . , + only."
+                message:
+                    "The reference has more than \(ChargeRequest.longestReference) characters, or some that cannot be shown.",
+                action: "Shorten it, or type it again. Nothing was charged."
             )
         case .invalidNote:
             Reason(

@@ -186,13 +186,14 @@ test("What is typed stays over a reload, for the person who typed it", () => {
 
 test("A refusal is said where it belongs: at the note, at the reference, or above the button", async () => {
   for (const [body, selector] of [
-    [{ code: "invalid_note", message: "Bad note.", fields: { note: { code: "x", message: "Too long." } } }, "[name=note]"],
-    [{ code: "invalid_reference", message: "Bad reference." }, "[name=reference]"],
+    [{ code: "invalid_note", message: "Bad note.", fields: { note: { code: "x", message: "Too long.", action: "Do this." } } }, "[name=note]"],
+    [{ code: "invalid_reference", message: "Bad reference.", action: "Do this." }, "[name=reference]"],
   ]) {
     const all = keypad();
     all.type("5");
     terminal(() => ({ status: 422, body }));
     await all.charge();
+    equal(all.find(selector).closest(".field").querySelector(".field-error").textContent.endsWith("Do this."), true);
     equal([body.code, all.find(selector).getAttribute("aria-invalid"), all.trouble(), document.activeElement === all.find(selector)], [body.code, "true", "", true]);
     all.leave();
   }

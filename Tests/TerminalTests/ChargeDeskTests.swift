@@ -74,13 +74,26 @@ struct ChargeDeskTests {
     }
 
     @Test(arguments: [
-        ("", ChargeRefusal.invalidReference), ("A_1", .invalidReference), ("A#1", .invalidReference),
-        ("naïve", .invalidReference), (String(repeating: "1", count: 36), .invalidReference),
+        "", "   ", String(repeating: "1", count: 36), "a\nb", "a\u{202E}b", "a\u{200B}b", "\u{0}",
     ])
-    func aReferenceThatTheGatewayWouldRefuseIsRefusedHere(reference: String, refusal: ChargeRefusal) async throws {
+    func aReferenceThatCannotBeShownIsRefused(reference: String) async throws {
         try await withDesk { desk in
-            await #expect(throws: refusal) { try await desk.desk.open(desk.request(reference: reference)) }
+            await #expect(throws: ChargeRefusal.invalidReference) {
+                try await desk.desk.open(desk.request(reference: reference))
+            }
             #expect(desk.archive.allCharges.isEmpty)
+        }
+    }
+
+    /// The gateway never sees it, so that its alphabet is no limit to the shop's.
+    @Test(arguments: [
+        "Tisch Müller", "Table n° 4 (terrasse)", "Mesa José & Ñ", "طاولة ٤", "A_1#7", String(repeating: "ü", count: 35),
+    ])
+    func aReferenceIsInTheShopsOwnLanguage(reference: String) async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request(reference: reference)).charge
+            #expect(charge.terms.reference == reference)
+            #expect(charge.terms.reference(on: .scan).utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) })
         }
     }
 

@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { clockText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
-import { busyButton, notice, secretField, textField, waitOut } from "../form.js";
+import { busyButton, notice, problemText, secretField, textField, waitOut } from "../form.js";
 import { icon, mark } from "../icons.js";
 import { lookButton } from "../look.js";
 import { t } from "../strings.js";
@@ -65,7 +65,7 @@ export function claimView({ code, fingerprint, onDone }) {
       } else if (error.code === "claimed_not_signed_in") {
         onDone(await api.session(), error.message);
       } else if (error.code?.startsWith("password_")) {
-        password.setError(error.message);
+        password.setError(problemText(error));
         password.control.focus();
       } else {
         showTrouble(trouble, error, button.element);
@@ -146,10 +146,10 @@ export function resetView({ code, fingerprint, onDone }) {
         onDone(await api.finishReset(codeField.value.trim(), password.value));
       } catch (error) {
         if (error.code?.startsWith("password_too")) {
-          password.setError(error.message);
+          password.setError(problemText(error));
           password.control.focus();
         } else if (error.code === "reset_code_wrong") {
-          codeField.setError(error.message);
+          codeField.setError(problemText(error));
           codeField.control.focus();
           codeField.control.select();
         } else if (error.code === "reset_not_running") {

@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { asking, reattach } from "../following.js";
 import { announce, h, refill } from "../dom.js";
-import { busyButton, notice, textField } from "../form.js";
+import { busyButton, notice, problemText, textField } from "../form.js";
 import { icon } from "../icons.js";
 import * as intents from "../intent.js";
 import { amountText, decimalSign } from "../money.js";
@@ -15,6 +15,7 @@ import { chosenTip, tipRow } from "./tips.js";
 
 const KEY = "till.draft";
 const LONGEST_NOTE = 200;
+const LONGEST_REFERENCE = 35;
 /** Longer than a charge takes to open on a slow day. */
 const SLOW_MILLISECONDS = 3_000;
 
@@ -78,7 +79,7 @@ export function keypadView() {
   const tape = tapeView({ words, onRemove: (index) => set(sums.without(draft.sum, index)) });
   const tips = tipRow({ words, onChoose: chooseTip });
   const split = h("p", { class: "amount-split", hidden: true });
-  const reference = textField("reference", { label: t("keypad.reference"), value: draft.reference });
+  const reference = textField("reference", { label: t("keypad.reference"), value: draft.reference, attributes: { maxlength: LONGEST_REFERENCE } });
   const note = textField("note", { label: t("keypad.note"), help: t("keypad.noteHelp"), value: draft.note, attributes: { maxlength: LONGEST_NOTE } });
   const noteFold = h("details", { class: "note-fold", open: draft.note !== "" }, h("summary", {}, t("keypad.addNote")), note.element);
   const button = busyButton({ label: "", busyLabel: t("keypad.busy"), className: "button primary charge-button", type: "button" });
@@ -247,14 +248,14 @@ export function keypadView() {
 
   function showRefusal() {
     if (!refusal) return;
-    const atNote = refusal.fields?.note?.message ?? null;
+    const atNote = refusal.fields?.note ? problemText(refusal.fields.note) : null;
     if (atNote) {
       noteFold.open = true;
       note.setError(atNote);
       note.control.focus();
       return;
     }
-    const atReference = refusal.fields?.reference?.message ?? (refusal.code.includes("reference") ? refusal.message : null);
+    const atReference = refusal.fields?.reference ? problemText(refusal.fields.reference) : refusal.code.includes("reference") ? problemText(refusal) : null;
     reference.setError(atReference);
     if (atReference) reference.control.focus();
     else refill(trouble, notice("bad", refusal.message || t("keypad.notOpened"), refusal.action));

@@ -6,7 +6,7 @@
 import * as api from "../api.js";
 import { countryNames, currencyOf, guessCountry, localeOf, zoneOf } from "../countries.js";
 import { h, refill } from "../dom.js";
-import { busyButton, choiceField, notice, secretField, textField } from "../form.js";
+import { busyButton, choiceField, notice, problemText, secretField, textField } from "../form.js";
 import { icon } from "../icons.js";
 import { speak } from "../look.js";
 import { amountText, CURRENCIES, LOCALES } from "../money.js";
@@ -226,7 +226,7 @@ function gatewayStep({ known, typed, setNext }) {
     try {
       await ask();
     } catch (error) {
-      for (const field of [address, key]) field.setError(error.fields?.[field.name]?.message ?? null);
+      for (const field of [address, key]) field.setError(error.fields?.[field.name] ? problemText(error.fields[field.name]) : null);
       refill(tested, notice("bad", error.message, error.action));
     }
   }

@@ -1475,7 +1475,7 @@ export default {
     not_set_up: { message: "Dieses Terminal weiß noch nicht, wer bezahlt wird.", action: "Der Inhaber muss Betreiber-ID, Händler-ID und Gateway in den Einstellungen eintragen." },
     checking_payments: { message: "Das Terminal ist gerade gestartet und sieht nach früheren Zahlungen.", action: "Versuchen Sie es in einigen Sekunden noch einmal." },
     busy: { message: "Ein anderer Vorgang ist auf dem Bildschirm. Es wurde nichts Neues kassiert.", action: "Beenden Sie zuerst jenen Vorgang oder brechen Sie ihn ab." },
-    invalid_reference: { message: "Die Referenz hat mehr als 35 Zeichen oder solche, die das Gateway nicht nimmt.", action: "Verwenden Sie nur Buchstaben, Ziffern, Leerzeichen und / - : . , +" },
+    invalid_reference: { message: "Die Referenz hat mehr als 35 Zeichen oder solche, die sich nicht anzeigen lassen.", action: "Kürzen Sie sie oder tippen Sie sie neu. Es wurde nichts kassiert." },
     invalid_tip: { message: "Das Trinkgeld ist höher, als dieses Terminal erlaubt. Es wurde nichts kassiert.", action: "Geben Sie ein kleineres Trinkgeld ein." },
     idempotency_conflict: { message: "Der Schlüssel dieser Anfrage wurde schon für einen anderen Vorgang benutzt. Es wurde nichts Neues kassiert.", action: "Sehen Sie die letzten Vorgänge an und kassieren Sie dann noch einmal." },
     charge_not_found: { message: "Diesen Vorgang gibt es hier nicht.", action: "Sehen Sie die letzten Vorgänge an." },

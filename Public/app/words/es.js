@@ -1475,7 +1475,7 @@ export default {
     not_set_up: { message: "Este terminal aún no sabe a quién se paga.", action: "Pida al propietario que introduzca el ID de operador, el ID de comercio y la pasarela en los ajustes." },
     checking_payments: { message: "El terminal acaba de arrancar y comprueba pagos anteriores.", action: "Inténtelo de nuevo en unos segundos." },
     busy: { message: "Hay otro cobro en la pantalla. No se cobró nada nuevo.", action: "Termine o cancele primero ese cobro." },
-    invalid_reference: { message: "La referencia tiene más de 35 caracteres o algunos que la pasarela no acepta.", action: "Use solo letras, cifras, espacios y / - : . , +" },
+    invalid_reference: { message: "La referencia tiene más de 35 caracteres o algunos que no se pueden mostrar.", action: "Acórtela o escríbala de nuevo. No se cobró nada." },
     invalid_tip: { message: "La propina es mayor de lo que permite este terminal. No se cobró nada.", action: "Introduzca una propina menor." },
     idempotency_conflict: { message: "La clave de esta solicitud ya se usó para otro cobro. No se cobró nada nuevo.", action: "Mire los últimos cobros y vuelva a cobrar." },
     charge_not_found: { message: "Aquí no hay ningún cobro así.", action: "Mire los últimos cobros." },

@@ -1475,7 +1475,7 @@ export default {
     not_set_up: { message: "Ce terminal ne sait pas encore qui est payé.", action: "Demandez au propriétaire de saisir l’ID opérateur, l’ID commerçant et la passerelle dans les réglages." },
     checking_payments: { message: "Le terminal vient de démarrer et vérifie des paiements antérieurs.", action: "Réessayez dans quelques secondes." },
     busy: { message: "Un autre encaissement est à l’écran. Rien de nouveau n’a été encaissé.", action: "Terminez ou annulez d’abord cet encaissement." },
-    invalid_reference: { message: "La référence a plus de 35 caractères, ou certains que la passerelle n’accepte pas.", action: "Utilisez seulement des lettres, des chiffres, des espaces et / - : . , +" },
+    invalid_reference: { message: "La référence a plus de 35 caractères, ou certains qui ne peuvent pas être affichés.", action: "Raccourcissez-la ou saisissez-la de nouveau. Rien n’a été encaissé." },
     invalid_tip: { message: "Le pourboire dépasse ce que ce terminal autorise. Rien n’a été encaissé.", action: "Saisissez un pourboire plus petit." },
     idempotency_conflict: { message: "La clé de cette demande a déjà servi à un autre encaissement. Rien de nouveau n’a été encaissé.", action: "Regardez les derniers encaissements, puis encaissez de nouveau." },
     charge_not_found: { message: "Cet encaissement n’existe pas ici.", action: "Regardez les derniers encaissements." },
