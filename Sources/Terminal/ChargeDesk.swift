@@ -58,6 +58,8 @@ public actor ChargeDesk {
     var changes = ChargeChanges()
     /// The merchant's.
     var logo: Picture?
+    /// When something was last heard of the gateway, by the monotonic clock; nil: not since it was set.
+    private var gatewayHeardAt: Duration?
     /// When each payment that is under way came under way, by the monotonic clock.
     var processingSince: [ChargeID: Duration] = [:]
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
@@ -265,7 +267,7 @@ public actor ChargeDesk {
         self.settings = settings
         self.drivers = Dictionary(drivers.map { ($0.rail, $0) }) { first, _ in first }
         self.followers = Dictionary(followers.map { ($0.rail, $0) }) { first, _ in first }
-        if !keepsLight { gateway = .unknown }
+        if !keepsLight { (gateway, gatewayHeardAt) = (.unknown, nil) }
         publish()
     }
 
@@ -277,6 +279,7 @@ public actor ChargeDesk {
 
     /// Takes the result of a question that was not about a charge, such as a connection test.
     public func setGateway(_ light: GatewayLight) {
+        gatewayHeardAt = clock.elapsed()
         guard gateway != light else { return }
         gateway = light
         if light == .ready { silenceIsOver() }
@@ -304,6 +307,12 @@ public actor ChargeDesk {
             case .cannotOpen, .cannotDraw: true
             case .qrTooLong, .qrNotReadable, .closed, nil: false
             }
+    }
+
+    /// Whether the gateway is to be asked how it is: it is not known to be ready, or that was heard so long ago.
+    func mustAskGateway(after age: Duration) -> Bool {
+        guard gateway == .ready, let gatewayHeardAt else { return true }
+        return clock.elapsed() - gatewayHeardAt >= age
     }
 
     public var format: AmountFormat { settings?.format ?? .english }

@@ -299,7 +299,8 @@ public struct ScanRail: RailDriver {
             return value
         } catch {
             if case .rateLimited(let pause?) = error { await pace.pause(gatewayURL, for: pause) }
-            await attempt.hear(error.light)
+            // A question that the terminal has cut short says nothing about who was to answer it.
+            if !Task.isCancelled { await attempt.hear(error.light) }
             throw error
         }
     }

@@ -52,6 +52,10 @@ public actor SettingsDesk {
     public private(set) var current: StoredSettings?
     private var merchant: MerchantClient?
     private var scan: ScanRail?
+    /// How often a gateway has come into force.
+    private var gatewayChanges = 0
+    /// Wakes ``watchGateway()`` where it sleeps.
+    private var gatewayChange: AsyncStream<Never>.Continuation?
     /// What gateways asked of all who ask them. Outlives every change of settings.
     let pace: GatewayPace
 
@@ -222,13 +226,15 @@ public actor SettingsDesk {
         }
     }
 
-    /// Keeps the gateway's light true while no charge does: asks once a minute while it is not green, and at once when the clock
-    /// that its certificate was not believed by has been set.
+    /// Keeps the gateway's light true while no charge does: asks once a minute unless a charge has heard of it in that minute, at
+    /// once when another gateway or key comes into force, and at once when the clock that its certificate was not believed by
+    /// has been set.
     ///
-    /// Runs until cancelled. Costs one timer a minute; the gateway is asked only when the light is not green.
+    /// Runs until cancelled. Costs one timer and at most one question a minute.
     public func watchGateway() async {
         while !Task.isCancelled {
-            if let (merchant, settings) = connection, await desk.snapshot.gateway != .ready,
+            let asked = gatewayChanges
+            if let (merchant, settings) = connection, await desk.mustAskGateway(after: Self.lightLasts),
                 await pace.remaining(settings.gatewayURL) == .zero
             {
                 do throws(MerchantError) {
@@ -240,15 +246,38 @@ public actor SettingsDesk {
                 }
             }
             do {
-                var pause = Duration.seconds(60)
+                var pause = Self.lightLasts
                 while pause > .zero {
                     let waitsForClock = await desk.snapshot.gateway == .clock
-                    if waitsForClock, pause < .seconds(60), clockIsSet() { break }
+                    if waitsForClock, pause < Self.lightLasts, clockIsSet() { break }
                     let part = waitsForClock ? .seconds(2) : pause
-                    try await clock.sleep(part)
+                    if try await sleep(part, unlessChangedSince: asked) { break }
                     pause -= part
                 }
             } catch { return }  // The terminal stops.
+        }
+    }
+
+    /// How long the gateway's light is believed after it was last heard of.
+    private static let lightLasts = Duration.seconds(60)
+
+    /// Sleeps until the time is over or another gateway comes into force; true for the latter.
+    private func sleep(_ duration: Duration, unlessChangedSince asked: Int) async throws -> Bool {
+        guard gatewayChanges == asked else { return true }
+        let (changes, change) = AsyncStream<Never>.makeStream()
+        gatewayChange = change
+        defer { gatewayChange = nil }
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask { [clock] in
+                try await clock.sleep(duration)
+                return false
+            }
+            group.addTask {
+                for await _ in changes {}
+                return true
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
         }
     }
 
@@ -270,6 +299,8 @@ public actor SettingsDesk {
         self.scan = scan
         let others = await rails(beside: merchant, settings)
         await desk.use(settings, drivers: [scan] + others.offered, followers: others.followed)
+        gatewayChanges += 1
+        gatewayChange?.finish()
     }
 
     /// Puts the other rails into force as they are now.

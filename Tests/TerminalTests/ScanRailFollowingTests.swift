@@ -327,6 +327,21 @@ struct ScanRailFollowingTests {
         }
     }
 
+    /// "Go on without an answer" ends a question that the gateway still holds.
+    @Test func aQuestionThatTheTerminalCutsShortSaysNothingOfTheGateway() async throws {
+        try await withOffered([]) { rail in
+            await withTaskGroup { group in
+                group.addTask { await rail.rail.pursue(rail.link) }
+                while rail.gateway.requests.isEmpty, !Task.isCancelled {
+                    if let sleep = rail.clock.shortestSleep { rail.clock.advance(by: sleep) }
+                    await Task.yield()
+                }
+                group.cancelAll()
+            }
+            #expect(rail.lights.all.isEmpty)
+        }
+    }
+
     /// The settings have changed since: nothing was asked, so nothing is known of the gateway, and the end stays the end.
     @Test func anEndMadeElsewhereSaysNothing() async throws {
         try await withRail([], merchantID: "mrch_2", pursues: false) { rail in

@@ -107,6 +107,56 @@ struct SettingsDeskTests {
         }
     }
 
+    /// Goes away and comes back while nobody charges.
+    private final class Coming: HTTPTransport {
+        let state = Mutex((isUp: true, questions: 0))
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            await Task.yield()
+            let isUp = state.withLock { state in
+                state.questions += 1
+                return state.isUp
+            }
+            guard isUp else { throw .notSent(reason: "no network") }
+            let stats = #"{"totalRevenue":[],"totalTransactions":0,"totalCustomers":0}"#
+            return HTTPResponse(status: 200, body: Array(#"{"data":[],"nextCursor":null,"stats":\#(stats)}"#.utf8))
+        }
+    }
+
+    /// Whoever sets the terminal up reads "ready" once it is, and not a minute later.
+    @Test func theLightIsTrueWithinAMinuteWhileNobodyCharges() async throws {
+        let gateway = Coming()
+        let (settings, charges) = desk(gateway: gateway)
+        try await settings.load()
+        func untilAsleep() async throws {
+            while !clock.hasSleeper(for: .seconds(60)) { try await Task.sleep(for: .milliseconds(2)) }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await settings.watchGateway() }
+            try await untilAsleep()
+            _ = try await settings.save(form(key: "key"), replacing: nil, by: .staff(name: "Ada"))
+            // No time passes.
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .ready { break }
+            gateway.state.withLock { $0.isUp = false }
+            try await untilAsleep()
+            clock.advance(by: .seconds(60))
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .unreachable { break }
+            gateway.state.withLock { $0.isUp = true }
+            try await untilAsleep()
+            clock.advance(by: .seconds(60))
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .ready { break }
+            // A charge heard of it half a minute ago: that is new enough.
+            try await untilAsleep()
+            let asked = gateway.state.withLock { $0.questions }
+            clock.advance(by: .seconds(30))
+            await charges.setGateway(.ready)
+            clock.advance(by: .seconds(30))
+            try await untilAsleep()
+            #expect(gateway.state.withLock { $0.questions } == asked)
+            group.cancelAll()
+        }
+    }
+
     private func form(_ gateway: String = "https://gateway.test", key: String? = nil) -> SettingsForm {
         SettingsForm(
             operatorID: "op_1",
