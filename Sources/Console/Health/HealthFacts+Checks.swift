@@ -12,6 +12,13 @@ extension HealthFacts {
         ].compactMap(\.self)
     }
 
+    /// What they come to together. Red only where a charge would be refused or fail: what is wrong elsewhere needs a look.
+    var wholeWeight: HealthCheck.Weight {
+        let checks = checks
+        if checks.contains(where: \.stopsCharges) { return .bad }
+        return min(.note, checks.map(\.weight).max() ?? .good)
+    }
+
     private var gatewayCheck: HealthCheck {
         guard isSetUp else {
             return HealthCheck(
@@ -254,9 +261,10 @@ extension HealthFacts {
         }
         if tap?.takesOffline == true {
             let words = "The terminal does not know the time. Nothing is taken offline until it knows the time."
-            return HealthCheck("clock", .bad, "health_clock_unknown_offline", words, action)
+            return HealthCheck("clock", .note, "health_clock_unknown_offline", words, action)
         }
-        return HealthCheck("clock", .bad, "health_clock_unknown", "The terminal does not know the time.", action)
+        // Charges go on: where the gateway cannot be believed for it, the gateway's check says so.
+        return HealthCheck("clock", .note, "health_clock_unknown", "The terminal does not know the time.", action)
     }
 
     private var temperatureCheck: HealthCheck? {
