@@ -149,6 +149,9 @@ export async function changePassword(currentPassword, newPassword, signOutOthers
   return keepToken(await change("PUT", "/password", { body: { currentPassword, newPassword, signOutOthers } }));
 }
 
+/** Which letters of a name the terminal's screen cannot draw: `{ missing }`. */
+export async function checkName(merchantName) { return await change("POST", "/settings/name", { body: { merchantName } }); }
+
 /** Takes a result off the terminal's screen: staff go on with the next customer. */
 export async function putAwayCharge(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/put-away`); }
 

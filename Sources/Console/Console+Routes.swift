@@ -37,6 +37,7 @@ extension Console {
         case .settings: return await settingsResponse()
         case .saveSettings: return try await saveSettings(pass)
         case .testConnection: return try await testConnection(pass)
+        case .checkName: return try await checkName(pass)
         case .openCharge: return try await openCharge(pass)
         case .history(let query): return try await historyResponse(query)
         case .totals(let span, let from, let to): return try await totalsResponse(span, from, to)

@@ -118,6 +118,14 @@ extension Console {
         )
     }
 
+    /// Which letters of a merchant's name the screen cannot draw, for who types it.
+    func checkName(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        var form = try Form(pass.request.body)
+        let name = form.text("merchantName", limit: 1000)
+        try form.finish()
+        return .json(JSON.object(["missing": .string(await settings.undrawable(in: name))]).text)
+    }
+
     static func problem(_ error: SettingsError) -> Problem {
         switch error {
         case .invalid(let errors):

@@ -9,7 +9,7 @@ enum Route: Sendable, Equatable {
     case staff, addPerson, saveStaffRules, changePerson(String), removePerson(String), makeSignInCode(String)
     case makeCounter, forgetBrowser(String)
     case sessions, endOtherSessions, endSession(String)
-    case settings, saveSettings, testConnection
+    case settings, saveSettings, testConnection, checkName
     case openCharge, history(HistoryQuery), currentCharge
     case totals(by: TakingsSpan, from: ShopDay?, to: ShopDay?), export(ExportFormat, HistoryQuery)
     case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID), putAway(ChargeID)
@@ -66,6 +66,7 @@ enum Route: Sendable, Equatable {
         case ("settings", 1): self = try Self.only(method, ["GET": .settings, "PUT": .saveSettings])
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
+        case ("settings", 2) where parts[1] == "name": self = try Self.only(method, ["POST": .checkName])
         case ("setup", 1): self = try Self.only(method, ["GET": .setUp, "PUT": .saveSetUp])
         case ("logo", 1): self = try Self.only(method, ["GET": .logo, "PUT": .saveLogo])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
@@ -189,7 +190,7 @@ enum Route: Sendable, Equatable {
             [.owner, .manager]
         case .saveStaffRules: [.owner]
         case .settings: [.owner, .manager]  // They hold no secret.
-        case .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect: [.owner]
+        case .saveSettings, .testConnection, .checkName, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect: [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .setUp, .saveSetUp, .logo, .saveLogo: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
@@ -248,7 +249,7 @@ enum Route: Sendable, Equatable {
         case .saveOutbox, .testOutbox: true
         case .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook: true
         case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
-        case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
+        case .claim, .signIn, .signOut, .saveSettings, .testConnection, .checkName: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
             .forgetConnect, .turnCode, .putAway:
             true

@@ -2,6 +2,7 @@ import FoundationEssentials
 public import Journal
 public import Logging
 public import Payments
+import Screen
 public import WalletConnectPay
 
 /// The settings in force, with who set them.
@@ -46,6 +47,7 @@ public actor SettingsDesk {
     private let wallets: ConnectStation?
     /// Whether somebody who knows the time has set the machine's clock.
     private let clockIsSet: @Sendable () -> Bool
+    private let fonts = ScreenFonts()
     private static let document = "settings"
     private static let keyName = "gateway-key"
 
@@ -123,6 +125,12 @@ public actor SettingsDesk {
     /// Whether a key is stored for this gateway. Sent to another address it would be given away.
     private func hasKey(for gatewayURL: String) -> Bool {
         current?.gatewayKeySet == true && current?.settings.gatewayURL == gatewayURL
+    }
+
+    /// The characters of a name that the screen shows as boxes, separated by spaces; empty where it can draw all of it. Such a
+    /// name can be saved: it is the shop's, and another machine may have its letters.
+    public func undrawable(in name: String) async -> String {
+        await fonts.missing(in: name).map(String.init).joined(separator: " ")
     }
 
     /// What is wrong with a form, by field; empty where it could be saved.

@@ -21,6 +21,7 @@ struct RolesTests {
         ("PUT", "staff/1", "om---"), ("DELETE", "staff/1", "om---"), ("POST", "staff/1/code", "om---"),
         ("POST", "browsers", "om---"), ("DELETE", "browsers/1", "om---"),
         ("GET", "settings", "om---"), ("PUT", "settings", "o----"), ("POST", "settings/test-connection", "o----"),
+        ("POST", "settings/name", "o----"),
         ("GET", "taps", "o----"), ("PUT", "taps", "o----"),
         ("GET", "taps/calibration", "o----"), ("POST", "taps/calibration", "o----"),
         ("PUT", "taps/calibration", "o----"), ("DELETE", "taps/calibration", "o----"),

@@ -6,6 +6,7 @@ import { busyButton, choiceField, notice, secretField, showFieldErrors, textFiel
 import { icon } from "../icons.js";
 import { SIGNED_OUT } from "../lazy.js";
 import { amountText, CURRENCIES, exponentOf, fieldText, LOCALES, minorDigits } from "../money.js";
+import { watchName } from "../name-check.js";
 import { state } from "../store.js";
 import { LANGUAGES, pageLanguage, t } from "../strings.js";
 import { changedLine } from "../who.js";
@@ -191,6 +192,7 @@ export function settingsView({ onSaved, onSignOut }) {
 
 function build(place, saved, { isReadOnly = false, onSaved }) {
   const fields = makeFields(saved, isReadOnly ? {} : draft());
+  if (!isReadOnly) watchName(fields.merchantName);
   const all = Object.values(fields);
   fields.gatewayKey.value = secrets.gatewayKey ?? "";
   const trouble = h("div", { class: "trouble", role: "alert" });

@@ -10,6 +10,7 @@ import { busyButton, choiceField, notice, problemText, secretField, textField } 
 import { icon } from "../icons.js";
 import { speak } from "../look.js";
 import { amountText, CURRENCIES, LOCALES } from "../money.js";
+import { watchName } from "../name-check.js";
 import { LANGUAGES, pageLanguage, t } from "../strings.js";
 import { logoField } from "./logo.js";
 import { acquirerStep, tipsStep, waysStep } from "./setup-ways.js";
@@ -158,6 +159,7 @@ function idsStep({ known, typed }) {
 
 function shopStep({ known, typed }) {
   const name = textField("merchantName", { label: t("setup.shop.name"), value: start(known, typed, "merchantName"), attributes: { autocomplete: "organization", maxlength: 200 } });
+  watchName(name);
   const shown = h("p", { class: "setup-screen-name", dir: "auto" });
   const picture = h("img", { class: "setup-screen-logo", alt: "", hidden: true });
   const logo = logoField({ changed(image) {

@@ -918,6 +918,7 @@ export default {
     ids: "من يُدفع له",
     gateway: "البوابة",
     merchantName: "اسم التاجر",
+    nameMissing: "لا تستطيع الشاشة عرض هذه الأحرف: {letters}. يرى العملاء مربعات مكانها.",
     merchantNameHelp: "ما يقرؤه العملاء على الشاشة وفي محفظتهم.",
     currency: "العملة",
     locale: "طريقة كتابة المبالغ",

@@ -909,6 +909,7 @@ export default {
     ids: "Wer bezahlt wird",
     gateway: "Gateway",
     merchantName: "Name des Händlers",
+    nameMissing: "Der Bildschirm kann diese Zeichen nicht zeichnen: {letters}. Kunden sehen an ihrer Stelle Kästchen.",
     merchantNameHelp: "Was Kunden auf dem Bildschirm und in ihrer Wallet lesen.",
     currency: "Währung",
     locale: "Schreibweise von Beträgen",

@@ -910,6 +910,7 @@ export default {
     ids: "Who is paid",
     gateway: "Gateway",
     merchantName: "Merchant name",
+    nameMissing: "The screen cannot draw these letters: {letters}. Customers see boxes in their place.",
     merchantNameHelp: "What customers read on the screen and in their wallet.",
     currency: "Currency",
     locale: "Way of writing amounts",

@@ -909,6 +909,7 @@ export default {
     ids: "Quién cobra",
     gateway: "Pasarela",
     merchantName: "Nombre del comercio",
+    nameMissing: "La pantalla no puede dibujar estos caracteres: {letters}. Los clientes ven recuadros en su lugar.",
     merchantNameHelp: "Lo que los clientes leen en la pantalla y en su monedero.",
     currency: "Moneda",
     locale: "Forma de escribir los importes",

@@ -909,6 +909,7 @@ export default {
     ids: "Qui est payé",
     gateway: "Passerelle",
     merchantName: "Nom du commerçant",
+    nameMissing: "L’écran ne peut pas afficher ces caractères : {letters}. Les clients voient des carrés à leur place.",
     merchantNameHelp: "Ce que les clients lisent à l’écran et dans leur portefeuille.",
     currency: "Devise",
     locale: "Écriture des montants",
