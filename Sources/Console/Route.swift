@@ -190,7 +190,8 @@ enum Route: Sendable, Equatable {
             [.owner, .manager]
         case .saveStaffRules: [.owner]
         case .settings: [.owner, .manager]  // They hold no secret.
-        case .saveSettings, .testConnection, .checkName, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect: [.owner]
+        case .saveSettings, .testConnection, .checkName, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect:
+            [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .setUp, .saveSetUp, .logo, .saveLogo: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]

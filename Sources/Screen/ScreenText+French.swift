@@ -104,7 +104,8 @@ extension ScreenText {
         },
         givenBackTitle: "Payé et remboursé",
         givenBackDetail: "L’argent vous a été rendu.",
-        refundRecordedDetail: "Le magasin a enregistré un remboursement. Si vous n’avez rien reçu, adressez-vous au personnel.",
+        refundRecordedDetail:
+            "Le magasin a enregistré un remboursement. Si vous n’avez rien reçu, adressez-vous au personnel.",
         promisedTitle: "Accepté hors ligne",
         promisedDetail: "Merci. L’argent est comptabilisé quand le terminal est de nouveau en ligne.",
         notPaidTitles: { kind in

@@ -105,7 +105,8 @@ extension ScreenText {
         },
         givenBackTitle: "Bezahlt und erstattet",
         givenBackDetail: "Das Geld ging an Sie zurück.",
-        refundRecordedDetail: "Das Geschäft hat eine Erstattung eingetragen. Haben Sie kein Geld erhalten, fragen Sie das Personal.",
+        refundRecordedDetail:
+            "Das Geschäft hat eine Erstattung eingetragen. Haben Sie kein Geld erhalten, fragen Sie das Personal.",
         promisedTitle: "Offline angenommen",
         promisedDetail: "Vielen Dank. Das Geld wird gebucht, sobald das Terminal wieder online ist.",
         notPaidTitles: { kind in

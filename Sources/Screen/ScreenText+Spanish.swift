@@ -103,7 +103,8 @@ extension ScreenText {
         },
         givenBackTitle: "Pagado y devuelto",
         givenBackDetail: "Se le ha devuelto el dinero.",
-        refundRecordedDetail: "El comercio ha anotado una devolución. Si no ha recibido el dinero, pregunte al personal.",
+        refundRecordedDetail:
+            "El comercio ha anotado una devolución. Si no ha recibido el dinero, pregunte al personal.",
         promisedTitle: "Aceptado sin conexión",
         promisedDetail: "Gracias. El dinero se registra cuando el terminal vuelve a tener conexión.",
         notPaidTitles: { kind in

@@ -105,7 +105,8 @@ private struct TimelineTeller {
         case .cancelRequested(let actor): (nil, "cancelRequested", actor.name, "Staff asked to cancel the charge.")
         case .deadlineReached: (nil, "deadlineReached", "terminal", "The customer’s time was over.")
         case .released(let actor): (nil, "released", actor.name, "Staff went on without an answer.")
-        case .resumed: (nil, "resumed", "terminal", "The terminal started again and found this charge without an outcome.")
+        case .resumed:
+            (nil, "resumed", "terminal", "The terminal started again and found this charge without an outcome.")
         case .seen(let actor): (nil, "seen", actor.name, "Staff have seen what came of it.")
         }
     }

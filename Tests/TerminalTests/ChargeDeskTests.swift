@@ -93,7 +93,11 @@ struct ChargeDeskTests {
         try await withDesk { desk in
             let charge = try await desk.desk.open(desk.request(reference: reference)).charge
             #expect(charge.terms.reference == reference)
-            #expect(charge.terms.reference(on: .scan).utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) })
+            #expect(
+                charge.terms.reference(on: .scan).utf8.allSatisfy {
+                    (0x30...0x39).contains($0) || (0x61...0x7A).contains($0)
+                }
+            )
         }
     }
 
