@@ -184,6 +184,17 @@ test("What is typed stays over a reload, for the person who typed it", () => {
   equal([second.amount(), sessionStorage.getItem("till.draft")], ["€0.00", null]);
 });
 
+test("A charge that is not open after three seconds says that it is still tried, and not before", async () => {
+  const all = keypad();
+  all.type("5");
+  terminal(() => new Promise(() => {}));
+  await all.charge();
+  await all.time.advance(2_999);
+  equal(all.says(), "");
+  await all.time.advance(1);
+  equal(all.says(), t("keypad.stillTrying"));
+});
+
 test("A refusal is said where it belongs: at the note, at the reference, or above the button", async () => {
   for (const [body, selector] of [
     [{ code: "invalid_note", message: "Bad note.", fields: { note: { code: "x", message: "Too long.", action: "Do this." } } }, "[name=note]"],

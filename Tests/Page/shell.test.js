@@ -54,6 +54,14 @@ test("The gateway's light is what the terminal said, and a word that the page do
   }
 });
 
+test("Without the terminal nothing is said of the gateway", () => {
+  const { find, hears } = frame();
+  hears({ terminal: { gateway: "ready" }, link: "lost" });
+  equal(find(".gateway").hidden, true);
+  hears({ link: "live" });
+  equal(find(".gateway").hidden, false);
+});
+
 test("A lost connection is said as long as it lasts", () => {
   const { find, hears } = frame();
   hears({ link: "lost" });
