@@ -33,9 +33,11 @@ export const FORMATS = {
 export const SIGNS = { EUR: "€", USD: "$", GBP: "£", JPY: "¥", INR: "₹", KRW: "₩", ILS: "₪", VND: "₫", UAH: "₴", TRY: "₺", PLN: "zł" };
 
 /** The row of `locale`; that of its language, else the English one, where it is not in the table. */
-function formatOf(locale = "en-US") {
-  const language = locale.split(/[-_]/)[0];
-  const known = Object.hasOwn(FORMATS, locale) ? locale : Object.keys(FORMATS).find((tag) => tag.split("-")[0] === language) ?? "en-US";
+function formatOf(locale) {
+  // Nobody is signed in, or nothing is set yet.
+  const wanted = locale ?? "en-US";
+  const language = wanted.split(/[-_]/)[0];
+  const known = Object.hasOwn(FORMATS, wanted) ? wanted : Object.keys(FORMATS).find((tag) => tag.split("-")[0] === language) ?? "en-US";
   const [decimal, group, isFirst, hasGap] = FORMATS[known];
   return { decimal, group, isFirst, hasGap };
 }

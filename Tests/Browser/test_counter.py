@@ -443,7 +443,7 @@ def test_a_second_payment_goes_back_by_a_button_of_its_own(page):
     page.route(f"**/api/v1/charges/{PAID_TWICE['id']}", lambda route: route.fulfill(json=PAID_TWICE))
     page.route(f"**/api/v1/charges/{PAID_TWICE['id']}/refund", take)
     page.goto(f"/#/history/{PAID_TWICE['id']}")
-    second = page.get_by_role("button", name="Refund the second payment, €12.50")
+    second = page.get_by_role("button", name="Write down the refund of the second payment (€12.50)")
     expect(second).to_be_visible()
     expect(page.get_by_role("button", name="Write down a refund of €12.50")).to_be_visible()
     second.click()

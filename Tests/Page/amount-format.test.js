@@ -14,6 +14,10 @@ test("A shop in Geneva types and reads francs with a point, as on its price tags
   equal(amountText("123450", { currency: "CHF", exponent: 2, locale: "fr-CH" }), "1\u202f234.50\u00a0CHF");
 });
 
+test("Before a locale is set, and after signing out, amounts are written in English", () => {
+  for (const locale of [null, undefined]) equal(amountText("123450", { currency: "EUR", exponent: 2, locale }), "€1,234.50");
+});
+
 /** Where the terminal writes otherwise than CLDR, on purpose: what this browser makes of it, as the terminal has it. */
 function asTerminal(text, currency, locale) {
   const same = text.replace(/[\u200e\u200f]/g, "").replace("￥", "¥");
