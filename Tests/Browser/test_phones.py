@@ -498,7 +498,7 @@ def test_a_payment_by_phone_is_given_back_after_a_question(context, eyes):
     expect(page.locator(".give-back .notice-bad")).to_contain_text("did not answer")
     button.click()
     page.get_by_role("button", name="Give it back").click()
-    expect(page.get_by_role("heading", name="Paid and refunded")).to_be_visible()
+    expect(page.get_by_role("heading", name="Refunded")).to_be_visible()
     expect(button).to_have_count(0)
     assert asked == ["POST", "POST"]
     page.set_viewport_size(DESKTOP)
