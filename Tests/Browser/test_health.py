@@ -195,7 +195,7 @@ def test_the_audit_log_is_found_checked_and_taken_along(page, eyes, tmp_path):
     page.goto("/#/settings")
     page.get_by_role("link", name="Audit log").click()
     lines = page.locator(".log-line")
-    expect(lines.filter(has_text="Took the file for support")).to_have_count(1)
+    expect(lines.filter(has_text="Downloaded the file for support")).to_have_count(1)
     expect(lines.filter(has_text="Claim")).to_have_count(1)
     page.get_by_text("More filters").click()
     page.get_by_label("What", exact=True).fill("charge")

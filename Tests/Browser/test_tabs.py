@@ -4,11 +4,12 @@ Needs a fresh shop: `scripts/with-shop python Tests/Browser/test_tabs.py`.
 """
 
 import sys
+import time
 
 import pytest
 from playwright.sync_api import expect
 
-from shopfloor import PHONE, WAIT_MILLISECONDS, FakeEvents
+from shopfloor import PHONE, WAIT_MILLISECONDS, FakeEvents, until
 from steps import cancel_charge, new_charge, open_charge, panel, set_up, type_amount
 
 #: More than the six connections that a browser has to a host.
@@ -78,6 +79,19 @@ def test_a_charge_is_opened_and_cancelled_in_the_ninth_tab_and_seen_in_all(brows
         expect(panel(page, "cancelled")).to_be_visible()
     assert connections(tabs) == 1
     new_charge(last)
+
+
+def test_the_last_customers_result_leaves_the_screen_with_the_next_customer(browser_of_its_own):
+    """By itself it stays there for 20 seconds."""
+    page = tab(browser_of_its_own)
+    status = "fetch('/api/v1/charges/current').then((answer) => answer.status)"
+    open_charge(page, "4.40")
+    cancel_charge(page)
+    assert page.evaluate(status) == 200
+    new_charge(page)
+    began = time.monotonic()
+    until(lambda: page.evaluate(status) == 204, "the screen to be free")
+    assert time.monotonic() - began < 15, "it left by itself"
 
 
 def test_when_the_tab_with_the_connection_is_closed_another_one_hears(browser_of_its_own):
