@@ -10,6 +10,9 @@ let swift6: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// As a package of others compiles what uses the libraries: without this package's own settings, and with no warning.
+let outside: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
 /// The test targets to declare, by name without `Tests` and separated by commas; all of them where it is not set. A test bundle
 /// links what it declares, so whoever plays one part builds no other.
 let chosenTests = Context.environment["TILL_TESTS"].map { Set($0.split(separator: ",").map { "\($0)Tests" }) }
@@ -32,7 +35,12 @@ let package = Package(
         .library(name: "Ethereum", targets: ["Ethereum"]),
         // Wi-Fi settings from a phone, the device's side.
         .library(name: "Improv", targets: ["Improv"]),
+        // JSON that keeps every digit: the values of sessions' requests.
+        .library(name: "StrictJSON", targets: ["StrictJSON"]),
+        // Payments over BLE, both sides: no C and no system library, for apps too.
         .library(name: "TapProtocol", targets: ["TapProtocol"]),
+        // A phone's checks before its account signs for such a payment.
+        .library(name: "TapSigning", targets: ["TapSigning"]),
         .library(name: "WalletConnect", targets: ["WalletConnect"]),
         // With a relay client that reaches the network.
         .library(name: "WalletConnectNet", targets: ["WalletConnect", "WebSocket"]),
@@ -57,6 +65,8 @@ let package = Package(
     targets: [
         // C libraries: a module map each, and a shim for what Swift cannot import. One importer each.
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        // What libmicrohttpd answers by itself, in the server's words.
+        .target(name: "CMicrohttpdRefusals", linkerSettings: [.linkedLibrary("microhttpd"), .linkedLibrary("gnutls")]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
@@ -86,15 +96,16 @@ let package = Package(
         .target(name: "Ethereum", dependencies: ["StrictJSON", "CSecp256k1", "CNettle"], swiftSettings: swift6),
         .target(
             name: "TapProtocol",
-            dependencies: ["Ethereum", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swift6
         ),
+        .target(name: "TapSigning", dependencies: ["Ethereum", "StrictJSON", "TapProtocol"], swiftSettings: swift6),
         .target(
             name: "WalletConnect",
             dependencies: ["Ethereum", "Locks", "StrictJSON", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swift6
         ),
-        .target(name: "WalletConnectPay", dependencies: ["Locks"], swiftSettings: swift6),
+        .target(name: "WalletConnectPay", dependencies: ["Locks", "StrictJSON"], swiftSettings: swift6),
         .target(
             name: "Acquirer",
             dependencies: [
@@ -136,7 +147,11 @@ let package = Package(
             dependencies: ["CPaperPDF", "Executors", "Locks", "Payments", "Receipts"],
             swiftSettings: swift6
         ),
-        .target(name: "WebServer", dependencies: ["CMicrohttpd", "Locks", "Packing"], swiftSettings: swift6),
+        .target(
+            name: "WebServer",
+            dependencies: ["CMicrohttpd", "CMicrohttpdRefusals", "Locks", "Packing"],
+            swiftSettings: swift6
+        ),
         .target(name: "Keypad", dependencies: ["CLinuxInput", "Locks", "Payments"], swiftSettings: swift6),
         .target(name: "Postgres", dependencies: ["CPostgres", "Executors"], swiftSettings: swift6),
         .target(name: "Sound", dependencies: ["CALSA", "Executors", "Payments"], swiftSettings: swift6),
@@ -152,7 +167,7 @@ let package = Package(
         .target(
             name: "Backup",
             dependencies: [
-                "Journal", "Payments", .product(name: "Crypto", package: "swift-crypto"),
+                "Journal", "Locks", "Payments", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: swift6
@@ -180,7 +195,7 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
-                "Acquirer", "Executors", "Locks", "Payments", "StrictJSON", "Ethereum", "TapProtocol",
+                "Acquirer", "Executors", "Locks", "Payments", "StrictJSON", "Ethereum", "TapProtocol", "TapSigning",
                 "WalletConnectPay",
                 "WalletConnect", "WebServer", "WebSocket", logging, .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -211,6 +226,12 @@ let package = Package(
         .executableTarget(
             name: "till-example-wallet",
             dependencies: ["Ethereum", "Net", "WalletConnectPay"],
+            swiftSettings: swift6
+        ),
+
+        .executableTarget(
+            name: "till-example-connect",
+            dependencies: ["Ethereum", "WalletConnect", "WebSocket"],
             swiftSettings: swift6
         ),
 
@@ -359,6 +380,11 @@ let package = Package(
             swiftSettings: swift6
         ),
         .testTarget(
+            name: "SnippetTests",
+            dependencies: ["Net", "WalletConnect", "WalletConnectPay", "WebSocket"],
+            swiftSettings: outside
+        ),
+        .testTarget(
             name: "NetTests",
             dependencies: ["Locks", "Net", "WalletConnectPay", subprocess],
             swiftSettings: swift6
@@ -376,7 +402,8 @@ let package = Package(
             name: "ConnectWalletTests",
             dependencies: [
                 "Ethereum", "Payments", "Sandbox", "StrictJSON", "TestSupport", "WalletConnect", "WebSocket",
-                "till-sandbox", subprocess, .product(name: "SystemPackage", package: "swift-system"),
+                "till-example-connect", "till-sandbox", subprocess,
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["foreign_wallet.py", "requirements.txt", "typed_data.py"],
             swiftSettings: swift6
@@ -403,7 +430,7 @@ let package = Package(
         .testTarget(
             name: "TapProtocolTests",
             dependencies: [
-                "TapProtocol", "Ethereum", "StrictJSON", "TestSupport",
+                "TapProtocol", "TapSigning", "Ethereum", "StrictJSON", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Vectors"],
@@ -479,7 +506,8 @@ let package = Package(
 /// to optimise what runs once takes longer than it saves. Only for the build that `scripts/compile` makes: SwiftPM takes no package
 /// with such flags as a dependency. Source: docs/decisions/0030-building-for-tests.md.
 let computing: Set = [
-    "Locks", "StrictJSON", "Payments", "TapProtocol", "Ethereum", "Screen", "PaymentsTests", "ScreenTests",
+    "Locks", "StrictJSON", "Payments", "TapProtocol", "TapSigning", "Ethereum", "Screen",
+    "PaymentsTests", "ScreenTests",
 ]
 if Context.environment["TILL_OPTIMISED"] != nil {
     for target in package.targets where computing.contains(target.name) {

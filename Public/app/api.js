@@ -16,6 +16,8 @@ const FILE_MILLISECONDS = 600_000;
 
 let csrfToken = null;
 let onSignedOut = () => {};
+/** Asks whoever is signed in who they are; true once they have shown it. */
+let onProofNeeded = async () => false;
 
 /** The terminal answered, and the answer is no. */
 export class Refused extends Error {
@@ -40,6 +42,9 @@ export class NoAnswer extends Error {
 
 /** Names the one who is told when the session has ended. */
 export function whenSignedOut(callback) { onSignedOut = callback; }
+
+/** Names the one who asks for the password or the PIN where something lasts longer than the sign-in. */
+export function whenProofNeeded(callback) { onProofNeeded = callback; }
 
 async function request(method, path, { body, headers = {}, isEntrance = false, isText = false, isFile = false, timeout = TIMEOUT_MILLISECONDS } = {}) {
   let response;
@@ -81,16 +86,28 @@ function parse(text) {
   try { return JSON.parse(text, inOwnWords); } catch { return undefined; }
 }
 
-/** Like `request`; when the token has changed (signed in again in another tab), fetches it and asks once more. */
+/**
+ * Like `request`. Asks once more where the token has changed (signed in again in another tab), and where whoever is signed in has
+ * shown once more who they are.
+ */
 async function change(method, path, options) {
-  const tokenBefore = csrfToken;
-  try {
-    return await request(method, path, options);
-  } catch (error) {
-    if (!(error instanceof Refused) || error.status !== 403) throw error;
-    await session();
-    if (csrfToken === tokenBefore || !csrfToken) throw error;
-    return await request(method, path, options);
+  let [hasLooked, hasProved] = [false, false];
+  for (;;) {
+    const tokenBefore = csrfToken;
+    try {
+      return await request(method, path, options);
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 403) throw error;
+      if (error.code === "proof_needed") {
+        if (hasProved || !await onProofNeeded()) throw error;
+        hasProved = true;
+        continue;
+      }
+      if (hasLooked) throw error;
+      hasLooked = true;
+      await session();
+      if (csrfToken === tokenBefore || !csrfToken) throw error;
+    }
   }
 }
 
@@ -149,11 +166,19 @@ export async function changePassword(currentPassword, newPassword, signOutOthers
   return keepToken(await change("PUT", "/password", { body: { currentPassword, newPassword, signOutOthers } }));
 }
 
+/** Which letters of a name the terminal's screen cannot draw: `{ missing }`. */
+export async function checkName(merchantName) { return await change("POST", "/settings/name", { body: { merchantName } }); }
+
+/** Takes a result off the terminal's screen: staff go on with the next customer. */
+export async function putAwayCharge(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/put-away`); }
+
 /** Has the acquirer give a payment back; asked again, it does so once. */
 export async function takeBack(id) { return await change("POST", `/charges/${encodeURIComponent(id)}/take-back`); }
 
-/** Writes down that staff give money back: `{ attempt, amountMinor, reason }`. Answers with the charge. */
-export async function refund(id, body) { return await change("POST", `/charges/${encodeURIComponent(id)}/refund`, { body }); }
+/** Writes down that staff give money back: `{ attempt, amountMinor, reason }`. Asked again under the same key it is written once. Answers with the charge. */
+export async function refund(id, body, key) {
+  return await change("POST", `/charges/${encodeURIComponent(id)}/refund`, { body, headers: { "Idempotency-Key": key } });
+}
 
 /** Asks the gateway once more about a refund that it has not confirmed. */
 export async function refundAgain(id) { return await change("PUT", `/charges/${encodeURIComponent(id)}/refund`); }
@@ -269,12 +294,24 @@ export async function keepCalibration() { return await change("PUT", "/taps/cali
 
 export async function stopCalibration() { return await change("DELETE", "/taps/calibration"); }
 
-/** Has the terminal show a code with which a new password can be set. */
-export async function startReset() { await request("POST", "/reset", { isEntrance: true }); }
+/** How far a new owner password is: `{ reset, way, waitMinutes }`. */
+export async function resetState() { return await request("GET", "/reset"); }
+
+/** Ends what somebody at the terminal began. */
+export async function refuseReset() { return await change("DELETE", "/reset"); }
 
 export async function finishReset(code, password) {
   return keepToken(await request("PUT", "/reset", { body: { code, password }, isEntrance: true }));
 }
+
+/** Shows once more who is signed in, by `{ password }` or `{ pin }`; this browser gets a new token. */
+export async function prove(body) { return keepToken(await change("POST", "/proof", { body })); }
+
+/** What lasts longer than a sign-in: `{ tokens, webhooks, browsers, people }`. */
+export async function access() { return await request("GET", "/access"); }
+
+/** Ends what lasts, by its kinds. */
+export async function endAccess(body) { return await change("POST", "/access/end", { body }); }
 
 /** Who is signed in: `{ sessions }`. */
 export async function sessions() { return await request("GET", "/sessions"); }

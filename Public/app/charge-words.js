@@ -2,8 +2,9 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { state } from "./store.js";
-import { hasWords, pageLanguage, t } from "./strings.js";
+import { hasWords, t } from "./strings.js";
+
+export { dayText, momentText, timeText } from "./shop-time.js";
 
 /** Colour name (style/tokens.css) and icon of each state. */
 const LOOKS = {
@@ -25,11 +26,15 @@ export const AUTHORITIES = ["gateway", "acquirer"];
 
 const FINAL = new Set(["succeeded", "failed", "expired", "cancelled"]);
 
-/** True where the authority has given its last word. */
-export function isFinal(charge) { return FINAL.has(charge.state); }
+/** True where an answer about the charge could not be recorded: whatever its state says, whether it is paid is not known yet. */
+export function isUnrecorded(charge) { return charge.unresolved === true && charge.reason?.values?.case === "charge"; }
+
+/** True where the authority has given its last word, and the terminal has recorded it. */
+export function isFinal(charge) { return FINAL.has(charge.state) && !isUnrecorded(charge); }
 
 /** The state's name for words and looks. A state this page has never heard of is not known, and is shown so. */
 function known(charge) {
+  if (isUnrecorded(charge)) return "unknown";
   if (charge.state === "processing" && charge.promised) return "promised";
   if (charge.state === "succeeded" && charge.givenBack) return "givenBack";
   if (charge.state === "failed" && charge.refused) return "refused";
@@ -53,38 +58,6 @@ export function look(charge) {
 export function stateBadge(charge) {
   const { tone, icon: name, word } = look(charge);
   return h("span", { class: "state-badge" }, h("span", { class: `disc tone-${tone}` }, icon(name)), h("span", { class: "state-word" }, word));
-}
-
-/** The shop's way of writing where it is that of the page's language; else the page's, with the digits of the rest. */
-function locale() {
-  const shop = state.session?.locale ?? pageLanguage();
-  return `${shop.split("-")[0] === pageLanguage() ? shop : pageLanguage()}-u-nu-latn`;
-}
-
-function format(options, moment) {
-  const date = new Date(moment);
-  if (Number.isNaN(date.getTime())) return "";
-  try {
-    return new Intl.DateTimeFormat(locale(), options).format(date);
-  } catch {
-    return new Intl.DateTimeFormat("en", options).format(date);
-  }
-}
-
-/** Time of day. */
-export function timeText(moment) { return format({ hour: "2-digit", minute: "2-digit" }, moment); }
-
-/** Date and time of day, to the second. */
-export function momentText(moment) { return format({ dateStyle: "medium", timeStyle: "medium" }, moment); }
-
-/** "Today", "Yesterday", or the date. */
-export function dayText(moment) {
-  const day = (date) => [date.getFullYear(), date.getMonth(), date.getDate()].join("-");
-  const now = new Date(Date.now() + state.clockAhead);
-  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
-  if (day(new Date(moment)) === day(now)) return t("history.today");
-  if (day(new Date(moment)) === day(yesterday)) return t("history.yesterday");
-  return format({ weekday: "long", day: "numeric", month: "long", year: "numeric" }, moment);
 }
 
 /** Who did something, as the terminal names them: `staff:Ada` is Ada, `till:7` the till 7, `gateway` the gateway. */

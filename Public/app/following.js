@@ -37,6 +37,9 @@ export function asking() {
 /** Puts the charge away; the keypad comes back. A running charge cannot be put away: the terminal shows it too. */
 export function putAway() {
   if (isHeld(state.followed)) return;
+  const id = state.followed?.id;
+  // The terminal clears its screen by itself where this does not arrive, only later.
+  if (id !== undefined && state.terminal?.charge?.id === id) api.putAwayCharge(id).catch(() => {});
   sessionStorage.removeItem(KEY);
   update({ followed: null });
   schedule();

@@ -123,12 +123,15 @@ export function toast(text, { isBad = false } = {}) {
   setTimeout(() => element.remove(), isBad ? 8_000 : 4_000);
 }
 
+/** What is wrong, and what to do about it: the advice holds what a field takes. */
+export function problemText({ message, action }) { return [message, action].filter(Boolean).join(" "); }
+
 /** Shows what `refused.fields` says beside each field that has a place for it and goes to the first; returns how many were shown. */
 export function showFieldErrors(fields, refused) {
   const shown = [];
   for (const field of fields.filter((one) => one.setError)) {
     const problem = refused.fields[field.name];
-    field.setError(problem ? problem.message : null);
+    field.setError(problem ? problemText(problem) : null);
     if (problem) shown.push(field);
   }
   shown[0]?.control.focus();

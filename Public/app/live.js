@@ -4,10 +4,11 @@ import * as api from "./api.js";
 import { hear, reattach } from "./following.js";
 import { fetchRecent, refreshRecent } from "./recent.js";
 import { state, update } from "./store.js";
+import { SharedStream } from "./stream.js";
 import { inOwnWords } from "./strings.js";
 
-/** The terminal pings every 15 seconds; longer silence than this means the connection is dead. */
-const SILENCE_MILLISECONDS = 40_000;
+/** The terminal pings every 5 seconds; longer silence than this means the connection is dead. */
+const SILENCE_MILLISECONDS = 12_000;
 /** A short break is not worth a word. */
 const LOST_AFTER_MILLISECONDS = 2_000;
 const WAITS_MILLISECONDS = [300, 1_000, 2_000, 4_000];
@@ -39,7 +40,7 @@ export function disconnect() {
 
 function open() {
   reopenTimer = null;
-  source = new EventSource(api.eventsAddress);
+  source = new SharedStream(api.eventsAddress);
   source.addEventListener("open", heardSomething);
   source.addEventListener("ping", heardSomething);
   source.addEventListener("terminal", (event) => {
@@ -48,7 +49,7 @@ function open() {
     tries = 0;
     clearTimeout(lostTimer);
     lostTimer = null;
-    const terminal = JSON.parse(event.data, inOwnWords);
+    const terminal = aged(JSON.parse(event.data, inOwnWords), event.ageMilliseconds ?? 0);
     hear(terminal);
     refreshRecent(terminal);
     if (isBack) catchUp();
@@ -57,9 +58,27 @@ function open() {
   heardSomething();
 }
 
+/** What the terminal said so long ago, as it would say it now: its time, and seconds that run. */
+function aged(terminal, milliseconds) {
+  if (milliseconds === 0) return terminal;
+  const said = Date.parse(terminal.at);
+  const seconds = Math.round(milliseconds / 1000);
+  const run = (value, by) => (Number.isFinite(value) ? Math.max(0, value + by) : value);
+  const { charge } = terminal;
+  return {
+    ...terminal,
+    ...(Number.isNaN(said) ? {} : { at: new Date(said + milliseconds).toISOString() }),
+    ...(charge ? { charge: {
+      ...charge, secondsLeft: run(charge.secondsLeft, -seconds), releaseInSeconds: run(charge.releaseInSeconds, -seconds),
+      processingSeconds: run(charge.processingSeconds, seconds),
+    } } : {}),
+  };
+}
+
 function heardSomething() {
   clearTimeout(silenceTimer);
-  silenceTimer = setTimeout(broken, SILENCE_MILLISECONDS);
+  // A tab that nobody looks at may hear nothing: no tab has the stream then.
+  silenceTimer = setTimeout(() => (document.visibilityState === "visible" ? broken() : null), SILENCE_MILLISECONDS);
 }
 
 function close() {
@@ -114,6 +133,7 @@ addEventListener("offline", () => {
 });
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "visible") return;
+  if (source) heardSomething();
   hurry();
   fetchRecent();
 });

@@ -28,6 +28,8 @@ let loginNote = null;
 let scanned = takeCode();
 /** The owner's password instead of the names, at a browser that was let in. */
 let wantsPassword = false;
+/** A new password was just set with a code: the page shows what else has access. */
+let isResetDone = false;
 /** Who was signed in last: somebody else starts afresh. */
 let lastPerson = null;
 
@@ -127,7 +129,11 @@ function renderPlace(name) {
   }
   view =
     name === "setup" ? lazyView(() => import("./views/setup.js"), ({ setupView }) => setupView({ onCharging: setUpLeft }), "setup") :
-    name === "security" ? lazyView(() => import("./views/security.js"), ({ securityView }) => securityView({ onChanged: passwordChanged })) :
+    name === "security" ? lazyView(() => import("./views/security.js"), ({ securityView }) => {
+      const isNew = isResetDone;
+      isResetDone = false;
+      return securityView({ onChanged: passwordChanged, isNew });
+    }) :
     name === "days" ? lazyView(() => import("./views/days.js"), ({ daysView }) => daysView()) :
     name === "totals" ? lazyView(() => import("./views/totals.js"), ({ totalsView }) => totalsView()) :
     name === "shifts" ? lazyView(() => import("./views/shifts.js"), ({ shiftsView }) => shiftsView()) :
@@ -227,7 +233,8 @@ async function settingsSaved() {
 /** A new password with the screen's code: whoever was signed in before is not any more, in this browser neither. */
 async function passwordReset(session) {
   disconnect();
-  location.hash = "#/charge";
+  isResetDone = true;
+  location.hash = "#/security";
   await entered(session);
   toast(t("reset.done"));
 }
@@ -321,6 +328,12 @@ async function begin(asking = api.session()) {
 }
 
 api.whenSignedOut(() => sessionEnded());
+api.whenProofNeeded(async () => {
+  const { askForProof } = await import("./views/proof.js");
+  const session = await askForProof();
+  if (session?.signedIn) passwordChanged(session);
+  return session?.signedIn === true;
+});
 whenSessionChanged((session) => {
   if (!session.signedIn) {
     sessionEnded(session);

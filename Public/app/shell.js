@@ -1,7 +1,7 @@
 // The frame around every page of a signed-in terminal: name, gateway light, ways to go, and the word when the
 // connection is lost.
 
-import { markSeen } from "./api.js";
+import { markSeen, refuseReset } from "./api.js";
 import { timeText } from "./charge-words.js";
 import { announce, h, refill } from "./dom.js";
 import { toast } from "./form.js";
@@ -43,6 +43,30 @@ function noticeLine(notice) {
   );
 }
 
+/** Somebody at the terminal asks for a new owner password. Everybody hears it, and the owner can refuse it. */
+function resetLine(reset) {
+  const isOwner = state.session?.role === "owner";
+  const refuse = h("button", { class: "notice-link", type: "button" }, t("reset.refuse"));
+  refuse.addEventListener("click", async () => {
+    refuse.disabled = true;
+    try {
+      await refuseReset();  // The terminal's next event takes the line away.
+      toast(t("reset.refused"));
+    } catch (error) {
+      refuse.disabled = false;
+      if (error.status !== 401) toast(error.message, { isBad: true });
+    }
+  });
+  return h(
+    "li", { class: "banner reset-line" }, icon("alert"),
+    h(
+      "span", { class: "grow" }, reset.state === "shown" ? t("reset.askedShown") : t("reset.asked", { count: reset.minutes }),
+      isOwner ? null : ` ${t("reset.askedStaff")}`,
+    ),
+    isOwner ? refuse : null,
+  );
+}
+
 /** The frame of whoever is signed in. `show(view, name)` puts a view in; `update()` follows the state. */
 export function makeShell({ onSignOut, onSwitch }) {
   const merchant = h("span", { class: "merchant" });
@@ -72,7 +96,7 @@ export function makeShell({ onSignOut, onSwitch }) {
   const element = h("div", { class: "shell" }, skip, header, nav, h("div", { class: "body" }, banner, notices, last, main));
   let shownGateway = null;
   let wasLost = false;
-  let shownNotices = "[[],null]";
+  let shownNotices = "[[],null,null]";
   let shownLast = null;
 
   /** "What happened to the last one?" is answered on every page, but where that one stands large already. */
@@ -107,17 +131,19 @@ export function makeShell({ onSignOut, onSwitch }) {
       if (light !== shownGateway) {
         shownGateway = light;
         gateway.dataset.light = light;
-        refill(gateway, h("span", { class: "light" }), h("span", {}, t(`gateway.${["ready", "unreachable", "refused", "clock"].includes(light) ? light : "unknown"}`)));
+        refill(gateway, h("span", { class: "light" }), h("span", {}, t(`gateway.${["ready", "unreachable", "refused", "clock", "paused"].includes(light) ? light : "unknown"}`)));
       }
-      gateway.hidden = !state.session?.setUp || !state.terminal;
+      // Without the terminal nobody here knows how the gateway is.
+      gateway.hidden = !state.session?.setUp || !state.terminal || state.link === "lost";
       const message = state.terminal?.message ?? null;
-      const wanted = JSON.stringify([state.terminal?.notices ?? [], message]);
+      const reset = state.terminal?.ownerReset ?? null;
+      const wanted = JSON.stringify([state.terminal?.notices ?? [], message, reset]);
       if (wanted !== shownNotices) {
         shownNotices = wanted;
         const all = state.terminal?.notices ?? [];
         const more = all.length - NOTICES_SHOWN;
         refill(
-          notices, all.slice(0, NOTICES_SHOWN).map(noticeLine),
+          notices, reset ? resetLine(reset) : null, all.slice(0, NOTICES_SHOWN).map(noticeLine),
           more > 0 ? h("li", { class: "notices-more" }, h("a", { href: "#/history" }, t("notice.more", { count: more }))) : null,
           message ? messageLine(message) : null,
         );

@@ -1,100 +1,110 @@
 // What is composed on the keypad: entries that are added up, each an amount or some of one. Strings of digits in minor
 // units and whole-number arithmetic only.
 
-import { LONGEST_AMOUNT } from "./money.js";
+import { latinDigits, LONGEST_AMOUNT, readAmount } from "./money.js";
 
 /** So many entries; a longer list belongs into a till. */
 export const MOST_LINES = 50;
 /** Digits of a factor: 999 of something. */
 const LONGEST_TIMES = 3;
+/** Characters of an entry; one more than any amount has. */
+const LONGEST_TEXT = 41;
 const MOST = 10n ** BigInt(LONGEST_AMOUNT) - 1n;
 
-/** Nothing typed yet. `lines` are finished entries; `digits` is being typed, after `point` decimals of it by a point. */
-export function emptySum() { return { lines: [], times: "", digits: "", point: null }; }
+/**
+ * Nothing typed yet. `lines` are finished entries; `text` is being typed. Digits alone come in from the right, as on a card reader; with a
+ * separator the text is read as every amount is. `digits` is what it comes to in minor units; `wrong` says why it comes to nothing.
+ */
+export function emptySum() { return { lines: [], times: "", text: "", digits: "", wrong: null }; }
 
-export function isEmpty(sum) { return sum.lines.length === 0 && sum.times === "" && sum.digits === ""; }
+/** An amount in minor units as an entry: what was typed from the right for it. */
+export function sumOf(digits) { return { ...emptySum(), text: digits, digits }; }
+
+export function isEmpty(sum) { return sum.lines.length === 0 && sum.times === "" && sum.text === ""; }
 
 function valueOf({ times, digits }) { return BigInt(digits || "0") * BigInt(times || "1"); }
 
 /** Of one entry, in minor units as digits. */
 export function lineDigits(line) { return String(valueOf(line)); }
 
+function valueOfAll(sum) { return sum.lines.reduce((all, line) => all + valueOf(line), valueOf(sum)); }
+
 /** Everything together, in minor units as digits; empty where nothing is typed or all of it is nothing. */
 export function totalDigits(sum) {
-  const total = sum.lines.reduce((all, line) => all + valueOf(line), valueOf(sum));
+  const total = valueOfAll(sum);
   return total === 0n ? "" : String(total);
 }
 
-/** `sum` changed by `change`, or why it cannot be: `{ sum }` or `{ sum, refused }`, where `sum` is as it was. */
-function changed(sum, change) {
-  const next = { ...sum, ...change };
-  const total = next.lines.reduce((all, line) => all + valueOf(line), valueOf(next));
-  return total > MOST || next.digits.length > LONGEST_AMOUNT ? { sum, refused: "tooLong" } : { sum: next };
+/** Whether the decimals of an entry are said by a separator. */
+function isPointed(text) { return /[^0-9]/.test(text.trim()); }
+
+/** `{ digits, wrong }` of an entry's text. */
+function read(text, exponent, locale) {
+  const kept = text.trim();
+  if (kept.includes("×")) return { digits: "", wrong: "badTimes" };
+  if (kept.includes("+")) return { digits: "", wrong: "tooMany" };
+  if (kept === "." || kept === ",") return { digits: "", wrong: null };
+  const { digits = "", refused = null } = isPointed(kept) ? readAmount(kept, exponent, locale) : { digits: kept.replace(/^0+/, "") };
+  return { digits: digits === "0" ? "" : digits, wrong: refused ?? (digits.length > LONGEST_AMOUNT ? "tooLong" : null) };
 }
 
-/** Types digits: from the right as on a card reader, or behind the point once there is one. */
-export function type(sum, keys, exponent) {
-  let result = { sum };
-  for (const key of keys) {
-    result = typeOne(result.sum, key, exponent);
-    if (result.refused) return { sum, refused: result.refused };
-  }
-  return result;
+/** `sum` with this text as its entry. What cannot be read stays there, so that nothing is charged that was not typed. */
+function entered(sum, text, exponent, locale) {
+  const next = { ...sum, text, ...read(text, exponent, locale) };
+  // 12,50 and 3: three, or three hundredths.
+  const isMixed = exponent > 0 && text.trim() !== "" && sum.lines.some((line) => isPointed(line.text) !== isPointed(text));
+  const wrong = next.wrong ?? (valueOfAll(next) > MOST ? "tooLong" : isMixed ? "mixed" : null);
+  return { ...next, wrong, digits: wrong === null ? next.digits : "" };
 }
 
-function typeOne(sum, key, exponent) {
-  if (sum.point === null) return changed(sum, { digits: (sum.digits + key).replace(/^0+/, "") });
-  if (sum.point >= exponent) return { sum, refused: "tooFine" };
-  const place = 10n ** BigInt(exponent - 1 - sum.point);
-  const digits = String(BigInt(sum.digits || "0") + BigInt(key) * place);
-  return changed(sum, { digits: digits === "0" ? "" : digits, point: sum.point + 1 });
+/** With a word about it where it cannot be read. */
+function said(sum) { return sum.wrong === null ? { sum } : { sum, refused: sum.wrong }; }
+
+/** Types digits, separators or whatever else: `{ sum }`, or `{ sum, refused }` where the entry is no amount then. */
+export function type(sum, keys, exponent, locale) {
+  const text = (sum.text + latinDigits(keys)).trimStart();
+  // Zeros in front count for nothing.
+  return said(entered(sum, (isPointed(text) ? text : text.replace(/^0+/, "")).slice(0, LONGEST_TEXT), exponent, locale));
 }
 
-/** A point or comma: what was typed are whole units, what follows are decimals. */
-export function point(sum, exponent) {
-  if (exponent === 0) return { sum, refused: "tooFine" };
-  if (sum.point !== null) return { sum };
-  return changed(sum, { digits: sum.digits === "" ? "" : sum.digits + "0".repeat(exponent), point: 0 });
+/** Puts an amount from elsewhere in place of the entry: digits alone are whole units there, as in every text. */
+export function paste(sum, pasted, exponent, locale) {
+  const text = latinDigits(pasted.trim());
+  return said(entered(sum, `${text}${isPointed(text) || exponent === 0 ? "" : "."}`.slice(0, LONGEST_TEXT), exponent, locale));
 }
 
 /** Ends the entry; the next one is added to it. */
-export function plus(sum) {
-  if (sum.digits === "") return { sum };
-  if (sum.lines.length >= MOST_LINES) return { sum, refused: "tooMany" };
-  const line = { times: sum.times, digits: sum.digits, point: sum.point };
-  return { sum: { lines: [...sum.lines, line], times: "", digits: "", point: null } };
+export function plus(sum, exponent, locale) {
+  if (sum.wrong !== null) return said(sum);
+  if (sum.digits === "") return { sum, refused: "buttonEmpty" };
+  if (sum.lines.length >= MOST_LINES) return type(sum, "+", exponent, locale);
+  const line = { times: sum.times, text: sum.text, digits: sum.digits };
+  return { sum: { ...emptySum(), lines: [...sum.lines, line] } };
 }
 
 /** What was typed is a number of pieces; the price of one follows. */
-export function times(sum) {
-  if (sum.digits === "" || sum.times !== "") return { sum };
-  if (sum.point !== null || sum.digits.length > LONGEST_TIMES) return { sum, refused: "badTimes" };
-  return { sum: { ...sum, times: sum.digits, digits: "", point: null } };
+export function times(sum, exponent, locale) {
+  if (sum.times === "" && new RegExp(`^[0-9]{1,${LONGEST_TIMES}}$`).test(sum.text)) {
+    return { sum: { ...emptySum(), lines: sum.lines, times: sum.text } };
+  }
+  return type(sum, "×", exponent, locale);
 }
 
-/** Takes the last key back: a digit, the point, the sign before it, and so on into earlier entries. */
-export function backspace(sum, exponent) {
-  if (sum.point === 0) {
-    return { ...sum, digits: sum.digits === "" ? "" : sum.digits.slice(0, -exponent), point: null };
-  }
-  if (sum.point !== null) {
-    const place = 10n ** BigInt(exponent - sum.point + 1);
-    const digits = String((BigInt(sum.digits || "0") / place) * place);
-    return { ...sum, digits: digits === "0" ? "" : digits, point: sum.point - 1 };
-  }
-  if (sum.digits !== "") return { ...sum, digits: sum.digits.slice(0, -1) };
-  if (sum.times !== "") return { ...sum, digits: sum.times, times: "" };
+/** Takes the last key back: a digit, a separator, the sign before it, and so on into earlier entries. */
+export function backspace(sum, exponent, locale) {
+  if (sum.text !== "") return entered(sum, [...sum.text].slice(0, -1).join(""), exponent, locale);
+  if (sum.times !== "") return entered({ ...sum, times: "" }, sum.times, exponent, locale);
   const last = sum.lines.at(-1);
-  return last ? { ...last, lines: sum.lines.slice(0, -1) } : sum;
+  return last ? entered({ ...sum, lines: sum.lines.slice(0, -1), times: last.times }, last.text, exponent, locale) : sum;
 }
 
 /** Without what is being typed; without everything where nothing is. */
-export function clearEntry(sum) {
-  return sum.digits === "" && sum.times === "" ? emptySum() : { ...sum, times: "", digits: "", point: null };
-}
+export function clearEntry(sum) { return { ...emptySum(), lines: sum.text === "" && sum.times === "" ? [] : sum.lines }; }
 
 /** Without the entry of that number. */
-export function without(sum, index) { return { ...sum, lines: sum.lines.filter((_, number) => number !== index) }; }
+export function without(sum, index, exponent, locale) {
+  return entered({ ...sum, lines: sum.lines.filter((_, number) => number !== index) }, sum.text, exponent, locale);
+}
 
 /** `percent` of an amount in minor units, half a minor unit rounded up, as the terminal counts it. */
 export function percentOf(digits, percent) { return String((BigInt(digits || "0") * BigInt(percent) + 50n) / 100n); }

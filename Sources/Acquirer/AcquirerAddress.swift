@@ -1,10 +1,13 @@
-/// The base path of an acquirer's API: every call's path is put behind it.
-struct AcquirerAddress: Sendable, Equatable {
-    private let prefix: String
+/// The base path of an acquirer's API in one canonical form: every call's path is put behind it.
+///
+/// Two addresses are equal exactly where calls go to the same URLs.
+public struct AcquirerAddress: Sendable, Hashable {
+    /// Host in lower case; the scheme's usual port and slashes at the end are left out.
+    public let text: String
 
     /// Nil unless `text` is `https://host[:port][/path]`, or `http` to this machine, in plain ASCII without query, fragment
     /// or user name.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         let isSecure = text.hasPrefix("https://")
         guard isSecure || text.hasPrefix("http://"), text.utf8.count <= 1024,
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#"?#@\"<>^`{|}"#.utf8.contains($0) })
@@ -16,12 +19,20 @@ struct AcquirerAddress: Sendable, Equatable {
             parts.count == 1 || UInt16(parts[1]).map({ $0 > 0 }) == true
         else { return nil }
         guard isSecure || host == "127.0.0.1" || host == "localhost" else { return nil }
-        var kept = text[...]
-        while kept.last == "/" { kept.removeLast() }
-        prefix = String(kept)
+        var path = rest.dropFirst(authority.count)
+        while path.last == "/" { path.removeLast() }
+        let port = parts.count == 2 ? UInt16(parts[1]) : nil
+        let shown = port.map { $0 == (isSecure ? 443 : 80) ? "" : ":\($0)" } ?? ""
+        self.text = (isSecure ? "https://" : "http://") + host.lowercased() + shown + path
     }
 
-    func url(_ path: String) -> String { prefix + path }
+    /// Whether two texts name the same acquirer, however somebody typed them.
+    public static func areSame(_ one: String, _ other: String) -> Bool {
+        guard let first = AcquirerAddress(one), let second = AcquirerAddress(other) else { return one == other }
+        return first == second
+    }
+
+    func url(_ path: String) -> String { text + path }
 
     private static func isHost(_ text: Substring) -> Bool {
         !text.isEmpty && text.utf8.count <= 253

@@ -65,9 +65,7 @@ public enum AcquirerError: Error, Sendable, Equatable {
         let refusal = AcquirerRefusal(code: code, detail: detail)
         switch code {
         case .unauthorized: self = .signedOut
-        case .rateLimited, .paymentBusy:
-            let seconds = response.header("Retry-After").flatMap { Int($0) }
-            self = .notNow(refusal, retryAfter: seconds.map { .seconds(min(max($0, 0), 3600)) })
+        case .rateLimited, .paymentBusy: self = .notNow(refusal, retryAfter: response.retryAfter())
         default: self = .refused(refusal)
         }
     }

@@ -1,5 +1,4 @@
 import Crypto
-import CryptoExtras
 import Foundation
 
 /// The head of an age file that a passphrase opens: who it is for, and an authentication of all that.
@@ -69,15 +68,7 @@ struct AgeHead: Sendable {
     }
 
     private static func wrapKey(_ passphrase: String, _ salt: [UInt8], _ work: Int) throws -> SymmetricKey {
-        // One form for one text, whichever keys it was typed with.
-        try KDF.Scrypt.deriveKey(
-            from: Data(passphrase.precomposedStringWithCanonicalMapping.utf8),
-            salt: saltLabel + salt,
-            outputByteCount: 32,
-            rounds: 1 << work,
-            blockSize: 8,
-            parallelism: 1
-        )
+        try ScryptKey.derive(from: passphrase, salt: saltLabel + salt, rounds: 1 << work)
     }
 
     private static func mac(_ text: String, _ fileKey: SymmetricKey) -> [UInt8] {

@@ -1,13 +1,14 @@
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 /// What `MHD_start_daemon` is told. The pointers must stay valid until `MHD_stop_daemon` returned.
 struct till_web_settings {
     unsigned int flags;
     int listen_socket;
     unsigned int connection_limit;
-    unsigned int per_address_limit;
     unsigned int idle_seconds;
     size_t connection_memory_bytes;
     /// Three C strings, or NULL without TLS.
@@ -38,7 +39,6 @@ static inline struct MHD_Daemon *till_start_web_daemon(const struct till_web_set
         MHD_OPTION_EXTERNAL_LOGGER, s->log, s->context,
         MHD_OPTION_LISTEN_SOCKET, s->listen_socket,
         MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, s->per_address_limit,
         MHD_OPTION_CONNECTION_TIMEOUT, s->idle_seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, s->connection_memory_bytes,
         MHD_OPTION_STRICT_FOR_CLIENT, 0,
@@ -76,4 +76,22 @@ static inline size_t till_request_head_bytes(struct MHD_Connection *connection)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     return info ? info->header_size : 0;
+}
+
+/// Has `receive` read the bytes of a TLS connection for GnuTLS, with `context` as its first argument, which must stay valid until the
+/// connection is closed. It returns as recv(2) does. GnuTLS goes on sending by itself. Without TLS nothing happens.
+///
+/// Source: gnutls.h 3.7, `gnutls_transport_set_pull_function`; microhttpd.h, `MHD_CONNECTION_INFO_GNUTLS_SESSION`.
+static inline void till_receive_tls(
+    struct MHD_Connection *connection, ssize_t (*receive)(void *, void *, size_t), void *context)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (!info || !info->tls_session)
+        return;
+    gnutls_session_t session = (gnutls_session_t)info->tls_session;
+    gnutls_transport_ptr_t from, to;
+    gnutls_transport_get_ptr2(session, &from, &to);
+    gnutls_transport_set_ptr2(session, context, to);
+    gnutls_transport_set_pull_function(session, receive);
 }

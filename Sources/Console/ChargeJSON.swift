@@ -27,11 +27,12 @@ extension JSON {
     /// The whole terminal, for the page's event stream. Never the claim code: that is for the screen alone.
     static func terminal(_ snapshot: TerminalSnapshot) -> JSON {
         var body: [String: JSON] = [
-            "gateway": .string(snapshot.gateway.rawValue), "at": .time(snapshot.at), "charge": .null,
-            "checking": .integer(0),
+            "gateway": .string(snapshot.gateway.word), "gatewayPause": .reason(snapshot.gatewayPause),
+            "at": .time(snapshot.at), "charge": .null, "checking": .integer(0),
             "wallets": .connectLight(snapshot.connect.light),
             "trouble": .reason(snapshot.trouble), "notices": .array(snapshot.notices.map(JSON.notice)),
             "message": snapshot.message.map(JSON.onScreen) ?? .null,
+            "ownerReset": .ownerReset(snapshot.ownerReset),
         ]
         switch snapshot.phase {
         case .starting(let checking):
@@ -43,9 +44,18 @@ extension JSON {
         case .idle, .resetting: body["phase"] = .string("idle")
         case .charging(let charge):
             body["phase"] = .string("charging")
-            body["charge"] = .charge(charge)
+            body["charge"] = .charge(charge, for: .staff)
         }
         return .object(body)
+    }
+
+    /// A new owner password that somebody at the terminal asks for. Never the code: that is for the screen alone.
+    static func ownerReset(_ reset: OwnerReset?) -> JSON {
+        switch reset {
+        case .waiting(let minutes): .object(["state": .string("waiting"), "minutes": .integer(Int64(minutes))])
+        case .shown: .object(["state": .string("shown"), "minutes": .null])
+        case nil: .null
+        }
     }
 
     /// A change of a charge, as programs are told it in every way.
@@ -66,40 +76,44 @@ extension JSON {
         ])
     }
 
-    static func charge(_ snapshot: ChargeSnapshot) -> JSON {
+    static func charge(_ snapshot: ChargeSnapshot, for reader: Reader) -> JSON {
         let charge = snapshot.charge
         let terms = charge.terms
         let refunded = Money(minorUnits: charge.refundedMinorUnits, currency: terms.amount.currency)
-        return .object([
+        var members: [String: JSON] = [
             "id": .string(charge.id.rawValue), "code": .string(terms.code.rawValue),
             "state": .string(charge.state.rawValue), "amountMinor": .integer(terms.amount.minorUnits),
             "totalMinor": .integer(charge.total.minorUnits),
             "currency": .string(terms.amount.currency.code), "amountText": .string(snapshot.amountText),
             "tipText": .optional(snapshot.tipText), "tipMinor": terms.tip.map { .integer($0.minorUnits) } ?? .null,
-            "reference": .optional(terms.reference), "note": .optional(terms.note),
-            "openedBy": .string(terms.openedBy.name),
+            "reference": .optional(terms.reference), "openedBy": .string(terms.openedBy.name),
             "refundedMinor": .integer(refunded.minorUnits), "refundedText": .string(snapshot.format.text(refunded)),
-            "refunds": refunds(snapshot), "payments": payments(snapshot),
+            "refunds": refunds(snapshot, reader), "payments": payments(snapshot),
             "merchantName": .string(terms.merchantName), "createdAt": .time(terms.openedAt),
             "updatedAt": .time(snapshot.updatedAt), "deadline": .time(terms.deadline),
-            "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(charge.isUnresolved),
+            "secondsLeft": .optional(snapshot.secondsLeft), "unresolved": .bool(snapshot.isUnresolved),
             "refused": .bool(charge.wasRefused),
             "late": .bool(charge.isLate), "promised": .bool(charge.isPromised), "givenBack": .bool(charge.isGivenBack),
             "canGiveBack": .bool(charge.canGiveBack), "confirmedBy": .optional(charge.confirmedBy?.rawValue),
             "link": .optional(snapshot.link), "connect": .connect(snapshot),
-            "reason": .reason(charge.reason(format: snapshot.format)),
-            "evidence": evidence(charge), "canCancel": .bool(charge.canCancel), "canRelease": .bool(charge.canRelease),
+            "reason": .reason(snapshot.reason),
+            "evidence": evidence(charge), "canCancel": .bool(snapshot.canCancel),
+            "canRelease": .bool(snapshot.canRelease),
+            "releaseInSeconds": .optional(snapshot.releaseInSeconds),
+            "processingSeconds": .optional(snapshot.processingSeconds),
             "holdsTerminal": .bool(charge.holdsTerminal),
             "onScreen": snapshot.isReadableOnScreen.map(JSON.bool) ?? .null,
-        ])
+        ]
+        if reader == .staff { members["note"] = .optional(terms.note) }
+        return .object(members)
     }
 
     /// What staff gave back, booked or still waiting for the gateway's word.
-    private static func refunds(_ snapshot: ChargeSnapshot) -> JSON {
+    private static func refunds(_ snapshot: ChargeSnapshot, _ reader: Reader) -> JSON {
         .array(
             snapshot.charge.attempts.flatMap { attempt in
-                attempt.refunds.map { refund(attempt, $0.refund, $0.mark, snapshot) }
-                    + (attempt.askedRefund.map { [refund(attempt, $0, nil, snapshot)] } ?? [])
+                attempt.refunds.map { refund(attempt, $0.refund, $0.mark, snapshot, reader) }
+                    + (attempt.askedRefund.map { [refund(attempt, $0, nil, snapshot, reader)] } ?? [])
             }
         )
     }
@@ -108,13 +122,16 @@ extension JSON {
         _ attempt: Attempt,
         _ refund: Refund,
         _ mark: Refund.Mark?,
-        _ snapshot: ChargeSnapshot
+        _ snapshot: ChargeSnapshot,
+        _ reader: Reader
     ) -> JSON {
-        .object([
+        var members: [String: JSON] = [
             "attempt": .integer(Int64(attempt.id)), "amountMinor": .integer(refund.minorUnits),
-            "amountText": .string(text(refund.minorUnits, snapshot)), "reason": .string(refund.reason),
-            "by": .string(refund.by.name), "mark": .optional(mark?.rawValue),
-        ])
+            "amountText": .string(text(refund.minorUnits, snapshot)), "by": .string(refund.by.name),
+            "mark": .optional(mark?.rawValue),
+        ]
+        if reader == .staff { members["reason"] = .string(refund.reason) }
+        return .object(members)
     }
 
     /// Payments at the gateway that came in for the charge, with what of each can still be marked as refunded.

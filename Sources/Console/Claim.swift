@@ -2,27 +2,15 @@ import Crypto
 
 /// How an owner takes an unclaimed terminal over: with a code that only its screen shows. A value; time comes from outside.
 ///
-/// A code lives 15 minutes and dies with its fifth wrong guess; the next one then comes after a pause that doubles each
-/// time. 8 characters of 32 are 40 bits. Source: OWASP ASVS 5.0, 6.4.1; ETSI EN 303 645, 5.1-5.
+/// A code lives 15 minutes. Wrong guesses do not end it: a stranger who makes them must not keep the one who reads it from
+/// typing it. A ``CodePace`` bounds them. 8 characters of 32 are 40 bits. Source: OWASP ASVS 5.0, 6.4.1; ETSI EN 303 645, 5.1-5.
 struct Claim: Sendable {
     static let lifetime = Duration.seconds(15 * 60)
-    static let triesPerCode = 5
     /// Without I, O, 0 and 1, which look like others.
     private static let alphabet = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
 
-    /// What a guess came to.
-    enum Verdict: Sendable, Equatable {
-        case right
-        case wrong
-        /// No code can be tried for so long.
-        case paused(Duration)
-    }
-
     private(set) var code: String
     private var madeAt: Duration
-    private var wrongGuesses = 0
-    private var pause = Duration.seconds(30)
-    private var pausedUntil = Duration.zero
 
     init(at now: Duration) {
         code = Self.newCode()
@@ -35,19 +23,12 @@ struct Claim: Sendable {
     /// When the code has to be replaced, on the same clock as `now`.
     var expiresAt: Duration { madeAt + Self.lifetime }
 
-    /// Takes a guess: case, spaces and dashes do not matter. Compared in constant time.
-    mutating func guess(_ text: String, at now: Duration) -> Verdict {
-        if now < pausedUntil { return .paused(pausedUntil - now) }
+    /// Whether a guess is right: case, spaces and dashes do not matter. Compared in constant time. A code that is over is
+    /// replaced first.
+    mutating func guess(_ text: String, at now: Duration) -> Bool {
         renewIfExpired(at: now)
         let typed = text.uppercased().filter { $0 != " " && $0 != "-" }
-        if Self.isEqual(typed, code) { return .right }
-        wrongGuesses += 1
-        if wrongGuesses >= Self.triesPerCode {
-            pausedUntil = now + pause
-            pause = min(pause * 2, .seconds(3600))
-            renew(at: now)
-        }
-        return .wrong
+        return Self.isEqual(typed, code)
     }
 
     /// True where the code changed.
@@ -61,7 +42,6 @@ struct Claim: Sendable {
     private mutating func renew(at now: Duration) {
         code = Self.newCode()
         madeAt = now
-        wrongGuesses = 0
     }
 
     private static func newCode() -> String { randomCode(length: 8) }

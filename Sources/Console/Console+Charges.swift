@@ -7,9 +7,8 @@ import WebServer
 /// Charges, and news of them.
 extension Console {
     func openCharge(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
-        let keys = pass.request.headers("Idempotency-Key")
-        guard keys.count == 1, Route.isKey(keys[0], most: pass.program == nil ? 255 : Route.longestProgramKey)
-        else {
+        let most = pass.program == nil ? 255 : Route.longestProgramKey
+        guard let ownKey = try Route.idempotencyKey(of: pass.request, most: most) else {
             throw Problem(
                 400,
                 "idempotency_key_missing",
@@ -28,12 +27,12 @@ extension Console {
         try form.finish()
         let amount = try Self.amount(typed: typed, minor: minor, currency: currency, stored.settings)
         let amountField = minor == nil ? "amount" : "amountMinor"
-        let reduced = reference?.isEmpty == true ? nil : reference
-        let note = typedNote?.isEmpty == true ? nil : typedNote
+        let reduced = Self.trimmed(reference)
+        let note = Self.trimmed(typedNote)
         let tip = try Self.tip(tipMinor, amount.currency)
         let ownMaximum = await staff.maximum(of: pass.session)
         let key = IdempotencyKey(
-            key: pass.ownKey(keys[0]),
+            key: pass.ownKey(ownKey),
             requestDigest: Self.digest(amount, reduced, tip, note)
         )
         var request = ChargeRequest(
@@ -49,6 +48,12 @@ extension Console {
         return try await open(request, pass, amountField)
     }
 
+    /// Without white space at its ends; nil where nothing is left: a reference of spaces is none.
+    private static func trimmed(_ text: String?) -> String? {
+        let text = text?.trimmingCharacters(in: .whitespaces)
+        return text?.isEmpty == true ? nil : text
+    }
+
     /// The audit log has its line of a new charge by the charge's own record; what comes of any other request is told here.
     private func open(
         _ request: ChargeRequest,
@@ -58,7 +63,7 @@ extension Console {
         do throws(ChargeRefusal) {
             let (charge, isNew) = try await desk.openOnce(request)
             if !isNew { await audit("charge.again", "ok", charge.id.rawValue, pass) }
-            var response = WebResponse.json(JSON.charge(charge).text)
+            var response = WebResponse.json(JSON.charge(charge, for: pass.reader).text)
             response.status = isNew ? 201 : 200
             return response
         } catch {
@@ -124,8 +129,9 @@ extension Console {
         }
     }
 
+    /// For people's own pages.
     func charge(_ work: () async throws(ChargeRefusal) -> ChargeSnapshot) async throws(Problem) -> WebResponse {
-        do throws(ChargeRefusal) { return .json(JSON.charge(try await work()).text) } catch {
+        do throws(ChargeRefusal) { return .json(JSON.charge(try await work(), for: .staff).text) } catch {
             throw Self.problem(error, await desk.format)
         }
     }
@@ -140,7 +146,7 @@ extension Console {
         do throws(ChargeRefusal) {
             let charge = try await work()
             await audit(what, "ok", charge.id.rawValue, pass)
-            return .json(JSON.charge(charge).text)
+            return .json(JSON.charge(charge, for: pass.reader).text)
         } catch {
             let problem = Self.problem(error, await desk.format)
             await audit(what, "refused", "\(about): \(problem.reason.code)", pass)
@@ -167,6 +173,10 @@ extension Console {
         case .invalidNote: return .field("note", reason)
         case .idempotencyConflict: return Problem(409, reason)
         case .notFound: return Problem(404, reason)
+        case .starting:
+            var problem = Problem(503, reason)
+            problem.retryAfter = .zero
+            return problem
         case .journal: return Problem(503, reason)
         }
     }
@@ -188,7 +198,8 @@ extension AmountError {
             Reason(
                 code: "amount_negative",
                 message: "An amount cannot be below zero. Nothing was charged.",
-                action: "To give money back, mark the payment as refunded in the history."
+                action: "To refund a payment, open its charge in the history. "
+                    + "It says whether the terminal gives the money back or you do."
             )
         case .zero:
             Reason(

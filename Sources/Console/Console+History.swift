@@ -8,7 +8,9 @@ import WebServer
 extension Console {
     private var history: HistoryDesk { days.history }
 
-    func historyResponse(_ query: HistoryQuery) async throws(Problem) -> WebResponse {
+    func historyResponse(_ query: HistoryQuery, for reader: Reader) async throws(Problem) -> WebResponse {
+        var query = query
+        query.readsNotes = reader == .staff
         let page: ChargePage
         do throws(JournalError) { page = try await history.charges(query) } catch { throw Problem(503, error.reason) }
         let format = await desk.format
@@ -16,13 +18,14 @@ extension Console {
         let charges = query.place.isForward ? page.charges.reversed() : page.charges
         return .json(
             JSON.object([
-                "charges": .array(charges.map { .summary($0, format) }), "next": .optional(page.next?.rawValue),
+                "charges": .array(charges.map { .summary($0, format, for: reader) }),
+                "next": .optional(page.next?.rawValue),
             ]).text
         )
     }
 
     /// One charge with everything that happened to it.
-    func chargeResponse(_ id: ChargeID) async throws(Problem) -> WebResponse {
+    func chargeResponse(_ id: ChargeID, for reader: Reader) async throws(Problem) -> WebResponse {
         let snapshot: ChargeSnapshot
         do throws(ChargeRefusal) { snapshot = try await desk.charge(id) } catch {
             throw Self.problem(error, await desk.format)
@@ -31,8 +34,9 @@ extension Console {
         do throws(JournalError) { timeline = try await history.timeline(of: id) } catch {
             throw Problem(503, error.reason)
         }
-        guard case .object(var members) = JSON.charge(snapshot) else { throw .notFound }
-        members["timeline"] = .array(timeline.map(JSON.timeline))
+        guard case .object(var members) = JSON.charge(snapshot, for: reader) else { throw .notFound }
+        if reader == .staff { members["receiptTrouble"] = .reason(await receipts.trouble(of: id)) }
+        members["timeline"] = .array(timeline.map { JSON.timeline($0.said(to: reader)) })
         return .json(JSON.object(members).text)
     }
 
@@ -71,7 +75,7 @@ extension Console {
         }
     }
 
-    /// Every charge that fits as a file, made while it is sent. The audit log says who took it.
+    /// Every charge and refund that fits as a file, made while it is sent. The audit log says who took it.
     func exportResponse(_ format: ExportFormat, _ query: HistoryQuery, _ pass: Gate.Pass) async -> WebResponse {
         await entrance.audit("export", "ok", format.rawValue, by: pass.who, from: pass.request.peerAddress)
         let writer = ExportWriter(await history.export(query), format)
@@ -99,13 +103,13 @@ extension ChargePlace {
 
 extension JSON {
     /// A charge in a list.
-    static func summary(_ charge: ChargeSummary, _ format: AmountFormat) -> JSON {
-        .object([
+    static func summary(_ charge: ChargeSummary, _ format: AmountFormat, for reader: Reader) -> JSON {
+        var members: [String: JSON] = [
             "id": .string(charge.id.rawValue), "code": .string(charge.code), "state": .string(charge.state.rawValue),
             "amountMinor": .integer(charge.amount.minorUnits), "totalMinor": .integer(charge.total.minorUnits),
             "currency": .string(charge.total.currency.code), "amountText": .string(format.text(charge.total)),
             "tipText": .optional(charge.tip.map(format.text)), "reference": .optional(charge.reference),
-            "note": .optional(charge.note), "shift": charge.shift.map(JSON.integer) ?? .null,
+            "shift": charge.shift.map(JSON.integer) ?? .null,
             "createdAt": .time(charge.openedAt), "updatedAt": .time(charge.updatedAt),
             "rail": .optional(charge.rail?.rawValue), "openedBy": .string(charge.openedBy),
             "refused": .bool(charge.wasRefused), "late": .bool(charge.isLate), "promised": .bool(charge.isPromised),
@@ -114,7 +118,9 @@ extension JSON {
             "surplusMinor": .integer(charge.surplus.minorUnits),
             "refundedMinor": .integer(charge.refunded.minorUnits),
             "paymentID": .optional(charge.paymentID), "transactionID": .optional(charge.transactionID),
-        ])
+        ]
+        if reader == .staff { members["note"] = .optional(charge.note) }
+        return .object(members)
     }
 
     static func timeline(_ entry: TimelineEntry) -> JSON {

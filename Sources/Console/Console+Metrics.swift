@@ -14,10 +14,7 @@ extension Console {
             problem.allowed = ["GET", "HEAD"]
             return problem.response
         }
-        let fields = request.headers("Authorization")
-        let token =
-            fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
-        switch await tokens.check(token, for: .metrics, from: request.peerAddress) {
+        switch await tokens.check(Gate.shownToken(request), for: .metrics, from: request.peerAddress) {
         case .granted:
             var metrics = MetricsText(await desk.measures, process: ProcessMeasures(), startedAt: startedAt)
             metrics.add(await health.facts(), await webhooks.measures())

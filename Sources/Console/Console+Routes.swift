@@ -1,4 +1,5 @@
 import Foundation
+import Journal
 import Payments
 import Terminal
 import WebServer
@@ -17,11 +18,15 @@ extension Console {
             try requireEmptyForm(pass)
             return await signOut(pass, request)
         case .changePassword: return try await changePassword(pass, request)
-        case .startReset:
-            try requireEmptyForm(pass)
-            try await entrance.startReset(from: request.peerAddress)
-            return .json(JSON.object(["started": .bool(true)]).text, status: 202)
+        case .prove: return try await prove(pass, request)
+        case .access: return try await accessResponse()
+        case .endAccess: return try await endAccess(pass)
+        case .resetState: return await resetResponse()
         case .finishReset: return try await finishReset(request)
+        case .refuseReset:
+            try requireEmptyForm(pass)
+            _ = await entrance.refuseReset(by: pass.who, from: request.peerAddress)
+            return await resetResponse()
         case .sessions: return sessionList(pass)
         case .endSession(let id):
             try requireEmptyForm(pass)
@@ -37,14 +42,19 @@ extension Console {
         case .settings: return await settingsResponse()
         case .saveSettings: return try await saveSettings(pass)
         case .testConnection: return try await testConnection(pass)
+        case .checkName: return try await checkName(pass)
         case .openCharge: return try await openCharge(pass)
-        case .history(let query): return try await historyResponse(query)
+        case .history(var query):
+            if pass.hasOwnChargesOnly { query.openedBy = pass.who.name }
+            return try await historyResponse(query, for: pass.reader)
         case .totals(let span, let from, let to): return try await totalsResponse(span, from, to)
         case .export(let format, let query): return await exportResponse(format, query, pass)
         case .currentCharge:
-            guard case .charging(let charge) = await desk.snapshot.phase else { return WebResponse(status: 204) }
-            return .json(JSON.charge(charge).text)
-        case .charge(let id): return try await chargeResponse(id)
+            guard case .charging(let charge) = await desk.snapshot.phase,
+                !pass.hasOwnChargesOnly || charge.charge.terms.openedBy == pass.who
+            else { return WebResponse(status: 204) }
+            return .json(JSON.charge(charge, for: pass.reader).text)
+        case .charge(let id): return try await chargeResponse(id, for: pass.reader)
         case .cancel(let id):
             try requireEmptyForm(pass)
             return try await audited("charge.cancel", id.rawValue, pass) { () throws(ChargeRefusal) in
@@ -60,6 +70,9 @@ extension Console {
             return try await audited("charge.seen", id.rawValue, pass) { () throws(ChargeRefusal) in
                 try await desk.markSeen(id, by: pass.who)
             }
+        case .putAway(let id):
+            try requireEmptyForm(pass)
+            return try await charge { () throws(ChargeRefusal) in try await desk.putAway(id) }
         case .counter: return await counterResponse()
         case .saveCounter: return try await saveCounter(pass)
         case .trySound: return try await trySound(pass)

@@ -29,7 +29,17 @@ extension Console {
             on: await device(request),
             from: request.peerAddress
         )
+        await endEarlier(request)
         return await signedIn(token, session, status: 200, request)
+    }
+
+    /// Ends the session that this browser had before a new sign-in. Source: OWASP ASVS 5.0, 7.2.4.
+    func endEarlier(_ request: WebRequest) async {
+        let now = clock.wallTime()
+        guard let earlier = sessions.session(of: request.cookies[Gate.cookie], at: now) else { return }
+        do throws(Problem) { try await entrance.signOut(earlier, from: request.peerAddress) } catch {
+            // It has ended here; the entrance has written down that a restart would bring it back.
+        }
     }
 
     func signOut(_ pass: Gate.Pass, _ request: WebRequest) async -> WebResponse {
@@ -91,6 +101,7 @@ extension Console {
                 "currency": isIn ? .optional(stored?.settings.currency.code) : .null,
                 "currencyExponent": isIn ? .optional(stored?.settings.currency.exponent) : .null,
                 "locale": isIn ? .optional(stored?.settings.locale) : .null,
+                "timeZone": isIn ? .string((stored?.settings.zone ?? .current).identifier) : .null,
                 "who": .optional(session?.who.name),
                 "maximumMinor": isIn ? stored?.settings.limits.maximumMinorUnits.map(JSON.integer) ?? .null : .null,
                 "tips": isIn ? .tips(tips) : .null,
@@ -102,7 +113,7 @@ extension Console {
 
     private func chargeShown() async -> JSON {
         guard case .charging(let charge) = await desk.snapshot.phase else { return .null }
-        return JSON.charge(charge)
+        return JSON.charge(charge, for: .staff)
     }
 
     func changePassword(_ pass: Gate.Pass, _ request: WebRequest) async throws(Problem) -> WebResponse {
@@ -120,6 +131,30 @@ extension Console {
             from: request.peerAddress
         )
         return await signedIn(token, renewed, status: 200, request)
+    }
+
+    /// The state of a password reset. Open to everybody: the screen says no less.
+    func resetResponse() async -> WebResponse {
+        let reset = await desk.snapshot.ownerReset
+        return .json(
+            JSON.object([
+                "reset": .ownerReset(reset),
+                // How it is begun: with a stick, or at the machine that the program runs on.
+                "way": .string(entrance.ownerSticks == nil ? "command" : "stick"),
+                "waitMinutes": .integer(Int64(Reset.wait / .seconds(60))),
+            ]).text
+        )
+    }
+
+    /// Tells webhooks of new owner passwords, until cancelled.
+    func tellOfResets() async {
+        await withDiscardingTaskGroup { group in
+            // A receiver that does not answer keeps no other news back.
+            for await news in entrance.resetNews.stream {
+                group.addTask { await webhooks.tell(news.type, news.data) }
+            }
+            group.cancelAll()
+        }
     }
 
     func finishReset(_ request: WebRequest) async throws(Problem) -> WebResponse {

@@ -14,7 +14,7 @@ extension Console {
                     "gatewayURL": .string(""), "gatewayKeySet": .bool(false), "currency": .string(""),
                     "locale": .string("en-US"), "language": .string("en"), "chargeLimitMinor": .null,
                     "hourlyLimitMinor": .null, "timeZone": .null, "changedAt": .null, "changedBy": .null,
-                    "version": .integer(0),
+                    "version": .integer(0), "openPayments": await openPayments(),
                 ]).text
             )
         }
@@ -29,9 +29,18 @@ extension Console {
                 "chargeLimitMinor": set.limits.maximumMinorUnits.map(JSON.integer) ?? .null,
                 "hourlyLimitMinor": set.limits.maximumPerHourMinorUnits.map(JSON.integer) ?? .null,
                 "changedAt": .time(stored.changedAt), "changedBy": .string(stored.changedBy.name),
-                "version": .integer(Int64(stored.version)),
+                "version": .integer(Int64(stored.version)), "openPayments": await openPayments(),
             ]).text
         )
+    }
+
+    /// How many payments a change of gateway or merchant concerns; null where the journal cannot say.
+    private func openPayments() async -> JSON {
+        guard let open = try? await settings.openPayments() else { return .null }
+        return .object([
+            "here": .integer(Int64(open.here)), "followed": .integer(Int64(open.followed)),
+            "stranded": .integer(Int64(open.stranded)),
+        ])
     }
 
     /// The form of settings, and the password where the request carries one.
@@ -63,10 +72,9 @@ extension Console {
         let current = await settings.current
         // The page names the version it showed: two people who save at once must not undo each other.
         if let version, version != Int64(current?.version ?? 0) { throw Self.problem(.conflict) }
-        if let current {
+        if current != nil {
             let sendsMoneyElsewhere =
-                form.gatewayURL != current.settings.gatewayURL || form.merchantID != current.settings.merchantID
-                || form.gatewayKey?.isEmpty == false
+                await settings.movesPayments(form) || form.gatewayKey?.isEmpty == false
             if sendsMoneyElsewhere {
                 try await requirePassword(password, because: Self.sendsMoneyElsewhere, of: pass)
             }
@@ -96,6 +104,7 @@ extension Console {
                 password: password,
                 what: "settings.password",
                 by: pass.who,
+                of: pass.session,
                 from: pass.request.peerAddress
             )
         } catch {
@@ -116,6 +125,14 @@ extension Console {
                 "milliseconds": .integer(seconds * 1000 + attoseconds / 1_000_000_000_000_000),
             ]).text
         )
+    }
+
+    /// Which letters of a merchant's name the screen cannot draw, for who types it.
+    func checkName(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        var form = try Form(pass.request.body)
+        let name = form.text("merchantName", limit: 1000)
+        try form.finish()
+        return .json(JSON.object(["missing": .string(await settings.undrawable(in: name))]).text)
     }
 
     static func problem(_ error: SettingsError) -> Problem {

@@ -16,7 +16,7 @@ extension Console {
                     "enabled": .bool(set.isEnabled), "mode": .string(set.mode.rawValue),
                     "acquirerURL": .string(set.acquirerURL), "acquirerLogin": .string(set.acquirerLogin),
                     "acquirerPasswordSet": .bool(stored.hasPassword), "terminalID": .string(set.terminalID),
-                    "walletProjectID": .string(set.walletProjectID),
+                    "walletProjectID": .string(set.walletProjectID), "appLink": .string(set.appLink),
                     "serviceUUID": .string(set.serviceText), "writeUUID": .string(set.writeText),
                     "statusUUID": .string(set.statusText), "readUUID": .string(set.readText),
                     "acceptUnknownSignal": .bool(set.acceptsUnknownSignal),
@@ -68,9 +68,7 @@ extension Console {
         let (form, password, version) = try Self.tapForm(pass)
         if let version, version != Int64(current.version) { throw Self.problem(SettingsError.conflict) }
         let sendsMoneyElsewhere =
-            form.acquirerURL.map { $0 != current.settings.acquirerURL } ?? false
-            || form.acquirerLogin.map { $0 != current.settings.acquirerLogin } ?? false
-            || form.acquirerPassword?.isEmpty == false
+            await taps.movesPayments(form) || form.acquirerPassword?.isEmpty == false
         if sendsMoneyElsewhere, current.version > 0 {
             try await requirePassword(password, because: Self.sendsMoneyElsewhere, of: pass)
         }
@@ -100,6 +98,7 @@ extension Console {
         form.writeUUID = fields.optionalText("writeUUID", limit: 40)
         form.statusUUID = fields.optionalText("statusUUID", limit: 40)
         form.readUUID = fields.optionalText("readUUID", limit: 40)
+        form.appLink = fields.optionalText("appLink", limit: 300)
         form.walletProjectID = fields.optionalText("walletProjectID", limit: 100)
         form.acceptsUnknownSignal = fields.bool("acceptUnknownSignal")
         form.tapThreshold = fields.integer("tapThreshold")

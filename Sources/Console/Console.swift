@@ -51,6 +51,7 @@ public struct Console: Sendable {
     let entrance: Entrance
     let sessions: Sessions
     let gate: Gate
+    let refusals = HeadRefusals()
     private let securityContact: String?
     private let certificates: CertificateKeeper
     private let certificate: DeviceCertificate
@@ -107,6 +108,8 @@ public struct Console: Sendable {
         public var loudspeaker: (any Loudspeaker)?
         /// Where sticks for backups are shown; nil where the machine shows none.
         public var sticks: BackupSticks?
+        /// Sticks that prove presence at the terminal; nil where the machine shows none.
+        public var ownerSticks: OwnerSticks?
         /// Whether the backup that was wanted before this start is restored; nil where none was wanted.
         public var restored: Bool?
         /// Installs new versions of the whole system; nil where the terminal does not run as an appliance.
@@ -200,30 +203,35 @@ public struct Console: Sendable {
         // The handler needs the console and the console the server's port: the box is filled before the first answer.
         let holder = Holder()
         self.holder = holder
-        server = try WebServer(
-            configuration: WebServer.Configuration(
-                address: configuration.address,
-                port: configuration.port,
-                tls: TLSIdentity(certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.keyPEM),
-                limits: Self.limits,
-                defaultHeaders: headers,
-                hostIsAllowed: hostIsAllowed
-            )
-        ) { request in
+        var serving = WebServer.Configuration(
+            address: configuration.address,
+            port: configuration.port,
+            tls: TLSIdentity(certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.keyPEM),
+            limits: Self.limits,
+            defaultHeaders: headers,
+            hostIsAllowed: hostIsAllowed
+        )
+        serving.admission = { request, body in
+            holder.console?.admission(of: request, body)
+                ?? WebServer.Admission(isKnown: false, .refuse(answer: Self.starting, whenAnswered: {}))
+        }
+        serving.plainHTTP = { Self.redirect($0, to: $1) }
+        server = try WebServer(configuration: serving) { request in
             holder.console?.handle(request, files) ?? .now(Self.starting)
         }
         let port = server.port
+        var pointing = WebServer.Configuration(
+            address: configuration.address,
+            port: configuration.redirectPort,
+            defaultHeaders: headers,
+            hostIsAllowed: hostIsAllowed
+        )
+        pointing.admission = { request, _ in
+            WebServer.Admission(isKnown: false, .refuse(answer: Self.redirect(request, to: port), whenAnswered: {}))
+        }
         redirect =
             configuration.redirectPort == 0
-            ? nil
-            : try WebServer(
-                configuration: WebServer.Configuration(
-                    address: configuration.address,
-                    port: configuration.redirectPort,
-                    defaultHeaders: headers,
-                    hostIsAllowed: hostIsAllowed
-                )
-            ) { Self.redirect($0, to: port) }
+            ? nil : try WebServer(configuration: pointing) { .now(Self.redirect($0, to: port)) }
         self.journal = journal
         let own = OwnAddress(
             names: names,
@@ -242,6 +250,7 @@ public struct Console: Sendable {
         self.sessions = sessions
         self.gate = gate
         news = PageNews(desk: desk, sessions: sessions, clock: clock)
+        let hashing = HashingQueue()
         entrance = Entrance(
             journal: journal,
             desk: desk,
@@ -252,7 +261,9 @@ public struct Console: Sendable {
             codeAddress: own.code,
             fingerprint: certificate.fingerprint,
             compactFingerprint: certificate.compactFingerprint,
-            hashRounds: hashRounds
+            ownerSticks: configuration.ownerSticks,
+            hashRounds: hashRounds,
+            hashing: hashing
         )
         tokens = TokenDesk(journal: journal, clock: clock)
         webhooks = WebhookDesk(
@@ -281,7 +292,8 @@ public struct Console: Sendable {
             logger: logger,
             address: own.code,
             compactFingerprint: certificate.compactFingerprint,
-            pinRounds: min(hashRounds, StaffPIN.usualRounds)
+            pinRounds: min(hashRounds, StaffPIN.usualRounds),
+            hashing: hashing
         )
         messages = MessageDesk(desk: desk, clock: clock, paymentHosts: configuration.paymentHosts)
         about = About(
@@ -384,8 +396,10 @@ public struct Console: Sendable {
             group.addTask { try await server.run() }
             if let redirect { group.addTask { try await redirect.run() } }
             group.addTask { await certificates.run(clock, logger, serving: certificate) }
+            group.addTask { await recordRefusals() }
             group.addTask { await entrance.keepClaimFresh() }
-            group.addTask { await entrance.keepResetFresh() }
+            group.addTask { await entrance.watchForOwner() }
+            group.addTask { await tellOfResets() }
             if own.changes { group.addTask { await followNetwork() } }
             group.addTask { await receipts.printWhenPaid() }
             group.addTask { await messages.run() }
@@ -474,7 +488,7 @@ public struct Console: Sendable {
         }
     }
 
-    private static func noStore(_ response: WebResponse) -> WebResponse {
+    static func noStore(_ response: WebResponse) -> WebResponse {
         var response = response
         response.headers["Cache-Control"] = "no-store"
         return response
@@ -484,17 +498,15 @@ public struct Console: Sendable {
         .response
 
     /// The way to HTTPS for pages; nothing for programs, which would send their secrets first and follow later.
-    static func redirect(_ request: WebRequest, to port: UInt16) -> WebAnswer {
+    static func redirect(_ request: WebRequest, to port: UInt16) -> WebResponse {
         guard request.method == "GET", !request.path.hasPrefix("/api"), request.path != metricsPath,
             let host = request.header("Host")
         else {
-            return .now(
-                Problem(403, "https_needed", "This terminal speaks over HTTPS only.", "Use its https:// address.")
-                    .response
-            )
+            return Problem(403, "https_needed", "This terminal speaks over HTTPS only.", "Use its https:// address.")
+                .response
         }
         let name = host.hasPrefix("[") ? String(host.prefix { $0 != "]" }) + "]" : String(host.prefix { $0 != ":" })
-        return .now(WebResponse(status: 308, headers: ["Location": "https://\(name):\(port)/"]))
+        return WebResponse(status: 308, headers: ["Location": "https://\(name):\(port)/"])
     }
 
     /// Against DNS rebinding: a page of another name must not talk to the terminal. Addresses in numbers cannot be

@@ -3,7 +3,7 @@ import Logging
 import Payments
 import Terminal
 
-/// A new password: by the owner who knows the old one, and by the one who can restart the terminal and read its screen.
+/// A new password by the owner who knows the old one, and the sessions of everybody.
 extension Entrance {
     /// Replaces the password of the one who is signed in. The browser gets a new token; with `endingOthers` it is the only
     /// one that stays signed in.
@@ -18,10 +18,21 @@ extension Entrance {
         guard let (owner, version) = known else { throw .notClaimed }
         if let objection = PasswordRule.objection(to: new) { throw .field("newPassword", objection.reason) }
         do throws(Problem) {
-            try await check(password: current, what: "password", by: Self.ownerActor, from: peer)
+            try await check(password: current, what: "password", by: Self.ownerActor, of: session, from: peer)
         } catch {
             // Signed in they are; it is the field that is wrong.
             throw error.status == 401 ? .field("currentPassword", error.reason) : error
+        }
+        // The same once more changes nothing for whoever knows it.
+        guard current != new else {
+            throw .field(
+                "newPassword",
+                Reason(
+                    code: "password_same",
+                    message: "This is the password that you have. Nothing was changed.",
+                    action: "Choose another one."
+                )
+            )
         }
         let first = endingOthers ? clock.wallTime().millisecondsSince1970 : owner.sessionsFrom
         guard try await store(Owner(password: try await hash(new), sessionsFrom: first), replacing: version) else {
@@ -37,70 +48,9 @@ extension Entrance {
         return await replace(session, on: session.device, endingOthers: endingOthers)
     }
 
-    /// Shows a code on the terminal's screen with which a new password can be set.
-    func startReset(from peer: String) async throws(Problem) {
-        switch reset.start(at: clock.elapsed()) {
-        case .shown:
-            await audit("reset.start", "ok", "a code is on the screen", by: .stranger, from: peer, always: true)
-            await showCode()
-        case .isRunning: break
-        case .paused(let wait):
-            await audit("reset.start", "refused", "too soon after the last one", by: .stranger, from: peer)
-            throw .tooMany(wait)
-        case .tooLate:
-            await audit("reset.start", "refused", "switched on too long ago", by: .stranger, from: peer)
-            throw Problem(
-                409,
-                "reset_needs_restart",
-                "This works only in the first 15 minutes after the terminal was switched on.",
-                "Switch the terminal off and on, then ask for the code again."
-            )
-        }
-    }
-
-    /// Sets a new password with the screen's code, and signs everybody else out. Of two at once exactly one.
-    func finishReset(
-        code: String,
-        password: String,
-        on device: Device = Device(),
-        from peer: String
-    ) async throws(Problem) -> (token: String, session: Session) {
-        guard let (_, version) = known else { throw .notClaimed }
-        if let objection = PasswordRule.objection(to: password) { throw objection }
-        let before = reset.code
-        let verdict = reset.guess(code, at: clock.elapsed())
-        if reset.code != before { await showCode() }
-        switch verdict {
-        case .right: break
-        case .wrong:
-            await audit("reset", "refused", "wrong code", by: .stranger, from: peer)
-            throw Problem(
-                403,
-                "reset_code_wrong",
-                "This is not the code on the terminal's screen.",
-                "Look at the screen again. After five wrong codes a new one is needed."
-            )
-        case .none:
-            await audit("reset", "refused", "no code is running", by: .stranger, from: peer)
-            throw Problem(
-                409,
-                "reset_not_running",
-                "There is no code on the terminal's screen, or its time is over.",
-                "Ask for a new code."
-            )
-        }
-        let hash = try await hash(password)
-        let new = Owner(password: hash, sessionsFrom: clock.wallTime().millisecondsSince1970)
-        guard try await store(new, replacing: version) else { throw Self.changedMeanwhile }
-        reset.forgive()
-        await forgive(from: peer)
-        await audit("reset", "ok", "a new password; everybody is signed out", by: Self.ownerActor, from: peer)
-        return await replace(nil, on: device, endingOthers: true)
-    }
-
     /// The password's document already says who has ended, so a failing store costs no more than the new session's life
     /// after a restart.
-    private func replace(
+    func replace(
         _ session: Session?,
         on device: Device,
         endingOthers: Bool
@@ -117,12 +67,26 @@ extension Entrance {
         return (token, new)
     }
 
-    private static let changedMeanwhile = Problem(
+    static let changedMeanwhile = Problem(
         409,
         "password_changed_meanwhile",
         "Somebody else changed the password at the same moment. Yours was not stored.",
         "Sign in with the new password, or try again."
     )
+
+    /// Gives whoever has just shown who they are a new token; the old one ends in the same step.
+    func renew(_ session: Session) async -> (token: String, session: Session) {
+        let (token, new, stored) = await sessions.replace(
+            session,
+            with: Session(role: session.role, name: session.name, person: session.person, on: session.device),
+            endingOthers: false,
+            at: clock.wallTime()
+        )
+        if case .failure(let error) = stored {
+            logger.error("after a restart somebody has to sign in again", metadata: ["error": "\(error)"])
+        }
+        return (token, new)
+    }
 
     // MARK: - Sessions
 

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Journal
 import Logging
@@ -8,7 +7,7 @@ import Terminal
 /// The way in: claiming, signing in, and what slows guessing down.
 actor Entrance {
     private let journal: any Keeping
-    private let desk: ChargeDesk
+    let desk: ChargeDesk
     let sessions: Sessions
     let clock: TerminalClock
     let logger: Logger
@@ -20,18 +19,22 @@ actor Entrance {
     nonisolated let claimed = Flag(false)
     private var claim: Claim?
     var reset: Reset
-    private let resetEnds = AsyncStream.makeStream(of: Duration.self)
+    /// The pace of guesses at the claim's and the reset's code.
+    private var codes = CodePace()
+    /// Sticks that prove presence. Nil where the machine shows none; then only its administrator sets a new password.
+    let ownerSticks: OwnerSticks?
+    /// News of password resets, for webhooks. For one reader.
+    nonisolated let resetNews = AsyncStream.makeStream(of: ResetNews.self)
     private var owner: Owner?
     /// Of the owner's document.
     private var ownerVersion: Int?
-    private var throttle = Throttle()
+    private var throttle = Throttle(.password)
     private var strangers = AuditBudget()
     private var programs = AuditBudget()
-    /// scrypt takes 64 MiB and 100 ms: one at a time, on a queue of its own.
     let hashRounds: Int
-    private let hashing = DispatchQueue(label: "till.password")
+    private let hashing: HashingQueue
 
-    private static let ownerDocument = "owner"
+    static let ownerDocument = "owner"
     private static let throttleDocument = "throttle"
     private static let account = "owner"
     static let ownerActor = Payments.Actor.staff(name: account)
@@ -49,7 +52,9 @@ actor Entrance {
         codeAddress: @autoclosure @escaping @Sendable () -> String,
         fingerprint: String,
         compactFingerprint: String = "",
-        hashRounds: Int = PasswordHash.usualRounds
+        ownerSticks: OwnerSticks? = nil,
+        hashRounds: Int = PasswordHash.usualRounds,
+        hashing: HashingQueue = HashingQueue()
     ) {
         self.journal = journal
         self.desk = desk
@@ -60,8 +65,9 @@ actor Entrance {
         self.codeAddress = codeAddress
         self.fingerprint = fingerprint
         self.compactFingerprint = compactFingerprint
-        self.hashRounds = hashRounds
-        reset = Reset(switchedOnAt: clock.elapsed())
+        (self.hashRounds, self.hashing) = (hashRounds, hashing)
+        self.ownerSticks = ownerSticks
+        reset = Reset(startingWith: ownerSticks?.present() ?? [])
     }
 
     /// Takes up who owns the terminal and who is signed in.
@@ -76,7 +82,9 @@ actor Entrance {
         try await sessions.load(from: owner?.sessionsFrom)
         if let stored = try await journal.document(Self.throttleDocument) {
             // Counts that cannot be read start anew: guessing is slowed down again after three tries.
-            do { throttle = try JSONDecoder().decode(Throttle.self, from: Data(stored.bytes)) } catch {
+            do {
+                throttle = try JSONDecoder().decode(Throttle.Kept.self, from: Data(stored.bytes)).throttle(.password)
+            } catch {
                 logger.error("failed tries before the start cannot be read", metadata: ["error": "\(error)"])
             }
         }
@@ -114,19 +122,32 @@ actor Entrance {
     /// The terminal is reached by another address from now on.
     func addressChanged() async { await desk.setClaim(invitation) }
 
-    /// Puts the code that there is now on the screen, or takes it off.
+    /// Puts the code that there is now on the screen, or takes it off, and says how far a new password is.
     func showCode() async {
         await desk.setClaim(invitation)
-        if let end = reset.expiresAt { resetEnds.continuation.yield(end) }
+        await desk.setOwnerReset(ownerReset)
     }
 
-    /// Takes each reset's code off the screen when its time is over, until cancelled.
-    func keepResetFresh() async {
-        // A later code ends later: one after the other is early enough.
-        for await end in resetEnds.stream {
-            do { try await clock.sleep(max(.zero, end - clock.elapsed())) } catch { return }
-            if reset.expire(at: clock.elapsed()) { await showCode() }
+    /// The state of a password reset now, as everybody is told it.
+    var ownerReset: OwnerReset? {
+        if let minutes = reset.minutesLeft(at: clock.elapsed()) { return .waiting(minutes: minutes) }
+        return reset.code == nil ? nil : .shown
+    }
+
+    /// Whether a charge is open.
+    var isCharging: Bool {
+        get async {
+            guard case .charging(let charge) = await desk.snapshot.phase else { return false }
+            return charge.charge.holdsTerminal
         }
+    }
+
+    /// Takes one guess at a code on the screen.
+    /// - Throws: ``Problem`` 429 where it comes too soon; it was not looked at then.
+    func takeGuess(_ what: String, from peer: String) async throws(Problem) {
+        guard let wait = codes.take(GuessSource(address: peer), at: clock.elapsed()) else { return }
+        await audit(what, "refused", "too many wrong codes", by: .stranger, from: peer)
+        throw .tooMany(wait)
     }
 
     /// Makes the one who knows the screen's code the owner. Of two at once exactly one.
@@ -138,15 +159,11 @@ actor Entrance {
     ) async throws(Problem) -> (token: String, session: Session) {
         guard claim != nil else { throw Self.alreadyClaimed }
         if let objection = PasswordRule.objection(to: password) { throw objection }
+        try await takeGuess("claim", from: peer)
         let before = claim?.code
-        let verdict = claim?.guess(code, at: clock.elapsed())
+        let isRight = claim?.guess(code, at: clock.elapsed()) == true
         if claim?.code != before { await desk.setClaim(invitation) }
-        switch verdict {
-        case .right: break
-        case .paused(let wait):
-            await audit("claim", "refused", "too many wrong codes", by: .stranger, from: peer)
-            throw .tooMany(wait)
-        case .wrong, nil:
+        guard isRight else {
             await audit("claim", "refused", "wrong code", by: .stranger, from: peer)
             throw Problem(
                 403,
@@ -201,40 +218,59 @@ actor Entrance {
         from peer: String
     ) async throws(Problem) -> (token: String, session: Session) {
         try await check(password: password, what: "login", by: .stranger, from: peer)
-        if reset.code != nil {
-            // The password has come back to mind.
-            reset.forgive()
-            await showCode()
-        }
+        // The password has come back to mind, or the owner heard that somebody else asks for a new one.
+        await forgetReset(from: peer)
         do throws(JournalError) {
             return try await sessions.begin(.owner, on: device, at: clock.wallTime())
         } catch { throw Problem(503, error.reason) }
     }
 
     /// Asks for the password, slowed down after wrong ones.
-    /// - Parameter who: Who is known to ask before the password is looked at.
-    func check(password: String, what: String, by who: Payments.Actor, from peer: String) async throws(Problem) {
+    /// - Parameters:
+    ///   - who: Who is known to ask before the password is looked at.
+    ///   - session: Of whoever is signed in: its guesses are counted alone, so that no stranger makes it wait.
+    func check(
+        password: String,
+        what: String,
+        by who: Payments.Actor,
+        of session: Session? = nil,
+        from peer: String
+    ) async throws(Problem) {
         guard let owner else { throw .notClaimed }
         let now = clock.wallTime().millisecondsSince1970
-        let pause = throttle.pause(account: Self.account, source: peer, at: now)
+        let source = session.map(GuessSource.init(of:)) ?? GuessSource(address: peer)
+        throttle.follow(clock: now)
+        let pause = throttle.pause(account: Self.account, source: source, at: now)
         guard pause == .zero else {
             await audit(what, "refused", "too many tries", by: who, from: peer)
             throw .tooMany(pause)
         }
         // Counted before it is checked: tries at the same moment must not all see the same count.
-        throttle.fail(account: Self.account, source: peer, at: now)
-        guard try await matches(owner.password, password) else {
+        throttle.fail(account: Self.account, source: source, at: now)
+        let isRight: Bool
+        do throws(Problem) {
+            let wrong = throttle.rank(account: Self.account, source: source)
+            let asker = who == .stranger && wrong > 0 ? HashingQueue.Asker.stranger(wrong: wrong) : .known
+            try hashing.requirePlace(for: asker)
+            isRight = try await matches(owner.password, password, for: asker)
+        } catch {
+            // Nobody looked at it.
+            throttle.takeBack(account: Self.account, source: source)
+            throw error
+        }
+        guard isRight else {
             await storeThrottle()
             await audit(what, "refused", "wrong password", by: who, from: peer)
             throw Problem(401, "password_wrong", "This is not the password.", "Type it again; mind capitals.")
         }
-        await forgive(from: peer)
+        throttle.succeed(account: Self.account, source: source)
+        await storeThrottle()
         await audit(what, "ok", "", by: Self.ownerActor, from: peer)
     }
 
-    /// The owner is in: earlier wrong tries from there do not count any more.
+    /// The owner is in by another way than the password: earlier wrong tries from there do not count any more.
     func forgive(from peer: String) async {
-        throttle.succeed(account: Self.account, source: peer)
+        throttle.forgive(account: Self.account, source: GuessSource(address: peer))
         await storeThrottle()
     }
 
@@ -291,7 +327,7 @@ actor Entrance {
         do throws(JournalError) {
             _ = try await journal.setDocument(
                 Self.throttleDocument,
-                encode(throttle),
+                encode(throttle.kept),
                 expecting: .any,
                 by: .terminal,
                 at: clock.wallTime()
@@ -307,29 +343,41 @@ actor Entrance {
         }
     }
 
+    /// For somebody who has shown already that they may.
     func hash(_ password: String) async throws(Problem) -> PasswordHash {
         let rounds = hashRounds
-        do { return try await onHashingQueue { try PasswordHash(password, rounds: rounds) } } catch {
+        do { return try await hashing.compute(for: .known) { try PasswordHash(password, rounds: rounds) } } catch {
             throw Self.hashingFailed
         }
     }
 
-    private func matches(_ hash: PasswordHash, _ password: String) async throws(Problem) -> Bool {
-        do { return try await onHashingQueue { try hash.matches(password) } } catch { throw Self.hashingFailed }
-    }
-
-    func onHashingQueue<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            hashing.async { continuation.resume(with: Result { try work() }) }
+    private func matches(
+        _ hash: PasswordHash,
+        _ password: String,
+        for asker: HashingQueue.Asker
+    ) async throws(Problem) -> Bool {
+        do { return try await hashing.compute(for: asker) { try hash.matches(password) } } catch let busy as Problem {
+            throw busy
+        } catch {
+            throw Self.hashingFailed
         }
     }
 
-    private static let hashingFailed = Problem(
-        503,
-        "password_not_checked",
-        "The terminal could not check the password.",
-        "Try again in a moment."
-    )
+    /// In the turn of those who are known.
+    func onHashingQueue<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await hashing.compute(for: .known, work)
+    }
+
+    private static let hashingFailed: Problem = {
+        var problem = Problem(
+            503,
+            "password_not_checked",
+            "The terminal could not check the password.",
+            "Try again in a moment."
+        )
+        problem.retryAfter = .seconds(1)
+        return problem
+    }()
     private static let alreadyClaimed = Problem(
         409,
         "already_claimed",

@@ -31,6 +31,9 @@ struct Gate: Sendable {
             self.program = program
         }
 
+        /// Whether the program may see and change the charges alone that it opened.
+        var hasOwnChargesOnly: Bool { program.map { !$0.scopes.contains(.charges) } ?? false }
+
         /// On whose behalf it is done, for the journal and the audit log.
         var who: Payments.Actor {
             if let program { return .till(token: program.name) }
@@ -66,6 +69,7 @@ struct Gate: Sendable {
                 "Reload the page and try again."
             )
         }
+        guard !route.needsProof || session.isProved(at: now) else { throw Proof.needed }
         return Pass(route: route, request: request, token: token, session: session)
     }
 
@@ -75,10 +79,7 @@ struct Gate: Sendable {
         guard request.cookies[Self.cookie] == nil else { throw .twoCredentials }
         try checkOrigin(request, isNeeded: false)
         try checkSite(request)
-        let fields = request.headers("Authorization")
-        let text =
-            fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
-        switch await tokens.check(text, from: request.peerAddress) {
+        switch await tokens.check(Self.shownToken(request), from: request.peerAddress) {
         case .granted(let token):
             if let wait = await tokens.take(token) { throw .tooFast(wait) }
             return token
@@ -95,10 +96,17 @@ struct Gate: Sendable {
         }
     }
 
+    /// The text of the token that a request shows; nil where it shows none, or two.
+    static func shownToken(_ request: WebRequest) -> String? {
+        let fields = request.headers("Authorization")
+        return fields.count == 1 && fields[0].lowercased().hasPrefix("bearer ") ? String(fields[0].dropFirst(7)) : nil
+    }
+
     /// What a program asks for. Nothing is said of an address before its token was found good.
-    func check(_ request: WebRequest, of token: AccessToken) throws(Problem) -> Pass {
+    /// - Parameter hasBody: Whether it has a body, which may be on its way still.
+    func check(_ request: WebRequest, of token: AccessToken, hasBody: Bool) throws(Problem) -> Pass {
         let route = try Route(request.method, request.path, query: request.query)
-        if route.changesState, !request.body.isEmpty { try checkContentType(request) }
+        if route.changesState, hasBody { try checkContentType(request) }
         guard let scope = route.scope else {
             throw Problem(
                 403,
@@ -107,15 +115,19 @@ struct Gate: Sendable {
                 "Use the terminal's own page."
             )
         }
-        guard token.scopes.contains(scope) else {
-            throw Problem(
-                403,
-                "scope_missing",
-                "This token does not include \(scope.rawValue). Nothing was done.",
-                "Ask the owner for a token that does."
-            )
+        guard token.scopes.contains(scope) || scope == .charges && token.scopes.contains(.ownCharges) else {
+            throw Self.scopeMissing(scope)
         }
         return Pass(route: route, request: request, program: token)
+    }
+
+    static func scopeMissing(_ scope: TokenScope) -> Problem {
+        Problem(
+            403,
+            "scope_missing",
+            "This token does not include \(scope.rawValue). Nothing was done.",
+            "Ask the owner for a token that does."
+        )
     }
 
     /// The page that sends it is this terminal's own: same scheme, name and port. Browsers send no origin with a page's own

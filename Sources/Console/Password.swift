@@ -1,5 +1,5 @@
+import Backup
 import Crypto
-import CryptoExtras
 import Foundation
 
 /// A password as it is kept: a salt of its own and what scrypt makes of both.
@@ -31,12 +31,9 @@ struct PasswordHash: Sendable, Codable, Equatable {
     }
 
     private func derive(_ password: String) throws -> [UInt8] {
-        // One form for one text, whichever keys it was typed with. Source: NIST SP 800-63B, 5.1.1.2.
-        let text = Data(password.precomposedStringWithCanonicalMapping.utf8)
-        let key = try KDF.Scrypt.deriveKey(
-            from: text,
+        let key = try ScryptKey.derive(
+            from: password,
             salt: salt,
-            outputByteCount: 32,
             rounds: rounds,
             blockSize: blockSize,
             parallelism: parallelism

@@ -4,15 +4,16 @@ import Terminal
 /// What the console answers, one case an address. Everything else is "not found".
 enum Route: Sendable, Equatable {
     case session, claim, signIn, signOut
-    case changePassword, startReset, finishReset
+    case changePassword, resetState, finishReset, refuseReset
     case signInWithPIN, signInWithCode, changePIN
+    case prove, access, endAccess
     case staff, addPerson, saveStaffRules, changePerson(String), removePerson(String), makeSignInCode(String)
     case makeCounter, forgetBrowser(String)
     case sessions, endOtherSessions, endSession(String)
-    case settings, saveSettings, testConnection
+    case settings, saveSettings, testConnection, checkName
     case openCharge, history(HistoryQuery), currentCharge
     case totals(by: TakingsSpan, from: ShopDay?, to: ShopDay?), export(ExportFormat, HistoryQuery)
-    case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID)
+    case charge(ChargeID), cancel(ChargeID), release(ChargeID), markSeen(ChargeID), putAway(ChargeID)
     case events
     case days, day(ShopDay), compareDay(ShopDay)
     case taps, saveTaps, takeBack(ChargeID)
@@ -60,12 +61,17 @@ enum Route: Sendable, Equatable {
         case ("browsers", 2): self = try Self.only(method, ["DELETE": .forgetBrowser(parts[1])])
         case ("logout", 1): self = try Self.only(method, ["POST": .signOut])
         case ("password", 1): self = try Self.only(method, ["PUT": .changePassword])
-        case ("reset", 1): self = try Self.only(method, ["POST": .startReset, "PUT": .finishReset])
+        case ("reset", 1):
+            self = try Self.only(method, ["GET": .resetState, "PUT": .finishReset, "DELETE": .refuseReset])
+        case ("proof", 1): self = try Self.only(method, ["POST": .prove])
+        case ("access", 1): self = try Self.only(method, ["GET": .access])
+        case ("access", 2) where parts[1] == "end": self = try Self.only(method, ["POST": .endAccess])
         case ("sessions", 1): self = try Self.only(method, ["GET": .sessions, "DELETE": .endOtherSessions])
         case ("sessions", 2): self = try Self.only(method, ["DELETE": .endSession(parts[1])])
         case ("settings", 1): self = try Self.only(method, ["GET": .settings, "PUT": .saveSettings])
         case ("settings", 2) where parts[1] == "test-connection":
             self = try Self.only(method, ["POST": .testConnection])
+        case ("settings", 2) where parts[1] == "name": self = try Self.only(method, ["POST": .checkName])
         case ("setup", 1): self = try Self.only(method, ["GET": .setUp, "PUT": .saveSetUp])
         case ("logo", 1): self = try Self.only(method, ["GET": .logo, "PUT": .saveLogo])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
@@ -162,6 +168,8 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .release(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "seen":
             self = try Self.only(method, ["POST": .markSeen(Self.id(parts[1]))])
+        case ("charges", 3) where parts[2] == "put-away":
+            self = try Self.only(method, ["POST": .putAway(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "take-back":
             self = try Self.only(method, ["POST": .takeBack(Self.id(parts[1]))])
         case ("charges", 3) where parts[2] == "receipt":
@@ -177,17 +185,18 @@ enum Route: Sendable, Equatable {
     /// Who may use it. Not listed is not allowed.
     var roles: Set<Role> {
         switch self {
-        case .session, .claim, .signIn, .signInWithPIN, .signInWithCode, .startReset, .finishReset:
+        case .session, .claim, .signIn, .signInWithPIN, .signInWithCode, .resetState, .finishReset:
             []  // Open; each looks after itself.
-        case .signOut, .sessions, .endOtherSessions, .endSession: [.owner, .manager, .cashier]
+        case .signOut, .sessions, .endOtherSessions, .endSession, .prove: [.owner, .manager, .cashier]
         case .changePIN: [.manager, .cashier]
-        case .changePassword: [.owner]
+        case .changePassword, .refuseReset, .access, .endAccess: [.owner]
         // Whom they may change is looked at for each person.
         case .staff, .addPerson, .changePerson, .removePerson, .makeSignInCode, .makeCounter, .forgetBrowser:
             [.owner, .manager]
         case .saveStaffRules: [.owner]
         case .settings: [.owner, .manager]  // They hold no secret.
-        case .saveSettings, .testConnection, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect: [.owner]
+        case .saveSettings, .testConnection, .checkName, .taps, .saveTaps, .connect, .saveConnect, .forgetConnect:
+            [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .setUp, .saveSetUp, .logo, .saveLogo: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
@@ -203,7 +212,7 @@ enum Route: Sendable, Equatable {
         case .health: [.owner, .manager]
         case .network, .scanNetworks, .joinNetwork, .leaveNetwork, .forgetNetwork: [.owner, .manager]
         case .openCharge, .cancel, .release, .markSeen, .currentCharge, .charge, .events: [.owner, .manager, .cashier]
-        case .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
+        case .putAway, .turnCode, .receipt, .printReceipt: [.owner, .manager, .cashier]
         case .receipts, .saveReceipts, .testReceipt: [.owner]
         case .history, .people: [.owner, .manager, .cashier]
         case .counter, .trySound, .refund, .refundAgain: [.owner, .manager]
@@ -218,16 +227,17 @@ enum Route: Sendable, Equatable {
     }
 
     /// Whether it answers without a session.
-    var isOpen: Bool { self == .session || isEntrance }
+    var isOpen: Bool { self == .session || self == .resetState || isEntrance }
 
     /// Whether it is the way in, which cannot carry a token yet.
     var isEntrance: Bool {
-        [.claim, .signIn, .signInWithPIN, .signInWithCode, .startReset, .finishReset].contains(self)
+        [.claim, .signIn, .signInWithPIN, .signInWithCode, .finishReset].contains(self)
     }
 
     var changesState: Bool {
         switch self {
-        case .session, .sessions, .settings, .history, .currentCharge, .charge, .events, .days, .day, .taps,
+        case .session, .resetState, .access, .sessions, .settings, .history, .currentCharge, .charge, .events, .days,
+            .day, .taps,
             .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
             .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .outbox, .stick, .restore,
             .update, .network:
@@ -245,10 +255,10 @@ enum Route: Sendable, Equatable {
         case .saveCustomers, .makeToken, .revokeToken: true
         case .saveOutbox, .testOutbox: true
         case .makeWebhook, .pauseWebhook, .removeWebhook, .testWebhook: true
-        case .changePassword, .startReset, .finishReset, .endOtherSessions, .endSession: true
-        case .claim, .signIn, .signOut, .saveSettings, .testConnection: true
+        case .changePassword, .finishReset, .refuseReset, .prove, .endAccess, .endOtherSessions, .endSession: true
+        case .claim, .signIn, .signOut, .saveSettings, .testConnection, .checkName: true
         case .openCharge, .cancel, .release, .markSeen, .compareDay, .saveTaps, .takeBack, .saveConnect,
-            .forgetConnect, .turnCode:
+            .forgetConnect, .turnCode, .putAway:
             true
         case .calibrate, .keepCalibration, .stopCalibration, .saveSetUp, .saveLogo: true
         case .waitForCharge, .chargeOfKey, .terminal, .diagnosis, .currentMessage, .message: false

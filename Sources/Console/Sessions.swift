@@ -54,8 +54,12 @@ struct Session: Sendable, Codable, Equatable {
     func isOfSamePerson(as other: Session) -> Bool { role == .owner ? other.role == .owner : person == other.person }
 
     func isOver(at now: Int64) -> Bool {
-        let idle = lockMinutes.map { min(Self.idleLimit, Int64($0) * 60_000) } ?? Self.idleLimit
-        return now - usedAt > idle || now - createdAt > Self.absoluteLimit || now < createdAt - 3_600_000
+        // What a document says may be any number: one from a backup comes from outside.
+        let idle = lockMinutes.map { min(Self.idleLimit, Int64(max(0, min($0, 1440))) * 60_000) } ?? Self.idleLimit
+        let time = WallTime(millisecondsSince1970: now)
+        let unused = WallTime(millisecondsSince1970: usedAt).duration(to: time)
+        let age = WallTime(millisecondsSince1970: createdAt).duration(to: time)
+        return unused > .milliseconds(idle) || age > .milliseconds(Self.absoluteLimit) || age < .seconds(-3600)
     }
 }
 
@@ -191,6 +195,13 @@ final class Sessions: Sendable {
         // Each request comes by here: whoever waits for ends is looked at only where there is one.
         if isOver { change { $0.sessions[hash] = nil } }
         return session
+    }
+
+    /// Whether a cookie is a session's that has not ended. It does not count as used by that.
+    func has(_ token: String?, at now: WallTime) -> Bool {
+        guard let token, token.utf8.count == 64 else { return false }
+        let hash = Self.hash(token)
+        return state.withLock { $0.sessions[hash].map { !$0.isOver(at: now.millisecondsSince1970) } ?? false }
     }
 
     func isAlive(_ session: Session, at now: WallTime) -> Bool {

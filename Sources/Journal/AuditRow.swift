@@ -22,12 +22,6 @@ struct AuditRow {
         return digest.value
     }
 
-    /// Writes the next row. In a transaction only.
-    static func append(_ body: Data, to db: Database) throws {
-        let tail = try Chain.audit.tail(db)
-        try AuditRow(sequence: tail.sequence + 1, body: body, previous: tail.hash).insert(db)
-    }
-
     func insert(_ db: Database) throws {
         try db.cachedStatement(sql: "INSERT INTO audit (\(AuditRow.columns)) VALUES (?, ?, ?, ?, ?)")
             .execute(arguments: [sequence, format, body, previous, hash])

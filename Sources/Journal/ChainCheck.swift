@@ -7,6 +7,11 @@ public enum ChainCheck: Sendable, Equatable, CustomStringConvertible {
     case intact(count: Int, head: [UInt8])
     case broken(atSequence: Int64, what: String)
 
+    /// Entries that were written are missing, or are others now.
+    static let lost = "entries that were written are missing or were written anew"
+    /// The last entry is not the one that was sealed.
+    static let unsealed = "the log's seal does not fit its last entry"
+
     public var description: String {
         switch self {
         case .intact(let count, let head):
@@ -48,6 +53,11 @@ struct Chain: Sendable {
         let row = try Row.fetchOne(db, sql: "SELECT seq, hash FROM \(table) ORDER BY seq DESC LIMIT 1")
         guard let row else { return (0, Entry.start) }
         return (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
+    }
+
+    /// The hash that stands in a row; nil where there is none of this number.
+    func hash(_ db: Database, _ sequence: Int64) throws -> [UInt8]? {
+        try Data.fetchOne(db, sql: "SELECT hash FROM \(table) WHERE seq = ?", arguments: [sequence]).map { Array($0) }
     }
 
     /// Walks the chain from row `first` on.

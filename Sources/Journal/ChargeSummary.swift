@@ -68,9 +68,13 @@ public struct ChargeFilter: Sendable, Hashable {
 public struct ChargeSearch: Sendable, Hashable {
     public let text: String
     public let total: Money?
+    /// Whether the words of notes count: they are for staff only.
+    public let readsNotes: Bool
 
     /// - Parameter text: Nothing fits an empty one.
-    public init(text: String, total: Money?) { (self.text, self.total) = (text, total) }
+    public init(text: String, total: Money?, readsNotes: Bool = true) {
+        (self.text, self.total, self.readsNotes) = (text, total, readsNotes)
+    }
 }
 
 /// Where a list goes on.

@@ -9,9 +9,9 @@ enum ChargeWords {
 
     /// Of the charge's reference, its short code, its note and each word of that, and the names of its payments and
     /// transactions.
-    static func of(_ charge: Charge) -> Set<String> {
+    static func of(_ charge: Charge, withNote: Bool = true) -> Set<String> {
         var texts = [charge.terms.code.rawValue, charge.terms.reference].compactMap(\.self)
-        if let note = charge.terms.note {
+        if withNote, let note = charge.terms.note {
             texts += [note] + note.split(whereSeparator: \.isWhitespace).prefix(mostNoteWords).map(String.init)
         }
         for attempt in charge.attempts {

@@ -62,6 +62,11 @@ public struct DeviceKey: Sendable, CustomStringConvertible, CustomReflectable {
         Array(HMAC<SHA256>.authenticationCode(for: Array("till identity \(purpose)".utf8), using: key))
     }
 
+    /// A code that only this device can make over a text. 32 bytes.
+    func code(over text: String) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array("till code \(text)".utf8), using: key))
+    }
+
     func open(_ sealed: Data, name: String) throws(JournalError) -> [UInt8] {
         do {
             let box = try AES.GCM.SealedBox(combined: sealed)

@@ -146,6 +146,7 @@ extension Charge.Event {
         case .sending: "sending"
         case .notSent: "notSent"
         case .silent: "silent"
+        case .overdue: "overdue"
         case .offered: "offered"
         case .refused: "refused"
         case .notFound: "notFound"
@@ -169,7 +170,7 @@ extension Charge.Event {
     var attempt: Attempt.ID? {
         switch self {
         case .attemptStarted(let id, _), .sending(let id), .notSent(let id, _), .silent(let id, _),
-            .offered(let id, _), .refused(let id, _), .notFound(let id), .reported(let id, _),
+            .overdue(let id), .offered(let id, _), .refused(let id, _), .notFound(let id), .reported(let id, _),
             .claimWanted(let id, _), .claimed(let id), .claimDropped(let id), .promised(let id), .givenBack(let id),
             .refundAsked(let id, _), .refunded(let id, _), .refundDenied(let id, _):
             id

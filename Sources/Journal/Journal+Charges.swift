@@ -31,7 +31,7 @@ extension Journal: ChargeJournal {
             var last = sequence
             for entry in following { last = try append(db, entry) }
             try open(db, charge, opening, sequence, last: last, at: terms.openedAt)
-            if let line { try AuditRow.append(line, to: db) }
+            if let line { try appendAudit(db, line) }
         }
     }
 
@@ -215,6 +215,19 @@ extension Journal {
                 from.millisecondsSince1970, until.millisecondsSince1970, after?.rawValue, min(max(limit, 0), 1000),
             ]
         )
+    }
+
+    /// Charges that a payment of this name was made or paid for, oldest first, at most 100.
+    public func records(ofPayment name: String) async throws(JournalError) -> [ChargeRecord] {
+        try await replays(
+            """
+            SELECT charge.id FROM charge_word JOIN charge ON charge.opened_seq = charge_word.opened_seq
+            WHERE charge_word.word = ? ORDER BY charge.opened_seq LIMIT 100
+            """,
+            [ChargeWords.folded(name)]
+        )
+        // A word can also be what staff wrote.
+        .filter { $0.charge.attempts.contains { $0.names(payment: name) } }
     }
 
     private func replays(_ sql: String, _ arguments: StatementArguments) async throws(JournalError) -> [ChargeRecord] {

@@ -3,21 +3,30 @@ import Locks
 public import Payments
 
 extension Journal {
-    /// Why nothing can be recorded now; nil where it can, as far as is known without writing.
+    /// Why nothing can be recorded now; nil where it can.
     ///
-    /// After a write that failed, one more is tried, of a value that stands there already: whoever asks finds out that it
-    /// works again though nobody charges. Asking a journal that works costs no write.
+    /// After a write that failed, and where the last one was a minute ago, one more is tried: whoever asks finds out that the storage
+    /// works again, or does not any more, though nobody charges. It changes a value: SQLite writes no page whose bytes are the same.
     public func writeFault() async -> JournalError? {
         guard !queue.withLock(\.isClosed) else { return Self.closed }
         if !Storage.hasRoom(directory) { return .diskFull }
-        guard lastFault != nil else { return nil }
+        if let filesFault { return filesFault }
+        if lastFault == nil, let sinceWrite, sinceWrite < .seconds(60) { return nil }
         do throws(JournalError) {
             try await writing { db in
-                try db.execute(sql: "UPDATE meta SET value = value WHERE name = 'journal'")
+                try db.execute(
+                    sql: """
+                        INSERT INTO meta (name, value) VALUES ('probe', '1')
+                        ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) % 1000000 + 1 AS TEXT)
+                        """
+                )
             }
             return nil
         } catch { return error }
     }
+
+    /// Why the record of payments cannot be relied on now: nothing can be recorded, or what stands there could not be read.
+    public func recordFault() async -> JournalError? { await writeFault() ?? lastReadFault ?? markFault }
 
     /// Where it lies.
     public var folder: String { directory }

@@ -138,14 +138,25 @@ struct ChargeListing {
     }
 
     private func page(_ db: Database, _ rows: [Row], lastLookedAt last: Int64?) throws -> ChargePage {
-        let charges = try rows.prefix(limit).map { row in
-            let row = try ChargeRow(checked: row)
-            return try ChargeSummary(row, wasRefused: Self.wasRefused(db, row))
-        }
-        if rows.count > limit { return ChargePage(charges: charges, next: charges.last?.id) }
+        let found = try rows.prefix(limit).map(ChargeRow.init(checked:))
+        let charges = try found.filter { try isFoundWithoutItsNote(db, $0) }
+            .map { try ChargeSummary($0, wasRefused: Self.wasRefused(db, $0)) }
+        if rows.count > limit { return ChargePage(charges: charges, next: found.last.flatMap { ChargeID($0.id) }) }
         guard let last else { return ChargePage(charges: charges, next: nil) }
         let id = try String.fetchOne(db, sql: "SELECT id FROM charge WHERE opened_seq = ?", arguments: [last])
-        return ChargePage(charges: charges, next: id.flatMap(ChargeID.init))
+        return ChargePage(charges: charges, next: id.flatMap { ChargeID($0) })
+    }
+
+    /// False where only its note fits the search and notes do not count.
+    private func isFoundWithoutItsNote(_ db: Database, _ row: ChargeRow) throws -> Bool {
+        guard let search = filter.search, !search.readsNotes, row.note != nil else { return true }
+        let text = ChargeWords.folded(search.text)
+        if row.id.hasPrefix(text) { return true }
+        if let total = search.total, total.minorUnits == row.totalMinorUnits, total.currency.code == row.currency {
+            return true
+        }
+        guard let charge = try Replay(db, row.id)?.charge else { return false }
+        return ChargeWords.of(charge, withNote: false).contains { $0.hasPrefix(text) }
     }
 
     /// Whether an authority refused to make a payment. The row does not say so, the entries do: they are read of the few
@@ -179,7 +190,7 @@ struct ChargeListing {
     }
 
     /// What a row has to fulfil.
-    private func conditions(besideSearch: Bool) -> (sql: String, values: StatementArguments) {
+    func conditions(besideSearch: Bool) -> (sql: String, values: StatementArguments) {
         var parts = ["opened_ms >= ?", "opened_ms < ?"]
         var values: StatementArguments = [
             filter.from?.millisecondsSince1970 ?? .min, filter.until?.millisecondsSince1970 ?? .max,

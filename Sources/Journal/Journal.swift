@@ -15,13 +15,15 @@ public final class Journal: Sendable {
     let key: DeviceKey
     let directory: String
     private let lock: StorageLock
-    private let writer = Mutex(Writer())
+    private let writer: Mutex<Writer>
     let queue = Mutex(Queue())
     /// The kernel's name for the time since it started: monotonic times of two such times cannot be compared.
     let boot = BootClock.name
 
     /// What the last start found in the file.
     public let startup: StartupReport
+    /// Where the chains ended last, beside the database.
+    private let markFile: EndMarkFile
 
     struct Queue {
         /// What nobody has begun to write yet.
@@ -34,6 +36,14 @@ public final class Journal: Sendable {
     private struct Writer {
         /// The last entry; nil: look it up.
         var tail: (sequence: Int64, hash: Data)?
+        /// The audit log's last entry; nil: look it up.
+        var auditTail: (sequence: Int64, hash: Data)?
+        /// How many audit entries were taken over without a seal of this device; nil: look it up.
+        var takenOver: Int64?
+        /// What the mark beside the database says.
+        var mark: EndMark
+        /// Why the mark could not be written; nil where it could.
+        var markFault: JournalError?
         /// The row that was written last, with its charge's place in the order of opening. Mostly it is the next one's too.
         var row: (row: ChargeRow, opened: Int64)?
         /// A write failed and may have left half a transaction at the end of the log.
@@ -42,6 +52,12 @@ public final class Journal: Sendable {
         var hasLostSync = false
         /// Why the last write failed; nil where it did not.
         var fault: JournalError?
+        /// When the last transaction was committed, on the kernel's clock.
+        var writtenAt: Int64?
+        /// The files that are open, as they were after the last transaction.
+        var files: RecordFiles
+        /// Why the last read failed, where the record itself may be the cause; nil where it did not.
+        var readFault: JournalError?
         /// Transactions since the log was last put away.
         var unputAway = 0
     }
@@ -99,19 +115,32 @@ public final class Journal: Sendable {
             if check.wantsRebuild || check.wantsLists {
                 try Projection.rebuild(pool, version: migrator.migrations.last ?? "")
             }
+            let mark = try markEnds(pool, directory, deviceKey, isTrusted: isNew || tookBack != nil)
             let report = StartupReport(
                 isNew: isNew,
                 entries: check.entries,
                 entriesChecked: check.checked,
                 didRebuild: check.wantsRebuild,
-                tookBack: tookBack
+                tookBack: tookBack,
+                lostEntries: mark.newlyLostEntries,
+                lostAudit: mark.newlyLostAudit
             )
-            return Journal(pool: pool, key: deviceKey, directory: directory, lock: lock, startup: report)
+            return Journal(pool, deviceKey, directory, lock, report, mark.file, mark.mark)
         } catch { throw JournalError(error, in: directory) }
     }
 
-    private init(pool: DatabasePool, key: DeviceKey, directory: String, lock: StorageLock, startup: StartupReport) {
+    private init(
+        _ pool: DatabasePool,
+        _ key: DeviceKey,
+        _ directory: String,
+        _ lock: StorageLock,
+        _ startup: StartupReport,
+        _ markFile: EndMarkFile,
+        _ mark: EndMark
+    ) {
         (self.pool, self.key, self.directory, self.lock, self.startup) = (pool, key, directory, lock, startup)
+        self.markFile = markFile
+        writer = Mutex(Writer(mark: mark, files: RecordFiles(directory + "/journal.sqlite")))
     }
 
     /// Takes the place on the storage that the log beside the file will need, so that an append does not wait for a file system
@@ -137,6 +166,7 @@ public final class Journal: Sendable {
             return true
         }
         guard isMuch, !queue.withLock(\.isClosed) else { return }
+        try markFile.sync()
         let result: Result<Void, JournalError> = await withCheckedContinuation { continuation in
             pool.asyncWriteWithoutTransaction { [directory] db in
                 do { continuation.resume(returning: .success(_ = try db.checkpoint(.passive))) } catch {
@@ -161,6 +191,8 @@ public final class Journal: Sendable {
             // Empties the log beside the file. Where that fails, the log stays and is read at the next start.
             try? pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
             try pool.close()
+            try? markFile.sync()  // An older mark says less, and nothing wrong.
+            markFile.close()
             lock.release()
         } catch { throw JournalError(error, in: directory) }
     }
@@ -218,6 +250,56 @@ extension Journal {
         }
     }
 
+    /// Compares where the chains end with the mark beside the database, and marks where they end now.
+    /// - Parameter isTrusted: The database is new, or was put back on purpose: no earlier mark counts.
+    private static func markEnds(
+        _ pool: DatabasePool,
+        _ directory: String,
+        _ key: DeviceKey,
+        isTrusted: Bool
+    ) throws -> (file: EndMarkFile, mark: EndMark, newlyLostEntries: LostEntries?, newlyLostAudit: LostEntries?) {
+        let reading = try EndMarkFile.read(directory, key: key)
+        let (found, mark, isMarked, seal) = try pool.read { db -> (EndMark, EndMark?, Bool, AuditSeal.Standing) in
+            let ends = try ends(db)
+            let fresh = EndMark(journal: try name(db), ends: ends)
+            let isMarked = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'marked'") != nil
+            guard !isTrusted, case .mark(let mark) = reading, mark.journal == fresh.journal else {
+                return (fresh, nil, isMarked, try AuditSeal.standing(db, key: key))
+            }
+            let judged = try mark.judged(
+                ends,
+                entry: { try Chain.events.hash(db, $0) },
+                audit: { try Chain.audit.hash(db, $0) }
+            )
+            return (judged, mark, isMarked, try AuditSeal.standing(db, key: key))
+        }
+        var now = found
+        let (entries, audits) = (now.ends.entries, now.ends.auditEntries)
+        // Gone with what it stood for, or from another journal: nobody knows how far that one went.
+        if !isTrusted, mark == nil, isMarked || reading != .none {
+            now.lostEntries = LostEntries(from: entries + 1, to: nil)
+            now.lostAudit = LostEntries(from: audits + 1, to: nil)
+        }
+        let isSealed = if case .good = seal { true } else { false }
+        if !isTrusted, !isSealed, isMarked || seal != .none, now.lostAudit == nil {
+            now.lostAudit = LostEntries(from: audits, to: audits)
+        }
+        let file = try EndMarkFile(directory, key: key)
+        try file.write(now)
+        try file.sync()
+        // After the mark: a start that is cut off between leaves no database that misses one.
+        if !isMarked || !isSealed {
+            try pool.write { db in
+                if !isSealed { try AuditSeal.put(db, key: key, takenOver: audits) }
+                try db.execute(sql: "INSERT OR IGNORE INTO meta (name, value) VALUES ('marked', '1')")
+            }
+        }
+        return (
+            file, now, now.lostEntries == mark?.lostEntries ? nil : now.lostEntries,
+            now.lostAudit == mark?.lostAudit ? nil : now.lostAudit
+        )
+    }
+
     /// Keeps a copy of the file as the older version knew it, then changes the tables. A copy of an earlier try goes: the older
     /// version may have written since. So do those of versions before it, but for one.
     private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator) throws {
@@ -265,7 +347,12 @@ extension Journal {
 
     /// Checks the whole chain of entries. Appends go on meanwhile. A million entries take some seconds.
     public func verifyChain() async throws(JournalError) -> ChainCheck {
-        try await reading { db in try Chain.events.check(db) }
+        let mark = marked
+        return try await reading { db in
+            let check = try Chain.events.check(db)
+            guard case .intact = check, let lost = mark?.lostEntries else { return check }
+            return .broken(atSequence: lost.from, what: ChainCheck.lost)
+        }
     }
 }
 
@@ -315,9 +402,15 @@ extension Journal {
     ) async throws(JournalError) -> Value {
         guard !queue.withLock(\.isClosed) else { throw Self.closed }
         let result: Result<Value, JournalError> = await withCheckedContinuation { continuation in
-            pool.asyncRead { [directory] access in
-                do { continuation.resume(returning: .success(try body(access.get()))) } catch {
-                    continuation.resume(returning: .failure(JournalError(error, in: directory)))
+            pool.asyncRead { [self] access in
+                do {
+                    let value = try body(access.get())
+                    noteRead(nil)
+                    continuation.resume(returning: .success(value))
+                } catch {
+                    let fault = JournalError(error, in: directory)
+                    noteRead(fault)
+                    continuation.resume(returning: .failure(fault))
                 }
             }
         }
@@ -338,13 +431,17 @@ extension Journal {
             writer.withLock { writer in
                 writer.fault = nil
                 writer.unputAway += 1
+                writer.writtenAt = BootClock.nanoseconds
+                writer.files.look()
+                writeMark(&writer)
             }
             return .success(value)
         } catch {
             let isLostSync = JournalError.isLostSync(error)
-            let fault = JournalError(error, in: directory)
+            let fault = isLostSync ? Self.lostWrite : JournalError(error, in: directory)
             writer.withLock { writer in
                 (writer.tail, writer.row) = (nil, nil)
+                (writer.auditTail, writer.takenOver) = (nil, nil)
                 writer.hasLeftovers = true
                 writer.hasLostSync = writer.hasLostSync || isLostSync
                 writer.fault = fault
@@ -356,15 +453,48 @@ extension Journal {
     /// Why the last write failed; nil where it did not.
     var lastFault: JournalError? { writer.withLock { $0.fault } }
 
+    /// Why the last read failed, where the record itself may be the cause. A record that was found damaged stays so until the
+    /// next start has checked it.
+    var lastReadFault: JournalError? { writer.withLock { $0.readFault } }
+
+    /// How long ago the last transaction was committed; nil before the first.
+    var sinceWrite: Duration? {
+        writer.withLock(\.writtenAt).map { .nanoseconds(BootClock.nanoseconds - $0) }
+    }
+
+    /// Why what is written would not be found at the next start; nil where it would.
+    var filesFault: JournalError? {
+        do throws(JournalError) { try writer.withLock(\.files).check() } catch { return error }
+        return nil
+    }
+
+    /// Empties the log on purpose. On the connection that writes only.
+    func emptyLog(_ db: Database) throws {
+        _ = try db.checkpoint(.truncate)
+        writer.withLock { $0.files.look() }
+    }
+
+    private static let lostWrite = JournalError.lostWrite(
+        detail: "a sync failed; restart the terminal to see what the storage kept"
+    )
+
     private func prepareToWrite(_ db: Database) throws {
         let (hasLeftovers, hasLostSync) = writer.withLock { ($0.hasLeftovers, $0.hasLostSync) }
-        guard !hasLostSync else {
-            throw JournalError.unavailable(detail: "the storage lost a write; restart the terminal to see what it kept")
-        }
+        guard !hasLostSync else { throw Self.lostWrite }
+        if let fault = filesFault { throw fault }
         guard hasLeftovers else { return }
         // Empties the log, where it can: half a transaction left in it would look like a lost one at the next start.
-        _ = try? db.checkpoint(.truncate)
+        try? emptyLog(db)
         writer.withLock { $0.hasLeftovers = false }
+    }
+
+    private func noteRead(_ fault: JournalError?) {
+        writer.withLock { writer in
+            switch (fault, writer.readFault) {
+            case (_, .corrupt?), (.diskFull?, _), (.inUse?, _), (.fromNewerVersion?, _): break
+            default: writer.readFault = fault
+            }
+        }
     }
 
     /// Writes the rows of a charge that was just opened. In a transaction of ``writing(_:)`` only, as are the two below.
@@ -391,6 +521,61 @@ extension Journal {
         let known = writer.withLock { $0.row }.flatMap { $0.row.id == charge.id.rawValue ? $0 : nil }
         let row = try Projection.change(db, charge, from: known, by: events, sequence, at: time)
         writer.withLock { $0.row = row }
+    }
+
+    /// Writes the next entry of the audit log, with its seal. In a transaction of ``writing(_:)`` only.
+    func appendAudit(_ db: Database, _ body: Data) throws {
+        let known = writer.withLock { ($0.auditTail, $0.takenOver) }
+        let tail = try known.0 ?? Chain.audit.tail(db)
+        let takenOver: Int64
+        if let own = known.1 {
+            takenOver = own
+        } else if case .good(let own) = try AuditSeal.standing(db, key: key) {
+            takenOver = own
+        } else {
+            // What does not fit is never sealed as if it did: the mark remembers that it was found.
+            takenOver = tail.sequence
+        }
+        let row = AuditRow(sequence: tail.sequence + 1, body: body, previous: tail.hash)
+        try row.insert(db)
+        let hash = row.hash
+        try AuditSeal(row.sequence, hash, takenOver: takenOver, key: key).store(db)
+        writer.withLock { writer in
+            writer.auditTail = (row.sequence, hash)  // Forgotten again where the transaction fails.
+            writer.takenOver = takenOver
+        }
+    }
+
+    /// What the mark beside the database says; nil where it could not be written.
+    var marked: EndMark? { writer.withLock { $0.markFault == nil ? $0.mark : nil } }
+
+    /// Why the mark beside the database is not written; nil where it is.
+    var markFault: JournalError? { writer.withLock(\.markFault) }
+
+    /// Takes up where the chains end after somebody has written past ``writing(_:)``. For benchmarks.
+    func forgetEnds() { writer.withLock { ($0.tail, $0.auditTail, $0.takenOver, $0.row) = (nil, nil, nil, nil) } }
+
+    /// Writes where the chains end now, where a transaction has moved them.
+    private func writeMark(_ writer: inout Writer) {
+        var mark = writer.mark
+        if let tail = writer.tail {
+            // Somebody has cut what was written while the terminal runs.
+            if tail.sequence < mark.ends.entries {
+                mark.lostEntries = LostEntries(from: tail.sequence, to: mark.ends.entries).joined(mark.lostEntries)
+            }
+            (mark.ends.entries, mark.ends.head) = (tail.sequence, Array(tail.hash))
+        }
+        if let tail = writer.auditTail {
+            if tail.sequence < mark.ends.auditEntries {
+                mark.lostAudit = LostEntries(from: tail.sequence, to: mark.ends.auditEntries).joined(mark.lostAudit)
+            }
+            (mark.ends.auditEntries, mark.ends.auditHead) = (tail.sequence, Array(tail.hash))
+        }
+        guard mark != writer.mark || writer.markFault != nil else { return }
+        do throws(JournalError) {
+            try markFile.write(mark)
+            (writer.mark, writer.markFault) = (mark, nil)
+        } catch { writer.markFault = error }
     }
 
     /// Writes the next entry.

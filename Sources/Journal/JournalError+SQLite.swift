@@ -22,6 +22,9 @@ extension JournalError {
         switch error.resultCode {
         case .SQLITE_FULL: self = .diskFull
         case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH: self = .readOnly(detail: detail)
+        // SQLite calls a page damaged, too, that the storage could not read. Source: os_unix.c, `SQLITE_IOERR_CORRUPTFS`.
+        case .SQLITE_CORRUPT where Storage.readFailure(directory) != nil:
+            self = .unavailable(detail: Storage.readFailure(directory) ?? detail)
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH: self = .corrupt(detail: detail)
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: self = .inUse(detail: detail)
         case .SQLITE_IOERR, .SQLITE_CANTOPEN:

@@ -13,6 +13,18 @@ struct Replay {
     private(set) var takings = TakingsDelta()
     /// What it adds to its opener's shift.
     private(set) var shiftTakings = ShiftDelta()
+    /// What went back to the customer, entry by entry.
+    private(set) var refunds: [Refunded] = []
+
+    /// Money that went back by one entry.
+    struct Refunded {
+        /// In minor units of the charge's currency; more than 0.
+        var minorUnits: Int64
+        var at: WallTime
+        /// What staff asked for; nil where its authority gave the money back.
+        var refund: Refund?
+        var mark: Refund.Mark?
+    }
 
     /// Nil where no entry names the charge.
     init?(_ db: Database, _ id: String) throws {
@@ -36,11 +48,16 @@ struct Replay {
         while let row = try rows.next() {
             let entry = try Entry(checked: row)
             let refunded = charge.refundedMinorUnits
-            _ = charge.handle(try entry.event())
+            let event = try entry.event()
+            let asked = event.attempt.flatMap(charge.attempt)?.askedRefund
+            _ = charge.handle(event)
             lastSequence = entry.sequence
             updatedAt = entry.time
             if charge.refundedMinorUnits > refunded {
                 takings.add(refundFrom: refunded, to: self.row, at: entry.wallMilliseconds)
+                var part = Refunded(minorUnits: charge.refundedMinorUnits - refunded, at: entry.time)
+                if case .refunded(_, let mark) = event { (part.refund, part.mark) = (asked, mark) }
+                refunds.append(part)
             }
         }
         takings.add(self.row)

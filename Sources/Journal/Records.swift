@@ -103,4 +103,9 @@ public struct StartupReport: Sendable, Equatable {
     /// Whose tables were left: a newer version's, such as `v7`. The journal is as it was before them; see
     /// ``Journal/open(directory:deviceKey:)``. Nil where nothing was left.
     public internal(set) var tookBack: String?
+    /// Entries of charges that were written once and are missing, as this start found; nil where none are, or where an earlier start
+    /// found the same.
+    public internal(set) var lostEntries: LostEntries?
+    /// The same of the audit log.
+    public internal(set) var lostAudit: LostEntries?
 }

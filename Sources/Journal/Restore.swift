@@ -31,6 +31,9 @@ public enum Restore {
     private static func keep(_ directory: String) -> String { folder(directory) + "/keep" }
     private static func copy(_ directory: String) -> String { folder(directory) + "/journal.sqlite" }
     private static func before(_ directory: String) -> String { folder(directory) + "/before" }
+    /// Where the journal's end is marked, and where the old one's mark is kept meanwhile.
+    private static func mark(_ directory: String) -> String { EndMarkFile.path(directory) }
+    private static func oldMark(_ directory: String) -> String { EndMarkFile.path(before(directory)) }
     private static func journal(_ directory: String) -> String { directory + "/journal.sqlite" }
 
     /// Whether the next start puts a copy in the journal's place.
@@ -72,7 +75,7 @@ public enum Restore {
         entry: AuditEntry
     ) async throws(JournalError) -> Int {
         let path = copy(directory)
-        do { try turnOnLog(path) } catch { throw JournalError(error, in: directory) }
+        do { try adopt(path, key) } catch { throw JournalError(error, in: directory) }
         let journal = try Journal.open(directory: folder(directory), deviceKey: key)
         let open: Int
         do throws(JournalError) {
@@ -82,6 +85,7 @@ public enum Restore {
                 try db.execute(sql: "DELETE FROM document WHERE name IN ('sessions', 'update')")
             }
             try await journal.renameSender(after: ends.entries, by: entry.who, at: entry.at)
+            try await journal.note(RecordGap(.restored, at: entry.at), by: entry.who)
             try await journal.audit(entry)
             open = try await journal.openCharges().count
         } catch {
@@ -89,6 +93,8 @@ public enum Restore {
             throw error
         }
         try journal.close()
+        // Its place is another folder, and nothing marks its end there yet.
+        do { try forgetMark(path) } catch { throw JournalError(error, in: directory) }
         guard (Storage.size(path + "-wal") ?? 0) == 0 else {
             throw .unavailable(detail: "the copy could not be written to its end")
         }
@@ -98,9 +104,23 @@ public enum Restore {
         return open
     }
 
-    private static func turnOnLog(_ path: String) throws {
+    /// Makes the copy a journal of this terminal: with a log, without the mark of where it came from, its audit log sealed by `key`.
+    /// - Throws: `corrupt` where this terminal wrote its audit log and somebody changed it since.
+    private static func adopt(_ path: String, _ key: DeviceKey) throws {
         let file = try DatabaseQueue(path: path)
         try file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        try file.write { db in
+            // Whatever else is missing is found, and named, by whoever checks the copy.
+            guard try db.tableExists("meta"), try db.tableExists("audit") else { return }
+            try db.execute(sql: "DELETE FROM meta WHERE name = 'marked'")
+            try AuditSeal.adopt(db, key: key)
+        }
+        try file.close()
+    }
+
+    private static func forgetMark(_ path: String) throws {
+        let file = try DatabaseQueue(path: path)
+        try file.write { db in try db.execute(sql: "DELETE FROM meta WHERE name = 'marked'") }
         try file.close()
     }
 
@@ -207,6 +227,10 @@ public enum Restore {
             try move(old + "-wal", aside + "-wal")
         }
         unsafe unlink(old + "-shm")
+        if Storage.exists(mark(directory)) {
+            try step("put the mark of its end aside")
+            try move(mark(directory), oldMark(directory))
+        }
         try step("remove the old one's copies")
         try Journal.removeCopies(of: old)
         try Storage.sync(before(directory))
@@ -277,6 +301,10 @@ public enum Restore {
                 try step("bring the log back")
                 try move(aside + "-wal", place + "-wal")
                 try Storage.sync(directory)
+            }
+            if Storage.exists(oldMark(directory)) {
+                try step("bring the mark of its end back")
+                try move(oldMark(directory), mark(directory))
             }
             try step("bring the old one back")
             try move(aside, place)

@@ -135,6 +135,10 @@ extension CounterKey {
         case KEY_BACKSPACE: self = .backspace
         case KEY_KPMINUS, KEY_DELETE: self = .clear
         case KEY_ESC, KEY_KPSLASH: self = .cancel
+        case KEY_MINUS...KEY_EQUAL, KEY_Q...KEY_RIGHTBRACE, KEY_A...KEY_GRAVE, KEY_BACKSLASH...KEY_M, KEY_SLASH,
+            KEY_SPACE,
+            KEY_102ND, KEY_KPEQUAL, KEY_KPLEFTPAREN, KEY_KPRIGHTPAREN:
+            self = .other
         default: return nil
         }
     }

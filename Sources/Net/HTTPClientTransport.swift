@@ -178,8 +178,20 @@ public struct HTTPClientTransport: HTTPTransport {
     private static func classify(_ error: NIOSSLError, after: Duration) -> TransportError {
         switch error {
         // The handshake failed, so no byte of the request was written.
-        case .handshakeFailed: .untrustedCertificate
+        case .handshakeFailed(let cause): isAboutTheCertificate(cause) ? .untrustedCertificate : noTLS(cause)
         default: .noAnswer(after: after)
         }
+    }
+
+    /// Whether it is the certificate that was not believed. All other causes say nothing about certificates, nor about
+    /// the clock that they are judged by. Source: BoringSSL, ssl.errordata, `CERTIFICATE_VERIFY_FAILED`.
+    private static func isAboutTheCertificate(_ cause: BoringSSLError) -> Bool {
+        "\(cause)".contains("CERTIFICATE_VERIFY_FAILED")
+    }
+
+    /// Source: BoringSSL, ssl.errordata: what a server that speaks plain HTTP looks like to a TLS client.
+    private static func noTLS(_ cause: BoringSSLError) -> TransportError {
+        let isPlain = ["WRONG_VERSION_NUMBER", "HTTP_REQUEST"].contains { "\(cause)".contains($0) }
+        return .notSent(reason: isPlain ? "no TLS is spoken there" : "no secure connection can be made there")
     }
 }

@@ -76,6 +76,7 @@ struct Descriptor: ~Copyable {
         case EBUSY: "another program uses it"
         case EIO: "it does not work"
         case ENOSPC: "it has no paper"
+        case EINVAL: "its address is one of a single link (fe80…), which leads nowhere without the link’s name"
         default: "error \(code) of the system"
         }
     }

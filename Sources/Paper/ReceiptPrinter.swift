@@ -106,57 +106,86 @@ public actor ReceiptPrinter {
     }
 
     private func send(_ job: [UInt8], over socket: borrowing Descriptor) throws(PrintFailure) -> PrintOutcome {
-        let (taken, trouble) = unsafe socket.write(
-            job + Self.question,
-            until: .now + limits.send,
-            by: { unsafe Glibc.send($0, $1, $2, Int32(MSG_NOSIGNAL)) }
-        )
-        let sent = min(taken, job.count)
-        func unclear(_ why: String) -> PrintFailure { .unclear(sentBytes: sent, of: job.count, why) }
+        let deadline = ContinuousClock.now + limits.send
+        let (taken, trouble) = Self.write(job, to: socket, until: deadline)
+        func unclear(_ why: String) -> PrintFailure { .unclear(sentBytes: taken, of: job.count, why) }
         if let trouble {
             if taken == 0 { throw .notReached(trouble) }
             throw unclear(trouble)
         }
-        switch Self.answer(on: socket, until: .now + limits.answer) {
+        // What it has said so far is no answer: many printers tell their status as soon as somebody connects.
+        var talk = PrinterTalk()
+        if case .broken = Self.hear(&talk, on: socket, until: .now) { throw unclear("it broke off") }
+        if let trouble = Self.write(Self.question, to: socket, until: deadline).trouble { throw unclear(trouble) }
+        switch Self.answer(&talk, on: socket, until: .now + limits.answer) {
         case .status(let status):
             if status & 0x0C != 0 { throw unclear("it has no paper") }
             return .confirmed
         case .hungUp, .broken: throw unclear("it broke off")
         case .nothing: break
         }
+        // It does not answer, and has said by itself why it may not print.
+        if let trouble = talk.trouble { throw unclear(trouble) }
         // It says nothing of itself. That somebody read every byte shows where it ends the conversation after us: had it
         // left one unread, the kernel would break the connection off.
         guard shutdown(socket.raw, Int32(SHUT_WR)) == 0 else { throw unclear("it broke off") }
-        switch Self.answer(on: socket, until: .now + limits.closing) {
-        case .status, .hungUp: return .delivered
+        switch Self.answer(&talk, on: socket, until: .now + limits.closing) {
+        case .status(let status) where status & 0x0C != 0: throw unclear("it has no paper")
+        case .status, .hungUp:
+            if let trouble = talk.trouble { throw unclear(trouble) }
+            return .delivered
         case .broken: throw unclear("it broke off")
         case .nothing: throw unclear("it took every byte and does not say what became of it")
         }
     }
 
+    private static func write(
+        _ bytes: [UInt8],
+        to socket: borrowing Descriptor,
+        until deadline: ContinuousClock.Instant
+    ) -> (taken: Int, trouble: String?) {
+        unsafe socket.write(bytes, until: deadline, by: { unsafe Glibc.send($0, $1, $2, Int32(MSG_NOSIGNAL)) })
+    }
+
     private enum Answer { case status(UInt8), hungUp, broken, nothing }
 
     /// The printer's answer to ``question``, whatever else it sends before.
-    private static func answer(on socket: borrowing Descriptor, until deadline: ContinuousClock.Instant) -> Answer {
+    private static func answer(
+        _ talk: inout PrinterTalk,
+        on socket: borrowing Descriptor,
+        until deadline: ContinuousClock.Instant
+    ) -> Answer {
         // Bounded: a printer that talks without end is not listened to.
         for _ in 0..<64 {
-            switch socket.wait(for: Int32(POLLIN), until: deadline) {
-            case .overdue: return .nothing
+            switch hear(&talk, on: socket, until: deadline) {
+            case .said(let status?): return .status(status)
+            case .said(nil): continue
+            case .hungUp: return .hungUp
             case .broken: return .broken
-            case .ready: break
+            case .overdue: return .nothing
             }
-            var bytes = [UInt8](repeating: 0, count: 256)
-            let count = unsafe recv(socket.raw, &bytes, bytes.count, 0)
-            if count == 0 { return .hungUp }
-            if count < 0 {
-                if errno == EAGAIN || errno == EINTR { continue }
-                return .broken
-            }
-            // Two bits say that the paper comes to its end, two that there is none; the others are zero.
-            let statuses: [UInt8] = [0x00, 0x03, 0x0C, 0x0F]
-            if let status = bytes.prefix(count).first(where: statuses.contains) { return .status(status) }
         }
         return .nothing
+    }
+
+    private enum Heard { case said(UInt8?), hungUp, broken, overdue }
+
+    /// Takes in what has come, or what comes first.
+    private static func hear(
+        _ talk: inout PrinterTalk,
+        on socket: borrowing Descriptor,
+        until deadline: ContinuousClock.Instant
+    ) -> Heard {
+        switch socket.wait(for: Int32(POLLIN), until: deadline) {
+        case .overdue: return .overdue
+        case .broken: return .broken
+        case .ready: break
+        }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe recv(socket.raw, &bytes, bytes.count, 0)
+        if count == 0 { return .hungUp }
+        if count < 0 { return errno == EAGAIN || errno == EINTR ? .said(nil) : .broken }
+        return .said(talk.take(bytes.prefix(count)))
     }
 
     // MARK: - Devices

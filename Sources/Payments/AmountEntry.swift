@@ -1,7 +1,8 @@
 /// An amount as it is typed on a numeric keypad, one key after the other. Bounded, and exact: no key is ever guessed.
 ///
 /// Digits fill from the right, as on every till: `1 2 5 0` is 12.50. After a point they fill from the point: `1 2 . 5` is
-/// 12.50 too. `+` begins a further amount of the same sale.
+/// 12.50 too. `+` begins a further amount of the same sale. A key that is not taken is counted until it is taken back:
+/// what is charged is what was typed, or nothing.
 public struct AmountEntry: Sendable, Hashable {
     public let currency: Currency
     /// The sum of the amounts before the last `+`, in minor units.
@@ -10,6 +11,10 @@ public struct AmountEntry: Sendable, Hashable {
     public private(set) var earlierCount = 0
     /// What is typed of the present amount: digits, and a point at most once. Kept as typed, so that it can be taken back.
     private var typed: [UInt8] = []
+    /// Whether the amounts before the last `+` have a point.
+    private var hasEarlierPoint = false
+    /// Keys since the last one that was taken that are nothing in an amount: a digit too many, a second point, another sign.
+    public private(set) var refusedKeys = 0
 
     /// More digits than any shop's amount has, and few enough to stay far from the end of 63 bits.
     public static let mostDigits = 11
@@ -17,36 +22,59 @@ public struct AmountEntry: Sendable, Hashable {
     public static let mostMinorUnits: Int64 = 99_999_999_999
     /// More amounts than any slip has.
     public static let mostAmounts = 200
+    /// More keys than anybody takes back.
+    private static let mostRefused = 1000
 
     private static let point = UInt8(ascii: ".")
 
     public init(currency: Currency) { self.currency = currency }
 
     /// Nothing at all has been typed.
-    public var isEmpty: Bool { typed.isEmpty && earlierCount == 0 }
+    public var isEmpty: Bool { typed.isEmpty && earlierCount == 0 && refusedKeys == 0 }
     public var hasPoint: Bool { typed.contains(Self.point) }
+
+    /// One amount of the sum has a point and another has none: `12.50 + 3` may be three, or three hundredths.
+    public var isMixed: Bool {
+        currency.exponent > 0 && earlierCount > 0 && !typed.isEmpty && hasPoint != hasEarlierPoint
+    }
+    /// What was typed is not what stands there, or could be read in two ways. It is not charged.
+    public var isDoubtful: Bool { refusedKeys > 0 || isMixed }
 
     /// What is typed since the last `+`, in minor units.
     public var minorUnits: Int64 { Self.minorUnits(of: typed, currency) ?? 0 }
 
     public var total: Money { Money(minorUnits: earlierMinorUnits + minorUnits, currency: currency) }
 
-    /// Takes a key that belongs to an amount. False where it changes nothing: the key is refused, and staff see that the
-    /// amount stays as it is.
+    /// Takes a key that belongs to an amount. False where the amount stays as it is. A key that was typed into it and is
+    /// refused is counted in ``refusedKeys``, and so is every key after it; backspace takes them back one by one.
     @discardableResult
     public mutating func take(_ key: CounterKey) -> Bool {
         switch key {
-        case .digit(let digit): return append([digit])
-        case .zeros(let count): return append([UInt8](repeating: 0, count: min(max(count, 0), 3)))
+        case .digit(let digit): return refusedKeys == 0 && append([digit]) || refuse(unlessZero: digit == 0)
+        case .zeros(let count):
+            return refusedKeys == 0 && append([UInt8](repeating: 0, count: min(max(count, 0), 3)))
+                || refuse(unlessZero: true)
         case .point:
-            guard currency.exponent > 0, !hasPoint else { return false }
-            return keep(typed + [Self.point])
+            let isTaken = refusedKeys == 0 && currency.exponent > 0 && !hasPoint && keep(typed + [Self.point])
+            return isTaken || refuse(unlessZero: false)
+        case .other: return isEmpty ? false : refuse(unlessZero: false)
         case .backspace:
-            if typed.popLast() != nil { return true }
-            return false
+            if refusedKeys > 0 {
+                refusedKeys -= 1
+                return true
+            }
+            return typed.popLast() != nil
         case .plus: return add()
         case .clear, .enter, .cancel: return false
         }
+    }
+
+    /// Counts a key that was not taken. Zeros in front are no such keys: they count for nothing in every amount.
+    /// - Returns: False.
+    private mutating func refuse(unlessZero isZero: Bool) -> Bool {
+        guard !isZero || !typed.isEmpty || refusedKeys > 0 else { return false }
+        refusedKeys = min(refusedKeys + 1, Self.mostRefused)
+        return false
     }
 
     /// All digits, or none of them: half of a `00` would be another amount.
@@ -66,7 +94,9 @@ public struct AmountEntry: Sendable, Hashable {
     }
 
     private mutating func add() -> Bool {
-        guard minorUnits > 0, earlierCount < Self.mostAmounts else { return false }
+        guard minorUnits > 0, !isDoubtful else { return false }
+        guard earlierCount < Self.mostAmounts else { return refuse(unlessZero: false) }
+        hasEarlierPoint = hasPoint
         earlierMinorUnits += minorUnits
         earlierCount += 1
         typed = []
@@ -99,4 +129,6 @@ public enum CounterKey: Sendable, Hashable {
     /// Takes back all that was typed.
     case clear
     case cancel
+    /// Prints something that is nothing in an amount: a letter, a space, a sign.
+    case other
 }

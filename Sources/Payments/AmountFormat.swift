@@ -1,7 +1,8 @@
 /// How one language and country writes amounts of money.
 ///
 /// A small table instead of ICU: the core stays free of Foundation, and a terminal needs a handful of conventions.
-/// Source: Unicode CLDR 44, `numbers/symbols` and `currencyFormats/standard` of each locale.
+/// Source: Unicode CLDR 44, `numbers/symbols` and `currencyFormats/standard` of each locale; `currencyDecimal` where a locale has
+/// one (fr-CH). Four digits are grouped too, as on price tags, where CLDR groups from five (es, it, pl, pt). The page has the same table.
 public struct AmountFormat: Sendable, Equatable {
     /// BCP 47 tag, for example `de-DE`.
     public let locale: String
@@ -40,7 +41,7 @@ public struct AmountFormat: Sendable, Equatable {
         AmountFormat("es-ES", decimal: ",", group: ".", first: false, space: true),
         AmountFormat("es-MX", decimal: ".", group: ",", first: true, space: false),
         AmountFormat("fr-FR", decimal: ",", group: "\u{202F}", first: false, space: true),
-        AmountFormat("fr-CH", decimal: ",", group: "\u{202F}", first: false, space: true),
+        AmountFormat("fr-CH", decimal: ".", group: "\u{202F}", first: false, space: true),
         AmountFormat("it-IT", decimal: ",", group: ".", first: false, space: true),
         AmountFormat("pt-PT", decimal: ",", group: "\u{00A0}", first: false, space: true),
         AmountFormat("pt-BR", decimal: ",", group: ".", first: true, space: true),

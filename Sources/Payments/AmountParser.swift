@@ -14,7 +14,11 @@ public enum AmountError: Error, Sendable, Equatable {
 }
 
 extension Money {
-    /// Reads an amount as people type it: `12`, `12.5`, `12,50`, `1.234,50`, `1’234.50`, with digits of any script.
+    /// Reads an amount as people type it: `12`, `12.5`, `12,50`, `1.234,50`, `1’234.50`, `1 234,50`, with digits of any
+    /// script. `Public/app/money.js` reads by the same rules.
+    ///
+    /// Groups have three digits, the first one to three and no zero in front; spaces and apostrophes group and never stand
+    /// for the decimal separator. `12 50` is no amount: 12.50 and 1250 differ by a factor of a hundred.
     ///
     /// Both `.` and `,` count as the decimal separator where only one reading makes sense. Where two do (`1,234` with a
     /// currency of three decimals, or a lone group of three digits), `format` decides, and an amount that `format` would
@@ -26,9 +30,7 @@ extension Money {
     ) throws(AmountError) -> Money {
         guard text.unicodeScalars.count <= 40 else { throw .tooLarge }
         var symbols: [Symbol] = []
-        for character in text.filter({ !$0.isWhitespace && $0 != "\u{202F}" && $0 != "\u{00A0}" }) {
-            symbols.append(try Symbol(character))
-        }
+        for character in text.trimming(while: \.isWhitespace) { symbols.append(try Symbol(character)) }
         guard !symbols.isEmpty else { throw .empty }
         guard Self.hasDigitsOfOneScript(text) else { throw .notANumber }
         if symbols.first == .minus { throw .negative }
@@ -67,10 +69,12 @@ extension Money {
             // One scalar only: a digit with a combining mark looks like something else on the screen.
             guard character.unicodeScalars.count == 1 else { throw .notANumber }
             switch character {
-            case ".", ",": self = .separator(character)
+            case ".", "．": self = .separator(".")
+            case ",", "，", "،": self = .separator(",")
             case "’", "'": self = .separator("’")
             case "٫": self = .separator(".")  // Arabic decimal separator.
             case "٬": self = .separator("’")  // Arabic thousands separator: groups only.
+            case " ", "\u{00A0}", "\u{2009}", "\u{202F}": self = .separator(" ")  // Groups only.
             case "-", "−", "–": self = .minus
             default:
                 // Decimal digits of a script (Nd) only: `½`, `²` and `五` are numbers that nobody types as money.
@@ -99,8 +103,8 @@ extension Money {
         let others = Set(separators.dropLast().compactMap { symbols[$0].separator })
 
         let lastIsDecimal: Bool
-        if lastSeparator == "’" || others.contains(lastSeparator) {
-            lastIsDecimal = false  // An apostrophe, or a separator used twice, groups.
+        if lastSeparator == "’" || lastSeparator == " " || others.contains(lastSeparator) {
+            lastIsDecimal = false  // A space, an apostrophe, or a separator used twice, groups.
         } else if !others.isEmpty {
             lastIsDecimal = true  // Two kinds: the last one is the decimal separator.
         } else if fraction.count != 3 || last == 0 || last > 3 {
@@ -116,13 +120,23 @@ extension Money {
         return (wholeSymbols.compactMap(\.value), lastIsDecimal ? fraction : [])
     }
 
-    /// Groups are three digits each but for the first, which has one to three, and one kind of separator.
+    /// Groups are three digits each but for the first, which has one to three and does not begin with a zero, and one kind
+    /// of separator.
     private static func checkGroups(_ symbols: [Symbol], decimal: Character?) throws(AmountError) {
         let kinds = Set(symbols.compactMap(\.separator))
         guard !kinds.isEmpty else { return }
         guard kinds.count == 1, decimal.map({ !kinds.contains($0) }) ?? true else { throw .notANumber }
         let groups = symbols.split(omittingEmptySubsequences: false) { $0.separator != nil }
-        guard let first = groups.first, (1...3).contains(first.count), groups.dropFirst().allSatisfy({ $0.count == 3 })
+        guard let first = groups.first, (1...3).contains(first.count), first.first != .digit(0),
+            groups.dropFirst().allSatisfy({ $0.count == 3 })
         else { throw .notANumber }
+    }
+}
+
+extension String {
+    /// Without the characters at both ends that fit.
+    fileprivate func trimming(while fits: (Character) -> Bool) -> Substring {
+        let rest = drop(while: fits)
+        return rest[..<(rest.lastIndex { !fits($0) }.map(rest.index(after:)) ?? rest.startIndex)]
     }
 }

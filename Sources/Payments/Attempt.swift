@@ -35,6 +35,11 @@ public struct Attempt: Sendable, Hashable, Identifiable {
     public internal(set) var phase = Phase.idle
     /// True while the last question to the authority has no usable answer.
     public internal(set) var isSilent = false
+    /// What an answer named that cannot be this attempt's, before any answer named a payment that can.
+    public internal(set) var contradiction: String?
+    /// Money may be moving, and the time is over in which somebody should have said how it ended: nobody knows. Until the
+    /// authority's next word.
+    public internal(set) var isOverdue = false
     /// The customer's agreement, on rails where the terminal itself carries it to the authority.
     public internal(set) var claim: Claim?
     /// The customer's promise was taken without the authority, which hears of it later. The customer has gone.
@@ -82,6 +87,9 @@ public struct Attempt: Sendable, Hashable, Identifiable {
         }
     }
 
+    /// Whether the authority's payment of this name was made or paid for this attempt.
+    public func names(payment name: String) -> Bool { offer?.paymentID == name || ending?.evidence?.paymentID == name }
+
     public var ending: Ending? { if case .ended(let ending, _) = phase { ending } else { nil } }
 }
 
@@ -113,7 +121,8 @@ public enum Ending: Sendable, Hashable, Codable {
     /// No byte of it ever left the terminal, by the terminal's own journal: no payment exists.
     case neverSent
 
-    var evidence: Evidence? { if case .succeeded(let evidence) = self { evidence } else { nil } }
+    /// What proves that it was paid; nil where it was not.
+    public var evidence: Evidence? { if case .succeeded(let evidence) = self { evidence } else { nil } }
 }
 
 /// What the authority gave as proof that a payment succeeded.

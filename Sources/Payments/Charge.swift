@@ -38,6 +38,8 @@ public struct Charge: Sendable, Hashable {
         case notSent(attempt: Attempt.ID, reason: String)
         /// It left, or a question left, and no usable answer came.
         case silent(attempt: Attempt.ID, reason: String)
+        /// A payment is under way, and the time is over in which somebody should have said how it ended.
+        case overdue(attempt: Attempt.ID)
         case offered(attempt: Attempt.ID, offer: Offer)
         /// The authority refused to make the payment, to a request that nothing unanswered went before.
         case refused(attempt: Attempt.ID, refusal: Refusal)
@@ -133,6 +135,7 @@ public struct Charge: Sendable, Hashable {
             }
         }
         if open.contains(where: \.isPromised) { return .processing }
+        if open.contains(where: \.isOverdue) { return .unknown }
         if isReleased, open.contains(where: \.isInTheDark) { return .unknown }
         return isProcessing ? .processing : isOffered ? .requiresAction : .created
     }
@@ -144,6 +147,11 @@ public struct Charge: Sendable, Hashable {
 
     /// True while the customer's promise waits for the authority: taken without it, and not booked yet.
     public var isPromised: Bool { paidAttempt == nil && attempts.contains { $0.isOpen && $0.isPromised } }
+
+    /// True where something payable was made for this charge and its authority has not ended it: the customer may have paid.
+    public var mayHaveBeenPaid: Bool {
+        attempts.contains { if case .offered = $0.phase { true } else { false } }
+    }
 
     /// True where everything that was paid for this charge went back to the customer.
     public var isGivenBack: Bool {
@@ -190,7 +198,10 @@ public struct Charge: Sendable, Hashable {
     public var canStart: Bool { holdsTerminal && !isCancelRequested && !isPastDeadline }
 
     /// Whether staff can still ask to take the charge back.
-    public var canCancel: Bool { !state.isFinal && !isCancelRequested && state != .processing && !isReleased }
+    public var canCancel: Bool {
+        !state.isFinal && !isCancelRequested && state != .processing && !isReleased
+            && !attempts.contains { $0.isOpen && $0.isOverdue }
+    }
 
     /// Whether an attempt's wish to claim is heard now.
     private func mayClaim(_ id: Attempt.ID) -> Bool {
@@ -218,6 +229,7 @@ public struct Charge: Sendable, Hashable {
         case .sending(let id): change(id) { $0.markSending() }
         case .notSent(let id, _): change(id) { $0.markNotSent() }
         case .silent(let id, _): change(id) { $0.markSilent() }
+        case .overdue(let id): change(id) { $0.markOverdue() }
         case .offered(let id, let offer): change(id) { $0.take(offer) }
         case .refused(let id, let refusal): change(id) { $0.end(refusal) }
         case .notFound(let id): change(id) { $0.endNotFound() }
@@ -347,7 +359,7 @@ extension Charge {
     private mutating func letGo(after event: Event) {
         guard isPastDeadline, holdsTerminal else { return }
         switch event {
-        case .silent, .notSent, .refused:
+        case .silent, .overdue, .notSent, .refused:
             // What never left is over with the deadline: it holds nobody.
             let open = attempts.filter { $0.isOpen && $0.phase != .idle }
             isReleased = !open.isEmpty && open.allSatisfy(\.isSilent)
@@ -365,6 +377,17 @@ extension Charge {
 }
 
 extension Attempt {
+    /// An answer to the request to make the payment that names somebody else's: nothing is known of ours.
+    fileprivate mutating func take(beforeAnyOffer report: Report) {
+        guard case .contradictory(let what) = report else { return }
+        switch phase {
+        case .sending, .unanswered:
+            phase = .unanswered
+            (isSilent, contradiction) = (true, what)
+        case .idle, .offered, .ended: break
+        }
+    }
+
     /// A payment may exist and the authority's last answer about it is missing. A first request still on its way is
     /// not: it either left or did not, and its result says which within its time limit.
     fileprivate var isInTheDark: Bool {
@@ -400,7 +423,7 @@ extension Attempt {
 
     fileprivate mutating func dropClaim() {
         guard claim != nil, !isPromised, case .offered(let offer, var progress) = phase else { return }
-        if claim?.isMade == true { (progress.isProcessing, isSilent) = (false, false) }
+        if claim?.isMade == true { (progress.isProcessing, isSilent, isOverdue) = (false, false, false) }
         claim = nil
         phase = .offered(offer, progress)
     }
@@ -438,6 +461,11 @@ extension Attempt {
         isSilent = true
     }
 
+    fileprivate mutating func markOverdue() {
+        guard case .offered(_, let progress) = phase, progress.isProcessing, !isPromised else { return }
+        (isSilent, isOverdue) = (true, true)
+    }
+
     fileprivate mutating func markInterrupted() {
         if case .sending = phase { phase = .unanswered }
         isSilent = true
@@ -447,7 +475,7 @@ extension Attempt {
         switch phase {
         case .idle, .sending, .unanswered, .ended(.refused, _), .ended(.notFound, _), .ended(.neverSent, _):
             phase = .offered(offer, Progress())
-            isSilent = false
+            (isSilent, contradiction) = (false, nil)
         case .offered, .ended:
             break  // The key makes one payment; the first answer named it.
         }
@@ -471,7 +499,7 @@ extension Attempt {
         switch phase {
         case .sending, .unanswered:
             phase = .ended(.notFound, nil)
-            isSilent = false
+            (isSilent, contradiction) = (false, nil)
         case .idle, .offered, .ended:
             break
         }
@@ -483,8 +511,8 @@ extension Attempt {
             isSilent = false
             return
         }
-        guard case .offered(let offer, var progress) = phase else { return }
-        isSilent = false
+        guard case .offered(let offer, var progress) = phase else { return take(beforeAnyOffer: report) }
+        (isSilent, isOverdue) = (false, false)
         if let ending = report.ending {
             phase = .ended(ending, offer)
             return

@@ -19,6 +19,10 @@ public struct ChargeTerms: Sendable, Hashable, Codable {
     public let openedAt: WallTime
     /// How long the customer has. The terminal asks once more then; only the authority ends the payment.
     public let timeLimitSeconds: Int
+    /// How far the gateway's clock was ahead of the terminal's when the charge was opened, in seconds; negative where it was
+    /// behind. Nil in what versions before this one wrote, which count as 0. Kept, so that an order that is repeated has the
+    /// same content.
+    public let gatewayAheadSeconds: Int64?
 
     public init(
         id: ChargeID,
@@ -33,7 +37,8 @@ public struct ChargeTerms: Sendable, Hashable, Codable {
         gatewayURL: String,
         openedBy: Actor,
         openedAt: WallTime,
-        timeLimitSeconds: Int
+        timeLimitSeconds: Int,
+        gatewayAheadSeconds: Int64 = 0
     ) {
         self.id = id
         self.code = code
@@ -48,12 +53,17 @@ public struct ChargeTerms: Sendable, Hashable, Codable {
         self.openedBy = openedBy
         self.openedAt = openedAt
         self.timeLimitSeconds = timeLimitSeconds
+        // What says nothing is not written down.
+        self.gatewayAheadSeconds = gatewayAheadSeconds == 0 ? nil : gatewayAheadSeconds
     }
 
     /// Characters of a note.
     public static let longestNote = 200
 
     public var deadline: WallTime { openedAt.advanced(by: .seconds(timeLimitSeconds)) }
+
+    /// ``deadline`` by the gateway's clock.
+    public var gatewayDeadline: WallTime { deadline.advanced(by: .seconds(gatewayAheadSeconds ?? 0)) }
 
     /// The key under which the authority makes at most one payment for this attempt, however often it is asked.
     public func idempotencyKey(attempt: Attempt.ID) -> String { "\(id.rawValue)-\(attempt)" }

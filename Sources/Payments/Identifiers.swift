@@ -17,6 +17,17 @@ public struct ChargeID: Sendable, Hashable, Codable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
+    /// The name of 32 hexadecimal digits, as it stands in a reference; nil where they are no charge's.
+    public static func of(compact: String) -> ChargeID? {
+        guard compact.utf8.count == 32 else { return nil }
+        var name = ""
+        for (index, digit) in compact.enumerated() {
+            if [8, 12, 16, 20].contains(index) { name.append("-") }
+            name.append(digit)
+        }
+        return ChargeID(name)
+    }
+
     /// A new name for a charge made at `time`.
     public init(at time: WallTime, using generator: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(bitPattern: time.millisecondsSince1970) & 0xFFFF_FFFF_FFFF
@@ -86,18 +97,30 @@ public struct WallTime: Sendable, Hashable, Codable, Comparable {
 
     public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
 
-    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.millisecondsSince1970 < rhs.millisecondsSince1970 }
-
-    public func advanced(by duration: Duration) -> WallTime {
-        let (seconds, attoseconds) = duration.components
-        return WallTime(
-            millisecondsSince1970: millisecondsSince1970 + seconds * 1000 + attoseconds / 1_000_000_000_000_000
-        )
+    /// The first or last moment that can be counted where the seconds lie past it.
+    public init(secondsSince1970 seconds: Int64) {
+        let (milliseconds, isTooFar) = seconds.multipliedReportingOverflow(by: 1000)
+        millisecondsSince1970 = isTooFar ? (seconds < 0 ? .min : .max) : milliseconds
     }
 
-    /// Negative where `other` lies before this moment.
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.millisecondsSince1970 < rhs.millisecondsSince1970 }
+
+    /// The last moment that can be counted where the sum lies past it: a gateway may send any number as a time.
+    public func advanced(by duration: Duration) -> WallTime {
+        let (seconds, attoseconds) = duration.components
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
+        let (part, isTooLongAfterAll) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        let (sum, isTooLate) = millisecondsSince1970.addingReportingOverflow(part)
+        guard !isTooLong, !isTooLongAfterAll, !isTooLate else {
+            return WallTime(millisecondsSince1970: seconds < 0 ? .min : .max)
+        }
+        return WallTime(millisecondsSince1970: sum)
+    }
+
+    /// Negative where `other` lies before this moment. The longest time that can be counted where it is longer.
     public func duration(to other: WallTime) -> Duration {
-        .milliseconds(other.millisecondsSince1970 - millisecondsSince1970)
+        let (difference, isTooLong) = other.millisecondsSince1970.subtractingReportingOverflow(millisecondsSince1970)
+        return .milliseconds(isTooLong ? (other < self ? .min : .max) : difference)
     }
 
     public var secondsSince1970: Int64 { millisecondsSince1970 / 1000 }

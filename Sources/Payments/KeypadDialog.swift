@@ -181,7 +181,7 @@ public struct KeypadDialog: Sendable, Equatable {
         case .cancel where isConfirming: show(.typing(entry), until: now + Self.typingTime)
         case .cancel, .clear: leave()
         case .enter:
-            guard entry.total.minorUnits > 0 else { return nil }
+            guard entry.total.minorUnits > 0, !entry.isDoubtful else { return nil }
             if !isConfirming, situation.asksAgain || entry.earlierCount > 0 {
                 show(.confirming(entry), until: now + Self.typingTime)
                 return nil

@@ -68,6 +68,12 @@ public enum JournalError: Error, Sendable, Equatable {
     case fromNewerVersion(detail: String)
     /// Another process has it open.
     case inUse(detail: String)
+    /// The storage failed to sync. What was acknowledged before stands; nothing more is recorded until the program starts again and
+    /// sees what the storage kept.
+    case lostWrite(detail: String)
+    /// The file was deleted, replaced or cut while the program has it open. What this program knows is gone at its end: take a
+    /// backup before the next start.
+    case replaced(detail: String)
     /// Anything else the storage said.
     case unavailable(detail: String)
 }

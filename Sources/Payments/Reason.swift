@@ -74,7 +74,18 @@ extension Charge {
         action: "The customer may go. Keep the terminal switched on and connect it to the internet."
     )
 
+    private static func contradictory(_ what: String) -> Reason {
+        Reason(
+            code: "contradictory_answer",
+            message: "The gateway’s answer does not fit this charge: \(Reason.clean(what)). It is not booked.",
+            action: "Do not charge again. Check the payment at the gateway."
+        )
+    }
+
     private var silence: Reason {
+        if let what = attempts.lazy.filter(\.isOpen).compactMap(\.contradiction).first {
+            return Self.contradictory(what)
+        }
         let who = silentAuthority ?? .gateway
         return switch state {
         case .processing:
@@ -83,6 +94,15 @@ extension Charge {
                 message: "The payment is under way, but the \(who.rawValue) does not answer right now.",
                 action: "Wait. Do not charge again before the terminal says how it ended.",
                 values: ["case": "processing"]
+            )
+        // Never beside something that the customer may have paid: nobody is told to take the money another way.
+        case _ where mayHaveBeenPaid:
+            Reason(
+                code: "\(who.rawValue)_silent",
+                message: "The \(who.rawValue) does not answer: whether the customer has paid is not known. "
+                    + "The terminal keeps asking.",
+                action: "Wait. Do not charge again before the terminal says how it ended.",
+                values: ["case": "made"]
             )
         default:
             Reason(
@@ -95,6 +115,7 @@ extension Charge {
 
     private var unknownReason: Reason {
         for attempt in attempts {
+            if attempt.isOpen, let what = attempt.contradiction { return Self.contradictory(what) }
             guard case .offered(_, let progress) = attempt.phase else { continue }
             if let word = progress.unrecognisedWord {
                 return Reason(
@@ -104,13 +125,7 @@ extension Charge {
                     values: ["word": Reason.clean(word)]
                 )
             }
-            if let what = progress.contradiction {
-                return Reason(
-                    code: "contradictory_answer",
-                    message: "The gateway’s answer does not fit this charge: \(Reason.clean(what)). It is not booked.",
-                    action: "Do not charge again. Check the payment at the gateway."
-                )
-            }
+            if let what = progress.contradiction { return Self.contradictory(what) }
         }
         if let payment = attempts.first(where: { $0.isOpen && $0.rail == .tap && $0.claim?.isMade == true })?.offer?
             .paymentID
@@ -160,13 +175,13 @@ extension Charge {
     }
 
     private var givenBackReason: Reason {
-        let isByHand = attempts.contains { !$0.refunds.isEmpty }
-        return Reason(
+        Reason(
             code: "given_back",
-            message: isByHand
+            message: isRefundedByHand
                 ? "The customer paid, and staff marked the payment as refunded. The mark itself moves no money."
                 : "The customer paid, and the money went back to the customer.",
-            action: "Charge again if the customer still wants to pay."
+            action: "Charge again if the customer still wants to pay.",
+            values: ["case": isRefundedByHand ? "marked" : "returned"]
         )
     }
 

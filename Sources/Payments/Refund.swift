@@ -10,9 +10,17 @@ public struct Refund: Sendable, Hashable, Codable {
     /// Staff's own words, at most ``longestReason`` characters. Neither customer nor gateway gets them.
     public let reason: String
     public let by: Actor
+    /// The refund's identity: the key of the request that asked for it. A charge books a key once. Nil of refunds from before
+    /// there were keys.
+    public let key: String?
 
-    public init(minorUnits: Int64, reason: String, by: Actor) {
-        (self.minorUnits, self.reason, self.by) = (minorUnits, reason, by)
+    public init(minorUnits: Int64, reason: String, by: Actor, key: String? = nil) {
+        (self.minorUnits, self.reason, self.by, self.key) = (minorUnits, reason, by, key)
+    }
+
+    /// The key of a request that brings none: equal ones are the same, and no caller's key begins with a space.
+    public static func ownKey(attempt: Attempt.ID, minorUnits: Int64, reason: String, by: Actor) -> String {
+        " \(attempt) \(minorUnits) \(by) \(reason)"
     }
 
     /// Where a refund stands written.
@@ -61,12 +69,28 @@ extension Charge {
         return paidMinorUnits(on: attempt) - refundedMinorUnits(on: attempt)
     }
 
+    /// The refund that was asked for under a key, with its attempt; `mark` is nil while the gateway has not confirmed it. Nil
+    /// where none was, or where the gateway denied it.
+    public func refund(under key: String) -> (attempt: Attempt.ID, refund: Refund, mark: Refund.Mark?)? {
+        for attempt in attempts {
+            if let asked = attempt.askedRefund, asked.key == key { return (attempt.id, asked, nil) }
+            if let booked = attempt.refunds.first(where: { $0.refund.key == key }) {
+                return (attempt.id, booked.refund, booked.mark)
+            }
+        }
+        return nil
+    }
+
+    /// Whether staff wrote down a refund: the money is theirs to give back, and the terminal has sent none.
+    public var isRefundedByHand: Bool { attempts.contains { !$0.refunds.isEmpty } }
+
     /// True while a refund waits for the gateway's word.
     public var hasAskedRefund: Bool { attempts.contains { $0.askedRefund != nil } }
 
     mutating func ask(for refund: Refund, of id: Attempt.ID) {
         guard let index = attempts.firstIndex(where: { $0.id == id }), attempts[index].askedRefund == nil,
-            refund.minorUnits > 0, refund.minorUnits <= refundableMinorUnits(on: attempts[index])
+            refund.minorUnits > 0, refund.minorUnits <= refundableMinorUnits(on: attempts[index]),
+            refund.key.flatMap(refund(under:)) == nil
         else { return }
         attempts[index].askedRefund = refund
     }

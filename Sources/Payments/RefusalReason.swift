@@ -15,6 +15,8 @@ extension Refusal {
         case version
         /// Something is known under this charge's key already.
         case conflict
+        /// The end of the customer's time lies in the past, or too far ahead, by the gateway's clock.
+        case clock
         /// Some other value in the order.
         case order
         case other
@@ -37,6 +39,8 @@ extension Refusal {
 
     private var orderCause: Cause {
         let text = message.prefix(2000).lowercased()
+        // The terminal sets the end by what it takes for the gateway's clock: whoever typed the amount has no part in it.
+        if text.contains("expir") { return .clock }
         if text.contains("currency"), text.contains("support") { return .currency }
         if text.contains("reference") { return .reference }
         // Its length is no matter of money, and our own check does not let it come to that.
@@ -131,11 +135,19 @@ extension Refusal {
                 message: "The gateway knows this charge with another content. No payment was made by this one.",
                 action: "Charge again; if it happens again, call for help."
             )
+        case .clock:
+            return Reason(
+                code: "gateway_clock_differs",
+                message: "The terminal’s clock and the gateway’s differ too much, so the gateway refused the charge. "
+                    + "No payment was made, no money moved.",
+                action:
+                    "Charge again: the terminal goes by the gateway’s clock now. If it happens again, set the terminal’s clock."
+            )
         case .order:
-            return reason("The gateway refuses this charge: \(words).", "Correct the amount and charge again.")
+            return reason("The gateway refuses this charge: \(words).", "Check the amount, then charge again.")
         case .other:
             return reason(
-                "The gateway refused the charge: \(words).",
+                words.isEmpty ? "The gateway refused the charge." : "The gateway refused the charge: \(words).",
                 "Try again, or take the payment another way."
             )
         }

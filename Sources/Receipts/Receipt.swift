@@ -54,7 +54,7 @@ public struct Receipt: Sendable, Equatable {
     public let standing: Standing
     /// Whether more than one payment was made for the charge and not given back.
     public let isPaidTwice: Bool
-    /// Whether staff say that they gave all of it back themselves, which no authority confirms.
+    /// Whether staff wrote down that they gave money back themselves, which no authority confirms.
     public let isRefundedByHand: Bool
     /// Whether a receipt of this charge was printed before.
     public let isCopy: Bool
@@ -85,7 +85,8 @@ public struct Receipt: Sendable, Equatable {
     /// - Parameters:
     ///   - now: When it is written: a charge can end after its receipt.
     ///   - isCopy: Whether one was printed before.
-    public init(of charge: Charge, shop: Shop, now: WallTime, isCopy: Bool = false) {
+    ///   - isKnown: False where an answer about the charge is not recorded: the receipt then says that nobody knows.
+    public init(of charge: Charge, shop: Shop, now: WallTime, isCopy: Bool = false, isKnown: Bool = true) {
         let terms = charge.terms
         func clean(_ text: String, _ limit: Int = 120) -> String { Receipt.clean(text, limit: limit) }
         language = shop.language
@@ -93,9 +94,9 @@ public struct Receipt: Sendable, Equatable {
         terminal = shop.terminal.map { clean($0, 40) }.flatMap { $0.isEmpty ? nil : $0 }
         header = Receipt.lines(shop.header)
         footer = Receipt.lines(shop.footer)
-        standing = Standing(of: charge)
+        standing = isKnown ? Standing(of: charge) : .unknown
         isPaidTwice = !charge.surplusAttempts.isEmpty
-        isRefundedByHand = charge.isGivenBack && charge.attempts.contains { !$0.refunds.isEmpty }
+        isRefundedByHand = charge.isRefundedByHand
         self.isCopy = isCopy
         let tip = Receipt.tip(of: charge)
         let base = charge.total.minorUnits.subtractingReportingOverflow(tip?.minorUnits ?? 0)

@@ -47,7 +47,7 @@ public struct ReceiptWords: Sendable {
         amount: "Amount",
         tip: "Tip",
         total: "Total",
-        givenBack: "Given back of it",
+        givenBack: "Refunded",
         date: "Date",
         way: "Way of payment",
         paidWith: "Paid with",
@@ -179,7 +179,7 @@ public struct ReceiptWords: Sendable {
         amount: "Importe",
         tip: "Propina",
         total: "Total",
-        givenBack: "Devuelto de ello",
+        givenBack: "Importe devuelto",
         date: "Fecha",
         way: "Forma de pago",
         paidWith: "Pagado con",
@@ -245,7 +245,7 @@ public struct ReceiptWords: Sendable {
         amount: "Montant",
         tip: "Pourboire",
         total: "Total",
-        givenBack: "Remboursé dessus",
+        givenBack: "Dont remboursé",
         date: "Date",
         way: "Moyen de paiement",
         paidWith: "Payé avec",
@@ -288,7 +288,7 @@ public struct ReceiptWords: Sendable {
             case .paid: nil
             case .refunded: "Ceci a été payé, et l’argent a été rendu au client."
             case .acceptedOffline:
-                "Accepté hors ligne, pas encore réglé : le téléphone du client "
+                "Accepté hors ligne, pas encore télécollecté : le téléphone du client "
                     + "a promis l’argent. Ceci n’est pas une preuve de paiement."
             case .failed: "Le paiement n’a pas été effectué. Aucun argent n’a été débité."
             case .expired: "Le temps pour payer est écoulé. Aucun argent n’a été débité."
@@ -306,12 +306,12 @@ public struct ReceiptWords: Sendable {
         language: "ar",
         readsRightToLeft: true,
         copy: "نسخة",
-        paidTwice: "دُفع أكثر من مرة: على المتجر ردّ دفعة.",
-        refundedByHand: "يفيد المتجر بأنه ردّ المال بنفسه.",
+        paidTwice: "دُفع أكثر من مرة: على المتجر إعادة دفعة.",
+        refundedByHand: "يفيد المتجر بأنه أعاد المال بنفسه.",
         amount: "المبلغ",
         tip: "إكرامية",
         total: "المجموع",
-        givenBack: "المردود منه",
+        givenBack: "المبلغ المستردّ",
         date: "التاريخ",
         way: "طريقة الدفع",
         paidWith: "دُفع بـ",
@@ -341,7 +341,7 @@ public struct ReceiptWords: Sendable {
         title: { standing in
             switch standing {
             case .paid: "مدفوع"
-            case .refunded: "رُدّ المبلغ"
+            case .refunded: "تم الاسترداد"
             case .acceptedOffline: "قُبل دون اتصال"
             case .failed, .expired, .cancelled: "لم يُدفع"
             case .notPaidYet: "لم يُدفع بعد"
@@ -352,7 +352,7 @@ public struct ReceiptWords: Sendable {
         meaning: { standing in
             switch standing {
             case .paid: nil
-            case .refunded: "دُفع هذا، ثم عاد المال إلى العميل."
+            case .refunded: "دُفع هذا، ثم أُعيد المال إلى العميل."
             case .acceptedOffline: "قُبل دون اتصال ولم يُسوَّ بعد: وعد هاتف العميل بالمبلغ. هذا ليس إثبات دفع."
             case .failed: "لم تتم الدفعة. لم يُخصم أي مبلغ."
             case .expired: "انقضى وقت الدفع. لم يُخصم أي مبلغ."

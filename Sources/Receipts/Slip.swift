@@ -46,7 +46,9 @@ extension Receipt {
         blocks.append(.title(merchantName))
         blocks += header.map { .centred($0) }
         blocks += [.rule, .stamp(words.title(standing))]
-        if let meaning = words.meaning(standing) { blocks.append(.words(meaning)) }
+        // Where staff gave the money back, that it went is their word and no authority's.
+        let meaning = standing == .refunded && isRefundedByHand ? nil : words.meaning(standing)
+        if let meaning { blocks.append(.words(meaning)) }
         if isRefundedByHand { blocks.append(.words(words.refundedByHand)) }
         if isPaidTwice { blocks.append(.words(words.paidTwice)) }
         blocks.append(.rule)

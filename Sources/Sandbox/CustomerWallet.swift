@@ -177,16 +177,23 @@ public struct CustomerWallet: Sendable {
 
     /// Hands the signature over and waits for the gateway's last word.
     /// - Parameter limit: How long to wait in all.
+    /// - Returns: An outcome.
     /// - Throws: `confirmation`; its `mayHavePaid` says whether the money is safe.
     public func confirm(_ signed: Signed, waitingUpTo limit: Duration) async throws(WalletRefusal) -> StatusReport {
         let refusal: PayError
         do throws(PayError) {
-            return try await client.confirm(
+            let report = try await client.confirm(
                 paymentID: signed.bill.paymentID,
                 optionID: signed.bill.option.id,
                 signatures: signed.results,
                 waitingUpTo: limit
             )
+            guard report.status.isFinal else {
+                throw PayError.unclear(
+                    detail: "its last word is '\(report.status.word.prefix(64))', which is no outcome"
+                )
+            }
+            return report
         } catch {
             guard case .refused = error else { throw .confirmation(error) }
             refusal = error
@@ -207,17 +214,16 @@ public struct CustomerWallet: Sendable {
 
     /// `12.50 EUR`, or `12.50 USDC on Base` with the decimals that matter; the bare digits of a unit that is not known.
     public static func text(_ amount: PayAmount) -> String {
-        let currency = FiatCurrency(rawValue: String(amount.unit.dropFirst("iso4217/".count)))
-        let decimals = amount.display?.decimals ?? currency.map { _ in FiatCurrency.decimals }
-        let symbol = amount.display?.assetSymbol ?? currency?.rawValue
-        guard let decimals, let symbol, (0...77).contains(decimals),
-            amount.value.utf8.allSatisfy({ (0x30...0x39).contains($0) })
-        else { return "\(amount.value) of \(amount.unit)" }
-        let digits = String(repeating: "0", count: max(0, decimals + 1 - amount.value.utf8.count)) + amount.value
-        var fraction = digits.suffix(decimals)
-        while fraction.utf8.count > 2, fraction.last == "0" { fraction.removeLast() }
-        let network = amount.display?.networkName.map { " on \($0)" } ?? ""
-        return "\(digits.dropLast(decimals))\(fraction.isEmpty ? "" : ".")\(fraction) \(symbol)\(network)"
+        guard amount.display == nil,
+            let currency = FiatCurrency(rawValue: String(amount.unit.dropFirst("iso4217/".count)))
+        else { return amount.text }
+        var written = amount
+        written.display = AmountDisplay(
+            assetSymbol: currency.rawValue,
+            assetName: currency.rawValue,
+            decimals: FiatCurrency.decimals
+        )
+        return written.text
     }
 }
 

@@ -23,7 +23,8 @@ enum FormPage {
         ]
     }
 
-    static func html(_ start: Start, nonce: String) -> String {
+    /// - Parameter postsObjects: Tells iOS's bridge in objects. The bridges of other platforms take texts alone.
+    static func html(_ start: Start, nonce: String, postsObjects: Bool) -> String {
         """
         <!doctype html>
         <html lang="en">
@@ -31,7 +32,7 @@ enum FormPage {
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <title>Your details · sandbox</title>
         <style nonce="\(nonce)">\(style)</style>
-        <main data-start="\(start.rawValue)">
+        <main data-start="\(start.rawValue)" data-messages="\(postsObjects ? "objects" : "texts")">
         <h1>Your details</h1>
         <p class="note">This is a sandbox: do not enter real details. Nothing is sent to anyone.</p>
         \(form)
@@ -90,7 +91,8 @@ enum FormPage {
         // Whoever opened the page listens on one of these. The message tells nothing about the customer.
         function tell(message) {
             const text = JSON.stringify(message);
-            window.webkit?.messageHandlers?.payDataCollectionComplete?.postMessage(text);
+            const ios = document.querySelector("main").dataset.messages === "objects" ? message : text;
+            window.webkit?.messageHandlers?.payDataCollectionComplete?.postMessage(ios);
             window.AndroidWallet?.onDataCollectionComplete?.(text);
             window.ReactNativeWebView?.postMessage(text);
             if (window.parent !== window) window.parent.postMessage(text, "*");

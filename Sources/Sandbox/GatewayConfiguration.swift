@@ -20,6 +20,12 @@ public struct GatewayConfiguration: Sendable {
     /// Asks for the same the older way: as fields for all options, whose answers come with the confirmation. No form.
     /// Source: WalletConnect Pay SDK for Swift, iOS integration guide, `CollectDataAction.fields`.
     public var collectsFields = false
+    /// Says what is to be signed before it knows the customer: only the confirmation asks for what was to be filled in. Wallets
+    /// that follow the SDK's complete example, or ask a schema's questions themselves, come in that order.
+    /// Source: WalletConnect Pay SDK for Swift, complete example; react-native-examples, `CollectDataSchemaUtil.ts`.
+    public var collectsLate = false
+    /// The form tells iOS's bridge in objects, not in texts. Source: reown-swift, example wallet, `PayDataCollectionWebView`.
+    public var formPostsObjects = false
     /// What the address of the form starts with. Nil: the name under which the wallet reached the gateway.
     public var formBase: String?
     /// Payments below are refused, as too small to cover the fees.

@@ -28,6 +28,7 @@ public struct GatewayServer: Sendable {
         settings.limits.bodyBytes = 256 * 1024
         settings.limits.connections = 20_000
         settings.limits.connectionsPerAddress = 20_000
+        settings.limits.connectionsBeforeRequest = 20_000
         settings.limits.idle = .seconds(120)
         settings.limits.answering = .seconds(600)  // A dropped answer is silence: longer than any client waits.
         settings.limits.stopping = .milliseconds(200)
@@ -67,11 +68,16 @@ public struct GatewayServer: Sendable {
     }
 
     /// What the server refuses before the gateway sees it, in the API's form: `params_validation` is the one code that
-    /// each of its routes may answer with 400.
+    /// each of its routes may answer with 400. It also says that a method or a version of HTTP is unknown (501, 505). `internal_error`
+    /// says that there is no room for the request now.
     private static func worded(_ refusal: WebResponse) -> WebResponse {
-        guard refusal.status < 500 else { return refusal }
+        let isBusy = refusal.status == 503
         let answer = GatewayAnswer(
-            APIError(refusal.status, "params_validation", "Validation error: the request is not acceptable HTTP")
+            APIError(
+                refusal.status,
+                isBusy ? "internal_error" : "params_validation",
+                isBusy ? "Too many requests at once" : "Validation error: the request is not acceptable HTTP"
+            )
         )
         var worded = refusal
         worded.body = .bytes(answer.body)

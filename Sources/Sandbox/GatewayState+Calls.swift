@@ -121,7 +121,8 @@ extension GatewayState {
         case .cancel: return .answer(try cancel(request, try merchants(route, caller), caller, at: now))
         case .list:
             let isPartners = caller.merchant.isEmpty
-            return .answer(try list(request, merchant: isPartners ? nil : caller.merchant))
+            let merchant = isPartners ? nil : caller.merchant
+            return .answer(try list(request, merchant: merchant, caller.version))
         case .refund: return .answer(try refund(request, caller))
         default: return .answer(try details(of: try merchants(route, caller)))
         }

@@ -91,7 +91,7 @@ extension GatewayState {
         }
         let nonce = hex(random.bytes(16))
         return GatewayAnswer(
-            page: FormPage.html(start, nonce: nonce),
+            page: FormPage.html(start, nonce: nonce, postsObjects: configuration.formPostsObjects),
             status: start == .gone ? 404 : 200,
             headers: FormPage.headers(nonce: nonce)
         )

@@ -49,6 +49,12 @@ extension GatewayState {
 
         static func invalid(_ field: String) -> APIError { .invalid("Validation failed: \(field)") }
 
+        /// - Throws: Where the query asks for it by name.
+        mutating func leaveOutCancelled() throws(APIError) {
+            guard !words.contains(.cancelled) else { throw Self.invalid("status") }
+            if words.isEmpty { words = Set(PaymentWord.allCases).subtracting([.cancelled]) }
+        }
+
         private static func choice(
             _ request: GatewayRequest,
             _ name: String,
@@ -100,9 +106,15 @@ extension GatewayState {
         static func < (lhs: Self, rhs: Self) -> Bool { (lhs.key, lhs.sequence) < (rhs.key, rhs.sequence) }
     }
 
-    /// Source: WalletConnect Pay API, `MerchantPaymentsResponse`.
-    func list(_ request: GatewayRequest, merchant: String?) throws(APIError) -> GatewayAnswer {
-        let query = try ListQuery(request, merchant: merchant)
+    /// Version 2026-02-18 has no state `cancelled` in its lists: a client of it would meet a word that it does not know.
+    /// Source: WalletConnect Pay API, `MerchantPaymentsResponse` of each version.
+    func list(
+        _ request: GatewayRequest,
+        merchant: String?,
+        _ version: APIVersion
+    ) throws(APIError) -> GatewayAnswer {
+        var query = try ListQuery(request, merchant: merchant)
+        if version == .general { try query.leaveOutCancelled() }
         let (page, cursor, matching) = page(query)
         return GatewayAnswer(
             200,
@@ -135,8 +147,7 @@ extension GatewayState {
             "start_ts": "startTs", "end_ts": "endTs", "sort_by": "sortBy", "sort_dir": "sortDir",
         ])
         var query = try ListQuery(current, merchant: merchant)
-        guard !query.words.contains(.cancelled) else { throw ListQuery.invalid("status") }
-        if query.words.isEmpty { query.words = Set(PaymentWord.allCases).subtracting([.cancelled]) }
+        try query.leaveOutCancelled()
         let (page, cursor, matching) = page(query)
         let succeeded = matching.filter { $0.word == .succeeded }
         let currency = succeeded.first?.amount.currency ?? .usDollar
@@ -253,7 +264,8 @@ extension GatewayState {
     }
 }
 
-/// Reads `2026-09-16T19:30:33.44+02:00`. Source: RFC 3339, 5.6; the API's own pattern asks for a zone.
+/// Reads `2026-09-16T19:30:33.44+02:00`. Source: WalletConnect Pay API, the pattern of `startTs`, which is RFC 3339 with seconds
+/// that may be missing and a zone that may not.
 func parsedTimestamp(_ text: String) -> WallTime? {
     let pattern = /(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})/
     guard let match = text.wholeMatch(of: pattern)?.output, let year = Int64(match.1), let month = Int64(match.2),

@@ -134,7 +134,7 @@ extension GatewayState {
             "quoteLifetimeS": .integer(configuration.quoteLifetimeSeconds),
             "linkBase": .string(configuration.linkBase), "formBase": .text(configuration.formBase),
             "faucetTokens": .integer(configuration.faucetTokens), "collectsData": .bool(configuration.collectsData),
-            "collectsFields": .bool(configuration.collectsFields),
+            "collectsFields": .bool(configuration.collectsFields), "collectsLate": .bool(configuration.collectsLate),
             "minimum": .string(String(configuration.minimumMinorUnits)),
             "maximum": .string(String(configuration.maximumMinorUnits)),
         ])
@@ -155,7 +155,9 @@ extension GatewayConfiguration {
         settleAfter = json["settleAfterMs"]?.integerValue.map { .milliseconds($0) }
         (defaultExpiry, quoteLifetimeSeconds) = (.milliseconds(expiry), quote)
         (formBase, collectsData) = (json["formBase"]?.stringValue, collects)
-        collectsFields = json["collectsFields"]?.boolValue ?? false  // Not in records of before it was there.
+        // Not in records of before they were there.
+        collectsFields = json["collectsFields"]?.boolValue ?? false
+        collectsLate = json["collectsLate"]?.boolValue ?? false
         (self.faucetTokens, minimumMinorUnits, maximumMinorUnits) = (faucetTokens, minimum, maximum)
         return true
     }

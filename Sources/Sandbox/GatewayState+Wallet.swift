@@ -141,7 +141,7 @@ extension GatewayState {
     ) throws(APIError) -> GatewayAnswer {
         let body = try request.object()
         let option = try usableOption(body["optionId"], payment, at: now)
-        if !configuration.collectsFields { try checkIdentified(payment) }
+        if !configuration.collectsFields, !configuration.collectsLate { try checkIdentified(payment) }
         guard let data = body["data"]?.stringValue else { throw .malformed("Missing field: data") }
         // Wallets that come without having asked for options first send no data.
         guard data.isEmpty || data == option.buildData else { throw .invalid("Validation error: Invalid build data") }

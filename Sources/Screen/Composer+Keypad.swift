@@ -3,7 +3,7 @@ extension Composer {
     static func palette(of kind: Scene.Keypad.Kind) -> Palette {
         switch kind {
         case .typing, .confirming: .calm
-        case .cancel, .notCharged: .cancelled
+        case .cancel, .notCharged, .notAnAmount: .cancelled
         case .release: .unknown
         case .tooLate: .processing
         case .erase, .cannotErase, .notErased, .erasing: .failed
@@ -12,7 +12,7 @@ extension Composer {
 
     func keypad(_ keypad: Scene.Keypad, _ page: Page) -> [Drawing.Element] {
         let palette = page.palette
-        let isAmount = keypad.kind == .typing || keypad.kind == .confirming
+        let isAmount = [.typing, .notAnAmount, .confirming].contains(keypad.kind)
         var items: [Stack.Item] = [
             .text(
                 text.keypadTitles(keypad.kind),

@@ -199,7 +199,8 @@ extension Composer {
         let amount = leftToRight(charge.amountText, limit: 32)
         var head: [Stack.Item] = [.text(name, Style(6.6, atLeast: 4.6, palette.quiet, lines: 2))]
         if let logo = charge.logo { head = [.picture(logo, width: 28, height: 10), .gap(1.5)] + head }
-        let sum: [Stack.Item] = [.text(amount, Style(26, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 9))]
+        var sum: [Stack.Item] = [.text(amount, Style(26, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 9))]
+        sum += tip(charge.tipText, Style(5.6, atLeast: 3.8, palette.text))
         var ways: [Stack.Item] = []
         // Without its code the page must not ask to scan it.
         if charge.opensPage, hasCode {
@@ -242,6 +243,7 @@ extension Composer {
             .text(DisplayText.clean(charge.merchantName, limit: 80), Style(6.6, atLeast: 4.6, palette.quiet, lines: 2)),
             amount(charge.amountText, page),
         ]
+        items += tip(charge.tipText, Style(6.5, atLeast: 4, palette.text))
         for way in charge.waysToPay where way != .scan {
             items += [.gap(1.5), .text(text.wayInstructions(way), style)]
         }
@@ -276,13 +278,14 @@ extension Composer {
     /// A customer who pays by phone is asked for details first.
     func form(_ charge: Scene.ChargeView, _ page: Page, _ room: Room, hasCode: Bool) -> [Drawing.Element] {
         let palette = page.palette
-        let head: [Stack.Item] = [
+        var head: [Stack.Item] = [
             .text(DisplayText.clean(charge.merchantName, limit: 80), Style(5.4, atLeast: 4, palette.quiet, lines: 2)),
             .text(
                 leftToRight(charge.amountText, limit: 32),
                 Style(14, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 7)
             ),
         ]
+        head += tip(charge.tipText, Style(4.4, atLeast: 3.2, palette.text))
         var words: [Stack.Item] = [
             .text(text.formTitle, Style(7.5, atLeast: 4.6, Palette.lightReady, .bold, lines: 2))
         ]
@@ -303,6 +306,11 @@ extension Composer {
             return Stack(items: head + [.space], alignment: .centre).compose(in: above, page: page)
                 + Stack(items: words + [.space, facts], alignment: .centre).compose(in: below, page: page)
         }
+    }
+
+    /// What of the amount above is a tip; nothing where there is none.
+    func tip(_ tipText: String?, _ style: Stack.Style) -> [Stack.Item] {
+        tipText.map { [.gap(0.5), .text("\(text.tip) \(leftToRight($0, limit: 32))", style)] } ?? []
     }
 
     func facts(_ charge: Scene.ChargeView, _ palette: Palette) -> [Stack.Fact] {
@@ -354,9 +362,10 @@ extension Composer {
     func processing(_ processing: Scene.Processing, _ page: Page) -> [Drawing.Element] {
         var items: [Stack.Item] = [
             .text(text.processingTitle, Style(10, atLeast: 6, page.palette.text, .bold, lines: 2)),
-            amount(processing.amountText, page), .gap(1.5),
-            .text(text.processingDetail, Style(6, atLeast: 4, page.palette.text, lines: 3)),
+            amount(processing.amountText, page),
         ]
+        items += tip(processing.tipText, Style(6.5, atLeast: 4, page.palette.text))
+        items += [.gap(1.5), .text(text.processingDetail, Style(6, atLeast: 4, page.palette.text, lines: 3))]
         if let digits = processing.shortCode {
             let words = "\(text.compareDigits(1)) \u{2068}\(DisplayText.clean(digits, limit: 8))\u{2069}"
             items += [.gap(1.5), .text(words, Style(6, atLeast: 4, page.palette.text, .bold, lines: 2))]
@@ -369,10 +378,7 @@ extension Composer {
         var items: [Stack.Item] = [
             .text(text.paidTitle, Style(15, atLeast: 8, page.palette.text, .bold)), amount(paid.amountText, page),
         ]
-        if let tip = paid.tipText {
-            let words = "\(text.tip) \(leftToRight(tip, limit: 32))"
-            items += [.gap(0.5), .text(words, Style(6.5, atLeast: 4, page.palette.text))]
-        }
+        items += tip(paid.tipText, Style(6.5, atLeast: 4, page.palette.text))
         if paid.arrivedLate {
             let style = Style(5.2, atLeast: 4, Palette.noteText, .bold)
             items += [.gap(3), .note(text.arrivedLate, style, ground: Palette.noteGround)]
@@ -388,10 +394,7 @@ extension Composer {
             .text(text.promisedTitle, Style(12, atLeast: 6, page.palette.text, .bold, lines: 2)),
             amount(promised.amountText, page),
         ]
-        if let tip = promised.tipText {
-            let words = "\(text.tip) \(leftToRight(tip, limit: 32))"
-            items += [.gap(0.5), .text(words, Style(6.5, atLeast: 4, page.palette.text))]
-        }
+        items += tip(promised.tipText, Style(6.5, atLeast: 4, page.palette.text))
         items += [.gap(1.5), .text(text.promisedDetail, Style(6, atLeast: 4, page.palette.text, lines: 3)), .gap(3)]
         return outcome(
             .clock,
@@ -401,8 +404,6 @@ extension Composer {
     }
 
     func notPaid(_ notPaid: Scene.NotPaid, _ page: Page) -> [Drawing.Element] {
-        let happened = notPaid.whatHappened ?? text.notPaidWhatHappened(notPaid.kind)
-        let toDo = notPaid.whatToDo ?? text.notPaidWhatToDo(notPaid.kind)
         let mark: Mark =
             switch notPaid.kind {
             case .failed: .cross
@@ -412,9 +413,11 @@ extension Composer {
             }
         var items: [Stack.Item] = [
             .text(text.notPaidTitles(notPaid.kind), Style(14, atLeast: 7, page.palette.text, .bold)), .gap(2),
-            .text(DisplayText.clean(happened, limit: 200), Style(6.2, atLeast: 3.6, page.palette.text, lines: 4)),
-            .gap(1.5),
-            .text(DisplayText.clean(toDo, limit: 200), Style(6.2, atLeast: 3.6, page.palette.text, .bold, lines: 4)),
+            .text(
+                text.notPaidWhatHappened(notPaid.kind),
+                Style(6.2, atLeast: 3.6, page.palette.text, lines: 4)
+            ), .gap(1.5),
+            .text(text.notPaidWhatToDo(notPaid.kind), Style(6.2, atLeast: 3.6, page.palette.text, .bold, lines: 4)),
         ]
         items += last(amount: notPaid.amountText, code: notPaid.chargeCode, page)
         return outcome(mark, items, page)
@@ -432,6 +435,9 @@ extension Composer {
 
     func offline(_ offline: Scene.Offline, _ page: Page) -> [Drawing.Element] {
         if let storage = offline.storage { return self.storage(storage, of: offline.merchantName, page) }
+        if let until = offline.pausedUntilText, offline.clockText == nil {
+            return pause(until, of: offline.merchantName, page)
+        }
         let clock = offline.clockText.map { text.clockDetail(leftToRight($0, limit: 20)) }
         let detail = clock ?? DisplayText.clean(offline.detail ?? text.offlineDetail, limit: 200)
         let title =

@@ -9,6 +9,23 @@ extension Composer {
             .compose(in: page.content, page: page)
     }
 
+    /// The gateway wants to be left alone until a time of day.
+    func pause(_ until: String, of merchant: String, _ page: Page) -> [Drawing.Element] {
+        outcome(
+            .noSignal,
+            [
+                .text(text.pausedTitle, Style(10, atLeast: 5.5, page.palette.text, .bold, lines: 3)), .gap(2),
+                .text(
+                    text.pausedDetail(leftToRight(until, limit: 20)),
+                    Style(6, atLeast: 3.6, page.palette.text, lines: 6)
+                ), .gap(1.5),
+                .text(text.pausedWhatToDo, Style(5, atLeast: 3.4, page.palette.quiet, lines: 4)), .gap(3),
+                .text(DisplayText.clean(merchant, limit: 80), Style(4.6, atLeast: 3.6, page.palette.quiet)),
+            ],
+            page
+        )
+    }
+
     func storage(
         _ storage: Scene.Offline.Storage,
         of merchant: String,

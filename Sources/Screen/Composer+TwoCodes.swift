@@ -83,7 +83,7 @@ extension Composer {
                     leftToRight(charge.amountText, limit: 32),
                     Style(16, atLeast: 2, palette.text, .bold, lines: 2, oneLineDownTo: 7)
                 ),
-            ],
+            ] + tip(charge.tipText, Style(4.2, atLeast: 3, palette.text)),
             alignment: alignment
         )
         let facts = Stack(items: [.space, .facts(self.facts(charge, palette)), .space], alignment: alignment)

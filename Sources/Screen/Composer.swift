@@ -50,6 +50,7 @@ struct Composer {
         case .update(let update): elements = self.update(update, page)
         case .backup(let backup): elements = self.backup(backup, page)
         case .onboarding(let onboarding): elements = self.onboarding(onboarding, page)
+        case .ownerReset(let reset): elements = ownerReset(reset, page)
         }
         if text.readsRightToLeft {
             elements = elements.map { $0.mirrored(inWidth: surface.size.width) }
@@ -80,6 +81,8 @@ struct Composer {
             }
         case .unknown: .unknown
         case .offline: .offline
+        // As staff are to look up: it is no page of every day.
+        case .ownerReset: .unknown
         case .message: .message
         case .keypad(let keypad): palette(of: keypad.kind)
         case .update(let update): [.installing, .restarting, .trying].contains(update.kind) ? .processing : .calm

@@ -91,6 +91,7 @@ public actor Display {
         forgetUnused()
         if let failure { throw failure }
         shown.qrVerified = isReadable
+        shown.hasScreen = !outputs.isEmpty
         return shown
     }
 
@@ -285,6 +286,8 @@ public actor Display {
 public struct Shown: Sendable, Equatable {
     /// True when the scene has a QR code and every sink's own pixels were decoded to exactly its text.
     public var qrVerified = false
+    /// False where the terminal has no screen at all: then no code can be unreadable.
+    public var hasScreen = false
     /// True when a terminal window was too small for the QR code and shows the link as text.
     public var linkIsText = false
     public var timings = Timings()

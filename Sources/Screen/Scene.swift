@@ -21,6 +21,7 @@ public enum Scene: Sendable, Equatable {
     case update(Update)
     case backup(Backup)
     case onboarding(Onboarding)
+    case ownerReset(OwnerReset)
 
     /// Waiting for the next customer. Carries no link on purpose.
     public struct Idle: Sendable, Equatable {
@@ -139,6 +140,8 @@ public enum Scene: Sendable, Equatable {
         public var merchantName: String
         /// Amount and currency, ready to read: `€12.50`.
         public var amountText: String
+        /// The tip that is part of the amount, ready to read; nil when there is none.
+        public var tipText: String?
         /// Drawn as a QR code, byte for byte. The caller checked it against its list of allowed hosts. Nil where only a
         /// phone held near can pay.
         public var link: String?
@@ -193,6 +196,7 @@ public enum Scene: Sendable, Equatable {
         public init(
             merchantName: String,
             amountText: String,
+            tipText: String? = nil,
             link: String?,
             opensPage: Bool = false,
             opensForm: Bool = false,
@@ -208,7 +212,7 @@ public enum Scene: Sendable, Equatable {
         ) {
             self.logo = logo
             self.merchantName = merchantName
-            self.amountText = amountText
+            (self.amountText, self.tipText) = (amountText, tipText)
             (self.link, self.opensPage, self.opensForm) = (link, opensPage, opensForm)
             (self.tag, self.form, self.turn) = (tag, form, turn)
             self.shortCodes = shortCodes
@@ -223,13 +227,21 @@ public enum Scene: Sendable, Equatable {
     public struct Processing: Sendable, Equatable {
         public var merchantName: String
         public var amountText: String
+        /// The tip that is part of the amount, ready to read; nil when there is none.
+        public var tipText: String?
         public var chargeCode: String
         /// Four digits that the paying phone shows too; nil where none are compared.
         public var shortCode: String?
 
-        public init(merchantName: String, amountText: String, chargeCode: String, shortCode: String? = nil) {
+        public init(
+            merchantName: String,
+            amountText: String,
+            tipText: String? = nil,
+            chargeCode: String,
+            shortCode: String? = nil
+        ) {
             self.merchantName = merchantName
-            self.amountText = amountText
+            (self.amountText, self.tipText) = (amountText, tipText)
             (self.chargeCode, self.shortCode) = (chargeCode, shortCode)
         }
     }
@@ -279,30 +291,16 @@ public enum Scene: Sendable, Equatable {
         }
     }
 
-    /// The authority said no money moved.
+    /// The authority said no money moved. The page speaks to the customer, in the screen's own words: a reason is for staff.
     public struct NotPaid: Sendable, Equatable {
         public enum Kind: Sendable, Equatable, CaseIterable { case failed, expired, cancelled, refused }
 
         public var kind: Kind
         public var amountText: String?
         public var chargeCode: String?
-        /// A sentence about this case; nil shows the usual one for `kind`.
-        public var whatHappened: String?
-        /// What the cashier or customer can do now; nil shows the usual advice for `kind`.
-        public var whatToDo: String?
 
-        public init(
-            kind: Kind,
-            amountText: String? = nil,
-            chargeCode: String? = nil,
-            whatHappened: String? = nil,
-            whatToDo: String? = nil
-        ) {
-            self.kind = kind
-            self.amountText = amountText
-            self.chargeCode = chargeCode
-            self.whatHappened = whatHappened
-            self.whatToDo = whatToDo
+        public init(kind: Kind, amountText: String? = nil, chargeCode: String? = nil) {
+            (self.kind, self.amountText, self.chargeCode) = (kind, amountText, chargeCode)
         }
     }
 
@@ -325,13 +323,22 @@ public enum Scene: Sendable, Equatable {
         public var storage: Storage?
         /// The day that the clock says, where nobody has set it and it is the cause: then that is said, and not `detail`.
         public var clockText: String?
+        /// The time of day until which the gateway asked to be left alone, where that is the cause: then that is said, and
+        /// not `detail`.
+        public var pausedUntilText: String?
 
         /// Why nothing can be written down.
         public enum Storage: Sendable, Equatable, CaseIterable { case full, readOnly, damaged, newer, inUse, failed }
 
-        public init(merchantName: String, detail: String? = nil, storage: Storage? = nil, clockText: String? = nil) {
+        public init(
+            merchantName: String,
+            detail: String? = nil,
+            storage: Storage? = nil,
+            clockText: String? = nil,
+            pausedUntilText: String? = nil
+        ) {
             (self.merchantName, self.detail, self.storage) = (merchantName, detail, storage)
-            self.clockText = clockText
+            (self.clockText, self.pausedUntilText) = (clockText, pausedUntilText)
         }
     }
 
@@ -355,6 +362,8 @@ public enum Scene: Sendable, Equatable {
         public enum Kind: Sendable, Equatable, CaseIterable {
             /// An amount while it is typed.
             case typing
+            /// The same, where a key was not taken or the sum could be read in two ways: Enter charges nothing.
+            case notAnAmount
             /// The same, charged with the next Enter.
             case confirming
             /// Whether to take a charge back.

@@ -17,7 +17,7 @@ extension ScreenText {
         staffPage: "صفحة الموظفين",
         wayNames: { way in
             switch way {
-            case .scan: "مسح"
+            case .scan: "رمز QR"
             case .tap: "تقريب"
             case .connect: "اتصال"
             }
@@ -32,7 +32,7 @@ extension ScreenText {
         notices: { kind in
             switch kind {
             case .late: "للموظفين: وصلت دفعة متأخرة"
-            case .paidTwice: "للموظفين: دُفع مرتين، رُدّوا إحداهما"
+            case .paidTwice: "للموظفين: دُفع مرتين، أعيدوا إحداهما"
             }
         },
         moreNotices: { count in "و\(count) أخرى" },
@@ -54,7 +54,7 @@ extension ScreenText {
         setupProgress: { progress in "الخطوة \(progress.step) من \(progress.count)" },
         wayInstructions: { way in
             switch way {
-            case .scan: "امسح بمحفظتك"
+            case .scan: "امسح الرمز بمحفظتك"
             case .tap: "قرّب هاتفك"
             case .connect: "صِل أي محفظة"
             }
@@ -67,35 +67,35 @@ extension ScreenText {
         },
         appSteps: { way in
             switch way {
-            case .scan, .connect: "امسح للدفع"
-            case .tap: "امسح وقرّب هاتفك"
+            case .scan, .connect: "امسح الرمز للدفع"
+            case .tap: "امسح الرمز وقرّب هاتفك"
             }
         },
-        tagInstruction: "امسح بتطبيق الدفع وقرّب هاتفك",
+        tagInstruction: "امسح الرمز بتطبيق الدفع وقرّب هاتفك",
         compareDigits: { phones in
             phones == 1
                 ? "هل يعرض هاتفك الشيء نفسه؟"
                 : "\(phones) هواتف ترى هذا. هل يعرض هاتفك واحدًا منها؟"
         },
         formTitle: "بياناتك أولًا",
-        formWhatToDo: "امسح بالكاميرا واملأ النموذج. ثم يتابع هاتفك من تلقاء نفسه.",
+        formWhatToDo: "امسح الرمز بالكاميرا واملأ النموذج. ثم يتابع هاتفك من تلقاء نفسه.",
         formSteps: { way in
             switch way {
-            case .tap: "تدفع بالهاتف؟ امسح هذا"
-            case .scan, .connect: "محفظتك متصلة؟ امسح هذا"
+            case .tap: "تدفع بالهاتف؟ امسح هذا الرمز"
+            case .scan, .connect: "محفظتك متصلة؟ امسح هذا الرمز"
             }
         },
         formComesBack: "هل تُطلب بياناتك؟ يعود رمزها بعد ثوانٍ.",
         codeComesBack: "تدفع بمحفظة أخرى؟ يعود رمزها بعد ثوانٍ.",
-        openPage: "امسح بكاميرا هاتفك",
+        openPage: "امسح الرمز بكاميرا هاتفك",
         timeLeft: "الوقت المتبقي",
         chargeCode: "الرمز",
-        gatewaySilent: "غير معروف بعد: لا رد في الوقت الحالي. هل دفعت بالفعل؟ لا تدفع مرة أخرى.",
+        gatewaySilent: "غير معروف بعد: لا جواب في الوقت الحالي. هل دفعت بالفعل؟ لا تدفع مرة أخرى.",
         walletAsks: { name in
             name.isEmpty ? "وافق على الدفع في محفظتك." : "وافق على الدفع في \u{2068}\(name)\u{2069}."
         },
         walletDidNotPay: "لم تدفع هذه المحفظة. حاول مجددًا، أو بمحفظة أخرى، أو بطريقة أخرى.",
-        formFirst: "امسح واملأ النموذج. ثم يتابع الدفع من تلقاء نفسه.",
+        formFirst: "امسح الرمز واملأ النموذج. ثم يتابع الدفع من تلقاء نفسه.",
         processingTitle: "الدفع جارٍ",
         processingDetail: "انتظر من فضلك. لا تدفع مرة أخرى.",
         paidTitle: "مدفوع",
@@ -107,8 +107,9 @@ extension ScreenText {
             case .acquirer: "أكدته الجهة المحصِّلة"
             }
         },
-        givenBackTitle: "دُفع ثم رُدّ",
-        givenBackDetail: "عاد المال إليك.",
+        givenBackTitle: "تم الدفع ثم الاسترداد",
+        givenBackDetail: "أُعيد المال إليك.",
+        refundRecordedDetail: "سجّل المتجر استردادًا. إن لم تستلم مالك فاسأل الموظفين.",
         promisedTitle: "قُبل دون اتصال",
         promisedDetail: "شكرًا لك. يُقيَّد المبلغ حين يعود الجهاز إلى الاتصال.",
         notPaidTitles: { kind in
@@ -146,6 +147,9 @@ extension ScreenText {
             "تشير ساعة الجهاز إلى \(day) ولم يضبطها أحد، فلا يمكن التحقق من البوابة. لا يمكن الدفع، ولا ينتقل أي مال."
         },
         clockWhatToDo: "للموظفين: أتيحوا للجهاز الوصول إلى الإنترنت. يضبط ساعته من تلقاء نفسه ويواصل.",
+        pausedTitle: "يُرجى الانتظار",
+        pausedDetail: { time in "تطلب خدمة الدفع من الجهاز الانتظار حتى الساعة \(time)." },
+        pausedWhatToDo: "بعد ذلك يواصل الجهاز من تلقاء نفسه.",
         storageTitle: "لا يمكن تسجيل المدفوعات",
         storageDetails: { kind in
             switch kind {
@@ -174,38 +178,41 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "مبلغ جديد"
+            case .notAnAmount: "ليس مبلغًا"
             case .confirming: "تحصيل هذا المبلغ؟"
             case .cancel: "إلغاء هذا التحصيل؟"
             case .release: "المتابعة دون جواب؟"
             case .tooLate: "لا يمكن الإلغاء الآن"
             case .notCharged: "لم يُحصَّل شيء"
-            case .erase: "مسح كل شيء؟"
-            case .cannotErase: "لم يُمسح شيء"
-            case .notErased: "لم يُمسح شيء"
-            case .erasing: "جارٍ المسح"
+            case .erase: "محو كل شيء؟"
+            case .cannotErase: "لم يُمحَ شيء"
+            case .notErased: "لم يُمحَ شيء"
+            case .erasing: "جارٍ المحو"
             }
         },
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "ضُغط مفتاح زائد، أو في أحد المبالغ كسور عشرية وليست في غيره."
             case .cancel: "إن كان العميل أسرع فالدفعة محسوبة."
-            case .release: "تبقى الدفعة مفتوحة، ويواصل الجهاز السؤال عنها."
+            case .release: "لم تُعرف نتيجة الدفع بعد، ويواصل الجهاز الاستعلام."
             case .tooLate: "الدفعة جارية. انتظر حتى يقول الجهاز كيف انتهت."
             case .notCharged: "السبب في صفحة الجهاز."
-            case .erase: "تزول الدفعات والإعدادات والمفاتيح والمالك نهائيًا. للمسح اكتب هذا الرمز:"
-            case .cannotErase: "بعد المسح لن يعرف أحد هنا كيف انتهت."
+            case .erase: "تزول الدفعات والإعدادات والمفاتيح والمالك نهائيًا. للمحو اكتب هذا الرمز:"
+            case .cannotErase: "بعد المحو لن يعرف أحد هنا كيف انتهت."
             case .notErased: "لم تقبله ذاكرة الجهاز. راجع صفحة الجهاز."
             case .erasing: "لا تطفئ الجهاز. سيعيد التشغيل من تلقاء نفسه."
             }
         },
         keypadKeys: { kind in
             switch kind {
-            case .typing: "Enter: تحصيل · +: إضافة · −: مسح"
+            case .typing: "Enter: تحصيل · +: إضافة · −: حذف"
+            case .notAnAmount: "Backspace: تراجع · −: حذف"
             case .confirming: "Enter: تحصيل · Num: رجوع"
             case .cancel: "Enter: إلغاء التحصيل · Num: رجوع"
             case .release: "Enter: متابعة · Num: رجوع"
             case .tooLate, .notCharged, .cannotErase, .notErased: "أي مفتاح: رجوع"
-            case .erase: "Enter: مسح · Num: رجوع"
+            case .erase: "Enter: محو · Num: رجوع"
             case .erasing: ""
             }
         },
@@ -305,8 +312,19 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "يطلب شخص ما كلمة مرور جديدة للمالك",
+        ownerResetMinutes: { count in
+            arabicCount(
+                count,
+                one: "سيظهر رمز هنا بعد دقيقة واحدة.",
+                two: "سيظهر رمز هنا بعد دقيقتين.",
+                few: "سيظهر رمز هنا بعد \(count) دقائق.",
+                many: "سيظهر رمز هنا بعد \(count) دقيقة."
+            )
+        },
+        ownerResetDetail: "لا تعرف من هو؟ انزع ذاكرة USB وأخبر المالك.",
         codeNotShownTitle: "لا يمكن عرض هذا الرمز",
-        codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تمسح هذه الشاشة.",
+        codeNotShownWhatToDo: "اسأل الموظفين من فضلك. لا تستخدم الرمز الظاهر على هذه الشاشة.",
         openThisLink: "افتح هذا الرابط"
     )
 

@@ -104,6 +104,8 @@ extension ScreenText {
         },
         givenBackTitle: "Payé et remboursé",
         givenBackDetail: "L’argent vous a été rendu.",
+        refundRecordedDetail:
+            "Le magasin a enregistré un remboursement. Si vous n’avez rien reçu, adressez-vous au personnel.",
         promisedTitle: "Accepté hors ligne",
         promisedDetail: "Merci. L’argent est comptabilisé quand le terminal est de nouveau en ligne.",
         notPaidTitles: { kind in
@@ -142,6 +144,9 @@ extension ScreenText {
         },
         clockWhatToDo:
             "Personnel : donnez au terminal l’accès à Internet. Il règle son horloge de lui-même et continue.",
+        pausedTitle: "Veuillez patienter",
+        pausedDetail: { time in "Le service de paiement demande au terminal d’attendre jusqu’à \(time)." },
+        pausedWhatToDo: "Le terminal reprend ensuite de lui-même.",
         storageTitle: "Les paiements ne peuvent pas être enregistrés",
         storageDetails: { kind in
             switch kind {
@@ -171,6 +176,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "Nouveau montant"
+            case .notAnAmount: "Pas un montant"
             case .confirming: "Encaisser ce montant ?"
             case .cancel: "Annuler cet encaissement ?"
             case .release: "Continuer sans réponse ?"
@@ -185,8 +191,9 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "Une touche était de trop, ou un montant a des décimales et un autre n’en a pas."
             case .cancel: "Si le client a été plus rapide, le paiement compte."
-            case .release: "Le paiement reste ouvert. Le terminal continue de demander ce qu’il devient."
+            case .release: "On ne sait pas encore si le paiement a abouti. Le terminal continue de demander."
             case .tooLate: "Le paiement est en cours. Attendez que le terminal dise comment il s’est terminé."
             case .notCharged: "La page du terminal en donne la raison."
             case .erase:
@@ -199,6 +206,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Entrée : encaisser · + : ajouter · − : effacer"
+            case .notAnAmount: "Retour arrière : corriger · − : effacer"
             case .confirming: "Entrée : encaisser · Num : retour"
             case .cancel: "Entrée : annuler l’encaissement · Num : retour"
             case .release: "Entrée : continuer · Num : retour"
@@ -296,6 +304,11 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "Quelqu’un demande un nouveau mot de passe du propriétaire",
+        ownerResetMinutes: { count in
+            count == 1 ? "Un code s’affiche ici dans 1 minute." : "Un code s’affiche ici dans \(count) minutes."
+        },
+        ownerResetDetail: "Vous ne savez pas qui ? Retirez la clé USB et prévenez le propriétaire.",
         codeNotShownTitle: "Ce code ne peut pas être affiché",
         codeNotShownWhatToDo: "Adressez-vous au personnel. Ne scannez pas cet écran.",
         openThisLink: "Ouvrez ce lien"

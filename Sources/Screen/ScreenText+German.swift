@@ -105,6 +105,8 @@ extension ScreenText {
         },
         givenBackTitle: "Bezahlt und erstattet",
         givenBackDetail: "Das Geld ging an Sie zurück.",
+        refundRecordedDetail:
+            "Das Geschäft hat eine Erstattung eingetragen. Haben Sie kein Geld erhalten, fragen Sie das Personal.",
         promisedTitle: "Offline angenommen",
         promisedDetail: "Vielen Dank. Das Geld wird gebucht, sobald das Terminal wieder online ist.",
         notPaidTitles: { kind in
@@ -143,6 +145,9 @@ extension ScreenText {
         },
         clockWhatToDo:
             "Personal: Verbinden Sie das Terminal mit dem Internet. Es stellt seine Uhr von selbst und macht weiter.",
+        pausedTitle: "Bitte warten",
+        pausedDetail: { time in "Der Zahlungsdienst bittet das Terminal, bis \(time) Uhr zu warten." },
+        pausedWhatToDo: "Danach macht das Terminal von selbst weiter.",
         storageTitle: "Zahlungen können nicht verbucht werden",
         storageDetails: { kind in
             switch kind {
@@ -170,6 +175,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "Neuer Betrag"
+            case .notAnAmount: "Kein Betrag"
             case .confirming: "Diesen Betrag kassieren?"
             case .cancel: "Vorgang abbrechen?"
             case .release: "Ohne Antwort weitermachen?"
@@ -184,8 +190,9 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "Eine Taste war zu viel, oder ein Betrag hat Nachkommastellen und ein anderer nicht."
             case .cancel: "War der Kunde schneller, gilt die Zahlung."
-            case .release: "Die Zahlung bleibt offen. Das Terminal fragt weiter nach ihr."
+            case .release: "Ob bezahlt wurde, ist ungeklärt. Das Terminal fragt weiter nach."
             case .tooLate: "Die Zahlung läuft. Warten Sie, bis das Terminal sagt, wie sie ausging."
             case .notCharged: "Den Grund zeigt die Seite des Terminals."
             case .erase:
@@ -198,6 +205,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Enter: kassieren · +: dazu · −: löschen"
+            case .notAnAmount: "Rücktaste: rückgängig · −: löschen"
             case .confirming: "Enter: kassieren · Num: zurück"
             case .cancel: "Enter: abbrechen · Num: zurück"
             case .release: "Enter: weiter · Num: zurück"
@@ -296,6 +304,12 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "Jemand verlangt ein neues Passwort für den Inhaber",
+        ownerResetMinutes: { count in
+            count == 1 ? "In 1 Minute erscheint hier ein Code." : "In \(count) Minuten erscheint hier ein Code."
+        },
+        ownerResetDetail:
+            "Sie wissen nicht, wer das ist? Ziehen Sie den USB-Stick heraus und sagen Sie es dem Inhaber.",
         codeNotShownTitle: "Dieser Code kann nicht gezeigt werden",
         codeNotShownWhatToDo: "Bitte fragen Sie das Personal. Scannen Sie diesen Bildschirm nicht.",
         openThisLink: "Öffnen Sie diesen Link"

@@ -102,7 +102,9 @@ extension ScreenText {
             }
         },
         givenBackTitle: "Pagado y devuelto",
-        givenBackDetail: "El dinero volvió a usted.",
+        givenBackDetail: "Se le ha devuelto el dinero.",
+        refundRecordedDetail:
+            "El comercio ha anotado una devolución. Si no ha recibido el dinero, pregunte al personal.",
         promisedTitle: "Aceptado sin conexión",
         promisedDetail: "Gracias. El dinero se registra cuando el terminal vuelve a tener conexión.",
         notPaidTitles: { kind in
@@ -140,6 +142,9 @@ extension ScreenText {
             "El reloj del terminal indica \(day) y nadie lo ha puesto en hora: no se puede comprobar la pasarela. No es posible pagar y no se mueve dinero."
         },
         clockWhatToDo: "Personal: dé al terminal acceso a Internet. Se pone en hora por sí solo y continúa.",
+        pausedTitle: "Espere, por favor",
+        pausedDetail: { time in "El servicio de pago pide al terminal que espere hasta las \(time)." },
+        pausedWhatToDo: "Después el terminal continúa por sí solo.",
         storageTitle: "No se pueden registrar pagos",
         storageDetails: { kind in
             switch kind {
@@ -167,6 +172,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "Nuevo importe"
+            case .notAnAmount: "No es un importe"
             case .confirming: "¿Cobrar este importe?"
             case .cancel: "¿Cancelar este cobro?"
             case .release: "¿Seguir sin respuesta?"
@@ -181,8 +187,9 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "Sobra una tecla, o un importe tiene decimales y otro no."
             case .cancel: "Si el cliente fue más rápido, el pago cuenta."
-            case .release: "El pago queda abierto. El terminal sigue preguntando por él."
+            case .release: "No se sabe aún si se pagó. El terminal sigue preguntando."
             case .tooLate: "El pago está en curso. Espere a que el terminal diga cómo terminó."
             case .notCharged: "La página del terminal dice el motivo."
             case .erase:
@@ -195,6 +202,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Intro: cobrar · +: sumar · −: borrar"
+            case .notAnAmount: "Retroceso: deshacer · −: borrar"
             case .confirming: "Intro: cobrar · Num: volver"
             case .cancel: "Intro: cancelar el cobro · Num: volver"
             case .release: "Intro: seguir · Num: volver"
@@ -292,6 +300,11 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "Alguien pide una nueva contraseña del propietario",
+        ownerResetMinutes: { count in
+            count == 1 ? "En 1 minuto aparecerá aquí un código." : "En \(count) minutos aparecerá aquí un código."
+        },
+        ownerResetDetail: "¿No sabe quién es? Saque la memoria USB y avise al propietario.",
         codeNotShownTitle: "Este código no se puede mostrar",
         codeNotShownWhatToDo: "Pregunte al personal. No escanee esta pantalla.",
         openThisLink: "Abra este enlace"

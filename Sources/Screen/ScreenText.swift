@@ -69,7 +69,10 @@ public struct ScreenText: Sendable {
 
     /// On a customer's own page, which shows an ended charge too.
     public var givenBackTitle: String
+    /// Where the acquirer has sent the money back.
     public var givenBackDetail: String
+    /// Where staff wrote down that they gave the money back: the terminal has sent none.
+    public var refundRecordedDetail: String
     public var promisedTitle: String
     public var promisedDetail: String
 
@@ -88,6 +91,10 @@ public struct ScreenText: Sendable {
     public var clockTitle: String
     public var clockDetail: @Sendable (String) -> String
     public var clockWhatToDo: String
+    /// For a gateway that asks the terminal to wait. Filled in: the time of day until which it does.
+    public var pausedTitle: String
+    public var pausedDetail: @Sendable (String) -> String
+    public var pausedWhatToDo: String
     /// Where nothing can be written down, what of it is so, and what to do.
     public var storageTitle: String
     public var storageDetails: Words<Scene.Offline.Storage>
@@ -118,6 +125,12 @@ public struct ScreenText: Sendable {
     public var onboardingTitles: Words<Scene.Onboarding.Kind>
     public var onboardingDetails: Words<Scene.Onboarding.Kind>
     public var onboardingKeys: Words<Scene.Onboarding.Kind>
+
+    /// While somebody at the terminal asks for a new owner password: what goes on, when the code comes (in minutes, at least 1),
+    /// and how to end it.
+    public var ownerResetTitle: String
+    public var ownerResetMinutes: @Sendable (Int) -> String
+    public var ownerResetDetail: String
 
     public var codeNotShownTitle: String
     public var codeNotShownWhatToDo: String
@@ -257,8 +270,9 @@ extension ScreenText {
             case .acquirer: "Confirmed by the acquirer"
             }
         },
-        givenBackTitle: "Paid and given back",
+        givenBackTitle: "Paid and refunded",
         givenBackDetail: "The money went back to you.",
+        refundRecordedDetail: "The shop has recorded a refund. If you have no money back, ask the staff.",
         promisedTitle: "Accepted offline",
         promisedDetail: "Thank you. The money is booked when the terminal is online again.",
         notPaidTitles: { kind in
@@ -296,6 +310,9 @@ extension ScreenText {
             "The terminal’s clock says \(day), and nobody has set it: the gateway cannot be trusted by it. No payment can be made, and no money moves."
         },
         clockWhatToDo: "Staff: let the terminal reach the internet. It sets its clock by itself, and goes on.",
+        pausedTitle: "Please wait",
+        pausedDetail: { time in "The payment service asks the terminal to wait until \(time)." },
+        pausedWhatToDo: "The terminal goes on by itself then.",
         storageTitle: "Payments cannot be recorded",
         storageDetails: { kind in
             switch kind {
@@ -323,6 +340,7 @@ extension ScreenText {
         keypadTitles: { kind in
             switch kind {
             case .typing: "New charge"
+            case .notAnAmount: "Not an amount"
             case .confirming: "Charge this?"
             case .cancel: "Cancel this charge?"
             case .release: "Go on without an answer?"
@@ -337,8 +355,9 @@ extension ScreenText {
         keypadDetails: { kind in
             switch kind {
             case .typing, .confirming: ""
+            case .notAnAmount: "A key was too many, or one amount has decimals and another has none."
             case .cancel: "If the customer was faster, the payment counts."
-            case .release: "The payment stays open. The terminal goes on asking about it."
+            case .release: "It is not known yet whether it was paid. The terminal goes on asking."
             case .tooLate: "The payment is under way. Wait until the terminal says how it ended."
             case .notCharged: "Look at the terminal’s page for the reason."
             case .erase: "Payments, settings, keys and the owner go for good. To erase, type this code:"
@@ -350,6 +369,7 @@ extension ScreenText {
         keypadKeys: { kind in
             switch kind {
             case .typing: "Enter: charge · +: add · −: clear"
+            case .notAnAmount: "Backspace: undo · −: clear"
             case .confirming: "Enter: charge · Num: back"
             case .cancel: "Enter: cancel the charge · Num: back"
             case .release: "Enter: go on · Num: back"
@@ -447,6 +467,11 @@ extension ScreenText {
             case .joining, .joined: ""
             }
         },
+        ownerResetTitle: "Somebody asks for a new owner password",
+        ownerResetMinutes: { count in
+            count == 1 ? "In 1 minute a code is shown here." : "In \(count) minutes a code is shown here."
+        },
+        ownerResetDetail: "Was it nobody you know? Pull out the USB stick, and tell the owner.",
         codeNotShownTitle: "This code cannot be shown",
         codeNotShownWhatToDo: "Please ask staff. Do not scan this screen.",
         openThisLink: "Open this link"

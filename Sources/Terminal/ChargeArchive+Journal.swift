@@ -6,6 +6,10 @@ extension Journal: ChargeArchive {
         try await charge(id).map { ($0.charge, $0.updatedAt) }
     }
 
+    public func charges(ofPayment name: String) async throws(JournalError) -> [Charge] {
+        try await records(ofPayment: name).map(\.charge)
+    }
+
     public func records(
         before: ChargeID?,
         limit: Int,

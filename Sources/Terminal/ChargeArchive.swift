@@ -13,8 +13,14 @@ public protocol ChargeArchive: ChargeJournal {
         with notes: TapNotes
     ) async throws(JournalError)
 
+    /// Why nothing can be recorded now; nil where it can. Writes something after a write that failed.
+    func writeFault() async -> JournalError?
+
     /// A charge and when it last changed; nil when there is none of that name.
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)?
+
+    /// Charges that a payment of this name was made or paid for, oldest first.
+    func charges(ofPayment name: String) async throws(JournalError) -> [Charge]
 
     /// Newest first. `before` continues after the last one of an earlier page.
     func records(

@@ -12,14 +12,19 @@ public struct ChargeChange: Sendable, Equatable {
     public let isUnresolved: Bool
     public let isLate: Bool
     public let isPromised: Bool
+    public let openedBy: Actor
     public let at: WallTime
 
-    /// - Parameter charge: As it is after the change.
-    public init(number: Int, charge: Charge, at time: WallTime) {
+    /// - Parameters:
+    ///   - charge: As it is after the change.
+    ///   - isUnresolved: Whether nobody can say how it stands although the charge itself does not say so: an answer is not recorded.
+    public init(number: Int, charge: Charge, at time: WallTime, isUnresolved: Bool = false) {
         (self.number, at) = (number, time)
         (id, code, state) = (charge.id, charge.terms.code, charge.state)
         (reference, total) = (charge.terms.reference, charge.total)
-        (isUnresolved, isLate, isPromised) = (charge.isUnresolved, charge.isLate, charge.isPromised)
+        (isLate, isPromised) = (charge.isLate, charge.isPromised)
+        self.isUnresolved = isUnresolved || charge.isUnresolved
+        openedBy = charge.terms.openedBy
     }
 }
 
@@ -34,9 +39,9 @@ struct ChargeChanges {
     private var ring: [ChargeChange] = []
     private let followers = Listeners<ChargeChange>(.upTo(Self.backlog))
 
-    mutating func add(_ charge: Charge, at time: WallTime) {
+    mutating func add(_ charge: Charge, at time: WallTime, isUnresolved: Bool = false) {
         last += 1
-        let change = ChargeChange(number: last, charge: charge, at: time)
+        let change = ChargeChange(number: last, charge: charge, at: time, isUnresolved: isUnresolved)
         ring.append(change)
         if ring.count > Self.capacity { ring.removeFirst() }
         followers.tell(change)

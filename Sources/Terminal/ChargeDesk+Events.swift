@@ -34,23 +34,37 @@ extension ChargeDesk {
         defer { if !isToldLater { writing.leave() } }
         guard let charge = try await current(id) else { return nil }
         var steps = Steps(charge)
-        for event in events { steps.take(event) }
+        do throws(JournalError) {
+            for event in try await held(events, against: charge) { steps.take(event) }
+        } catch {
+            miss(events, of: id, error)
+            throw error
+        }
         let records = kept(charge, steps.charge)
         if let records { steps.take(records.following) }
-        guard !steps.events.isEmpty else { return (charge, false) }
+        guard !steps.events.isEmpty else {
+            // Said again what stands in the journal already: nothing about it is missing, where an answer would be taken.
+            if fault == nil {
+                for event in events { missing.heard(event, charge) }
+            }
+            tellRecording()
+            return (charge, false)
+        }
         let next = steps.charge
         let now = clock.wallTime()
         do throws(JournalError) {
             try await archive.append(steps.events, to: next, at: now, with: records?.notes ?? TapNotes())
         } catch {
-            note(error)
+            miss(steps.events, of: id, error)
             throw error
         }
-        trouble = nil
+        fault = nil
+        for event in steps.events { missing.heard(event, next) }
         // One that had ended and was forgotten comes back only where something of it is open again.
         if charges[id] != nil || next.attempts.contains(where: \.isOpen) {
             charges[id] = next
             updated[id] = now
+            if next.state == .processing, charge.state != .processing { processingSince[id] = clock.elapsed() }
         }
         guard let records else {
             tell(steps, from: charge, at: now)
@@ -74,6 +88,7 @@ extension ChargeDesk {
     func tell(_ steps: Steps, from charge: Charge, at now: WallTime) {
         let (id, next) = (charge.id, steps.charge)
         for step in steps.taken {
+            if case .offered(_, let offer) = step.event { shorten(id, by: offer) }
             meter.note(step.event, step.before, step.after, at: clock.elapsed())
             log(step.event, step.before, step.after)
         }
@@ -84,6 +99,7 @@ extension ChargeDesk {
             jobs.continuation.yield(.showResult(id))
         }
         plan(next)
+        tellRecording()
         if shown != id, !next.holdsTerminal, !next.attempts.contains(where: \.isOpen) { forget(id) }
         publish()
         changes.add(next, at: now)
@@ -112,13 +128,6 @@ extension ChargeDesk {
         }
     }
 
-    func note(_ error: JournalError) {
-        logger.critical("the journal does not take what happened", metadata: ["error": "\(error)"])
-        trouble = error.reason
-        meter.noteJournalFault()
-        publish()
-    }
-
     /// A stream that ends when the job's attempt or charge does.
     func ending(of key: JobKey) -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
@@ -136,6 +145,8 @@ extension ChargeDesk {
         updated[id] = nil
         deadlines[id] = nil
         readableOnScreen[id] = nil
+        for key in hindrances.keys where key.charge == id { hindrances[key] = nil }
+        processingSince[id] = nil
         meter.forget(id)
         turned.remove(id)
         end(JobKey(charge: id, attempt: nil))

@@ -13,6 +13,10 @@ public enum RefundRefusal: Error, Sendable, Equatable {
     case invalidReason
     /// An earlier refund of this payment waits for the gateway's word.
     case underWay
+    /// The key was used for another refund of this charge.
+    case keyUsed
+    /// An equal one by the same person is written down, and the request has no key that tells them apart.
+    case repeated
     /// The gateway does not mark it.
     case denied(code: String)
     case journal(JournalError)
@@ -53,6 +57,19 @@ public enum RefundRefusal: Error, Sendable, Equatable {
                     "An earlier refund of this payment waits for the gateway’s word. Nothing new was written down.",
                 action: "Do not give the money back a second time. Ask the gateway again, or wait."
             )
+        case .keyUsed:
+            Reason(
+                code: "refund_key_used",
+                message:
+                    "This request’s key was already used for another refund of this charge. Nothing new was written down.",
+                action: "Look at the charge’s refunds before you give money back."
+            )
+        case .repeated:
+            Reason(
+                code: "refund_repeated",
+                message: "The same refund is already written down for this charge. Nothing new was written down.",
+                action: "If the customer gets as much once more, give another reason, or send a new Idempotency-Key."
+            )
         case .denied(let code):
             Reason(
                 code: "refund_denied",
@@ -76,15 +93,26 @@ extension ChargeDesk {
     /// - Parameters:
     ///   - attempt: Whose payment; nil: the one that counts.
     ///   - minorUnits: Nil: what is left of it.
+    ///   - key: Names the request among all of this charge: repeated with the same key it is booked once. Nil: an equal refund
+    ///     by the same person is refused.
     /// - Throws: ``RefundRefusal``.
     public func refund(
         _ id: ChargeID,
         attempt: Attempt.ID?,
         minorUnits: Int64?,
         reason: String,
-        by actor: Actor
+        by actor: Actor,
+        key: String? = nil
     ) async throws(RefundRefusal) -> ChargeSnapshot {
         let charge = try await chargeToRefund(id)
+        func isSame(_ refund: Refund, of number: Attempt.ID) -> Bool {
+            refund.reason == reason && refund.by == actor && refund.minorUnits == minorUnits ?? refund.minorUnits
+                && number == attempt ?? charge.paidAttempt
+        }
+        if let key, let earlier = charge.refund(under: key) {
+            guard isSame(earlier.refund, of: earlier.attempt) else { throw .keyUsed }
+            return try await settleRefund(id, earlier.attempt)
+        }
         guard let number = attempt ?? charge.paidAttempt, let paid = charge.attempt(number) else { throw .nothingPaid }
         guard paid.askedRefund == nil else { throw .underWay }
         let left = charge.refundableMinorUnits(on: paid)
@@ -94,18 +122,37 @@ extension ChargeDesk {
         guard wanted <= left else {
             throw .tooMuch(left: Money(minorUnits: left, currency: charge.terms.amount.currency))
         }
-        guard (1...Refund.longestReason).contains(reason.unicodeScalars.count), SettingsForm.isVisible(reason) else {
+        guard (1...Refund.longestReason).contains(reason.unicodeScalars.count),
+            SettingsForm.isVisible(reason, needsLetter: false)
+        else {
             throw .invalidReason
         }
 
-        let refund = Refund(minorUnits: wanted, reason: reason, by: actor)
-        let after: Charge?
+        if key == nil, paid.refunds.contains(where: { isSame($0.refund, of: number) }) { throw .repeated }
+        let own = key ?? Refund.ownKey(attempt: number, minorUnits: wanted, reason: reason, by: actor)
+        let refund = Refund(minorUnits: wanted, reason: reason, by: actor, key: own)
+        var wasThere = false
+        let recorded: Charge?
         do throws(JournalError) {
-            after = try await record(.refundAsked(attempt: number, refund: refund), of: id)
+            recorded = try await record([.refundAsked(attempt: number, refund: refund)], of: id) { before, _ in
+                wasThere = before.refund(under: own) != nil
+                return nil
+            }?.charge
         } catch { throw .journal(error) }
-        // Somebody else's request may have come in between.
-        guard after?.attempt(number)?.askedRefund == refund else { throw .underWay }
-        return try await settleRefund(id, number)
+        // Somebody else's request may have come in between, or this one twice.
+        guard let after = recorded, let now = after.attempt(number) else { throw .notFound }
+        guard let kept = after.refund(under: own) else {
+            if now.askedRefund != nil { throw .underWay }
+            let left = after.refundableMinorUnits(on: now)
+            throw left == 0
+                ? .nothingPaid : .tooMuch(left: Money(minorUnits: left, currency: after.terms.amount.currency))
+        }
+        guard kept.refund == refund, kept.attempt == number else { throw .keyUsed }
+        if key == nil, wasThere { throw kept.mark == nil ? .underWay : .repeated }
+        let settled = try await settleRefund(id, number)
+        // Whoever asked the gateway at the same moment may have got its no.
+        guard settled.charge.refund(under: own) != nil else { throw .denied(code: "denied_meanwhile") }
+        return settled
     }
 
     /// Asks the gateway once more about a refund that it has not confirmed; without one nothing happens.

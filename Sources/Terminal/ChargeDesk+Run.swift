@@ -35,6 +35,7 @@ extension ChargeDesk {
         await withDiscardingTaskGroup { group in
             await self.settle(left)
             group.addTask { await self.reconcile() }
+            group.addTask { await self.watchStorage() }
             group.addTask { await self.followRefunds() }
             for await job in self.jobs.stream {
                 group.addTask { await self.perform(job) }
@@ -51,9 +52,12 @@ extension ChargeDesk {
             let remaining = clock.wallTime().duration(to: charge.terms.deadline)
             // A wall clock that is wrong must not give more time than the charge ever had.
             deadlines[charge.id] = clock.elapsed() + min(max(remaining, .zero), .seconds(charge.terms.timeLimitSeconds))
+            shortenQuietly(charge.id, by: charge.attempts.compactMap(\.offer))
         }
         // The charge that was on the screen comes back to it, also if it has ended meanwhile: somebody waits for its result.
         shown = left.last(where: \.holdsTerminal)?.id
+        unresumed = Set(left.map(\.id))
+        isLoaded = true
         await withDiscardingTaskGroup { questions in
             for charge in left {
                 questions.addTask {
@@ -84,7 +88,9 @@ extension ChargeDesk {
     }
 
     private func resume(_ id: ChargeID) async {
-        guard var charge = await apply(.resumed, to: id) else { return }
+        let resumed = await apply(.resumed, to: id)
+        unresumed.remove(id)
+        guard var charge = resumed else { return }
         if charge.attempts.isEmpty {
             // An earlier version stopped between opening and the first attempt: nothing has left, so it can simply begin.
             _ = await start(railsInOrder, of: id)
@@ -184,9 +190,27 @@ extension ChargeDesk {
             claimNow: { tip, records in
                 await self.claimNow(id, of: key.charge, tipMinorUnits: tip, keeping: records)
             },
-            light: { await self.setGateway($0) }
+            light: { await self.setGateway($0) },
+            hinder: { await self.setHindrance($0, of: key) }
         )
         return (driver, link)
+    }
+
+    /// The cause of a silence about a charge, where it is known.
+    func hindrance(of charge: Charge) -> AskingHindrance? {
+        for attempt in charge.attempts where attempt.isOpen && attempt.isSilent || attempt.askedRefund != nil {
+            guard let driver = drivers[attempt.rail] ?? followers[attempt.rail] else { continue }
+            guard driver.canAsk(about: charge.terms) else { return .elsewhere }
+            if let known = hindrances[JobKey(charge: charge.id, attempt: attempt.id)] { return known }
+        }
+        return nil
+    }
+
+    /// Takes the cause of a silence about an open attempt; nil where the silence is over, or its cause is not known.
+    private func setHindrance(_ hindrance: AskingHindrance?, of key: JobKey) {
+        guard charges[key.charge] != nil, hindrances[key] != hindrance else { return }
+        hindrances[key] = hindrance
+        publish()
     }
 
     /// Records what a rail has to say. An answer counts as one once it is in the journal.
@@ -247,9 +271,6 @@ extension ChargeDesk {
         } catch {
             return  // The terminal stops.
         }
-        guard shown == id, result == results, let charge = charges[id], !charge.holdsTerminal else { return }
-        shown = nil
-        if !charge.attempts.contains(where: \.isOpen) { forget(id) }
-        publish()
+        if result == results { clearResult(of: id) }
     }
 }

@@ -1,3 +1,4 @@
+public import Journal
 public import Logging
 import Packing
 public import Payments
@@ -37,6 +38,7 @@ public actor ChargeDesk {
     /// Charges whose code is for wallets that pair, where it is not for both.
     var turned: Set<ChargeID> = []
     var invitation: ClaimInvitation?
+    var ownerReset: OwnerReset?
     /// Set while the owner is setting the terminal up.
     var setUp: SetUpProgress?
     /// What the shop's till has put on the screen for the time in which nobody pays.
@@ -54,10 +56,18 @@ public actor ChargeDesk {
     var sound = SoundSettings()
     /// How often somebody has touched the terminal without changing anything else.
     var wakes = 0
+    /// Whether what an earlier run left open is at the desk. Before that the journal's word is older than what happened since.
+    var isLoaded = false
+    /// Charges of an earlier run that are not recorded as resumed yet: nobody has asked how they stand.
+    var unresumed: Set<ChargeID> = []
     /// For those who follow charges from outside.
     var changes = ChargeChanges()
     /// The merchant's.
     var logo: Picture?
+    /// When something was last heard of the gateway, by the monotonic clock; nil: not since it was set.
+    private var gatewayHeardAt: Duration?
+    /// When each payment that is under way came under way, by the monotonic clock.
+    var processingSince: [ChargeID: Duration] = [:]
     /// What the screen said of each charge's QR code: true when its own pixels decode to the link.
     var readableOnScreen: [ChargeID: Bool] = [:]
     /// Whether the screen does not take what it should show.
@@ -66,7 +76,18 @@ public actor ChargeDesk {
     var meter = ChargeMeter()
     /// Nil while customers have no page of their own.
     var pages: CustomerPages?
-    var trouble: Reason?
+    /// What tells this terminal's charges from a neighbour's; nil before the program has said it.
+    var mark: ChargeMark?
+    /// Why the journal took nothing when it was tried last; nil while it takes what happens.
+    var fault: JournalError?
+    /// The same, kept for charges of which an answer is still missing after the journal works again.
+    var lastFault: JournalError?
+    /// Answers that came and are not in the journal.
+    var missing = MissingAnswers()
+    /// Charges that are not known by the storage alone, as it was told last.
+    var unknownByStorage: Set<ChargeID> = []
+    /// Wakes the one who tries the journal again.
+    let storageTroubles = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     /// What staff have still to see, newest first.
     var notices: [PaymentNotice] = []
     private let viewers = Listeners<TerminalSnapshot>(.newestOnly)
@@ -78,6 +99,10 @@ public actor ChargeDesk {
     var alarm: AsyncStream<Never>.Continuation?
     /// Charges that are being asked about by ``schedule``, each with whether the last question was answered.
     var answered: [ChargeID: Bool] = [:]
+    /// The causes of silences about attempts, where a rail knows them.
+    var hindrances: [JobKey: AskingHindrance] = [:]
+    /// How far the gateway's clock is ahead of the terminal's, by its last answer; nil before one.
+    let gatewayAhead: @Sendable () -> Duration?
     /// Counts the results that came to the screen, so that only the newest one's time clears it.
     var results = 0
     let turn = Turnstile()
@@ -101,12 +126,15 @@ public actor ChargeDesk {
     }
     let resultTimes: ResultTimes
 
+    /// - Parameter gatewayAhead: How far the gateway's clock is ahead of the terminal's, by its last answer; nil before one.
     public init(
         archive: any ChargeArchive,
         clock: TerminalClock,
         logger: Logger,
-        resultTimes: ResultTimes = ResultTimes()
+        resultTimes: ResultTimes = ResultTimes(),
+        gatewayAhead: @escaping @Sendable () -> Duration? = { nil }
     ) {
+        self.gatewayAhead = gatewayAhead
         self.archive = archive
         self.clock = clock
         self.logger = logger
@@ -129,14 +157,14 @@ public actor ChargeDesk {
         await turn.enter()
         defer { turn.leave() }
         if let key = request.key, let earlier = try await chargeOpened(under: key) { return (earlier, false) }
-        let settings = try acceptingSettings()
+        let settings = try await acceptingSettings()
         try check(request)
         try await checkLimits(request, settings)
 
         var generator = SystemRandomNumberGenerator()
         let now = clock.wallTime()
         let terms = ChargeTerms(
-            id: ChargeID(at: now, using: &generator),
+            id: mark?.chargeID(at: now, using: &generator) ?? ChargeID(at: now, using: &generator),
             code: ChargeCode(using: &generator),
             amount: request.amount,
             tip: request.tip,
@@ -148,7 +176,8 @@ public actor ChargeDesk {
             gatewayURL: settings.gatewayURL,
             openedBy: request.by,
             openedAt: now,
-            timeLimitSeconds: settings.timeLimitSeconds
+            timeLimitSeconds: settings.timeLimitSeconds,
+            gatewayAheadSeconds: GatewayClock.correction(gatewayAhead())
         )
         // Its first attempts are in the same record: nothing leaves for one that is not.
         var steps = Steps(Charge(terms: terms))
@@ -161,7 +190,7 @@ public actor ChargeDesk {
             note(error)
             throw .journal(error)
         }
-        trouble = nil
+        fault = nil
         charges[terms.id] = steps.charge
         updated[terms.id] = now
         deadlines[terms.id] = clock.elapsed() + .seconds(terms.timeLimitSeconds)
@@ -187,18 +216,45 @@ public actor ChargeDesk {
         try await change(id, .released(by: actor)) { $0.canRelease || $0.isReleased }
     }
 
+    /// - Throws: ``ChargeRefusal/starting`` in the first moments of a run: what stands in the journal was not asked about yet.
+    /// Takes a result off the screen before its time: staff go on with the next customer. An undecided charge is asked about as before.
+    /// Nothing happens where another page is on the screen.
+    /// - Throws: ``ChargeRefusal``: the charge still holds the terminal, or there is none of this name.
+    public func putAway(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
+        let charge = try await self.charge(id)
+        guard !charge.charge.holdsTerminal else { throw .tooLate(charge.charge.state) }
+        clearResult(of: id)
+        return charge
+    }
+
+    /// Takes whichever result is on the screen off it.
+    func putAwayResult() {
+        if let shown { clearResult(of: shown) }
+    }
+
+    func clearResult(of id: ChargeID) {
+        guard shown == id, let charge = charges[id], !charge.holdsTerminal else { return }
+        shown = nil
+        if !charge.attempts.contains(where: \.isOpen) { forget(id) }
+        publish()
+    }
+
     public func charge(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
+        guard isLoaded, !unresumed.contains(id) else { throw .starting }
         if charges[id] != nil { return try snapshot(of: id) }
         let format = format
         do throws(JournalError) {
             if let record = try await archive.record(of: id) {
-                return ChargeSnapshot(
+                var snapshot = ChargeSnapshot(
                     charge: record.charge,
                     updatedAt: record.updatedAt,
                     secondsLeft: nil,
                     deadline: nil,
-                    format: format
+                    format: format,
+                    recording: recording(of: record.charge)
                 )
+                snapshot.hindrance = hindrance(of: record.charge)
+                return snapshot
             }
         } catch { throw .journal(error) }
         throw .notFound
@@ -210,6 +266,7 @@ public actor ChargeDesk {
         limit: Int,
         state: Charge.State?
     ) async throws(ChargeRefusal) -> [ChargeSnapshot] {
+        guard isLoaded, unresumed.isEmpty else { throw .starting }
         let records: [(charge: Charge, updatedAt: WallTime)]
         do throws(JournalError) {
             records = try await archive.records(before: before, limit: limit, state: state)
@@ -221,7 +278,8 @@ public actor ChargeDesk {
                     updatedAt: record.updatedAt,
                     secondsLeft: nil,
                     deadline: nil,
-                    format: format
+                    format: format,
+                    recording: recording(of: record.charge)
                 )
         }
     }
@@ -241,9 +299,12 @@ public actor ChargeDesk {
         self.settings = settings
         self.drivers = Dictionary(drivers.map { ($0.rail, $0) }) { first, _ in first }
         self.followers = Dictionary(followers.map { ($0.rail, $0) }) { first, _ in first }
-        if !keepsLight { gateway = .unknown }
+        if !keepsLight { (gateway, gatewayHeardAt) = (.unknown, nil) }
         publish()
     }
+
+    /// Takes the terminal's mark: charges that are opened from now on bear it in their names.
+    public func use(_ mark: ChargeMark) { self.mark = mark }
 
     /// Shows how to claim the terminal or to set a new password; nil once it is done. Charges come first.
     public func setClaim(_ invitation: ClaimInvitation?) {
@@ -253,6 +314,7 @@ public actor ChargeDesk {
 
     /// Takes the result of a question that was not about a charge, such as a connection test.
     public func setGateway(_ light: GatewayLight) {
+        gatewayHeardAt = clock.elapsed()
         guard gateway != light else { return }
         gateway = light
         if light == .ready { silenceIsOver() }
@@ -282,17 +344,23 @@ public actor ChargeDesk {
             }
     }
 
+    /// Whether the gateway is to be asked how it is: it is not known to be ready, or that was heard so long ago.
+    func mustAskGateway(after age: Duration) -> Bool {
+        guard gateway == .ready, let gatewayHeardAt else { return true }
+        return clock.elapsed() - gatewayHeardAt >= age
+    }
+
     public var format: AmountFormat { settings?.format ?? .english }
 
     // MARK: - What everybody sees
 
     public var snapshot: TerminalSnapshot {
-        TerminalSnapshot(
+        var snapshot = TerminalSnapshot(
             phase: phase,
             gateway: gateway,
             merchantName: settings?.merchantName,
             language: settings?.language,
-            trouble: trouble,
+            trouble: fault?.reason,
             notices: notices,
             tap: tap,
             connect: connect,
@@ -303,11 +371,14 @@ public actor ChargeDesk {
             update: update,
             backup: backup,
             onboarding: onboarding,
+            ownerReset: ownerReset,
             rest: rest,
             wakes: wakes,
             sound: sound,
             at: clock.wallTime()
         )
+        snapshot.zone = shopZone
+        return snapshot
     }
 
     /// The snapshot now, then each newer one. A slow reader gets the newest and misses the ones between.
@@ -333,7 +404,9 @@ public actor ChargeDesk {
     func snapshot(of id: ChargeID) throws(ChargeRefusal) -> ChargeSnapshot {
         guard let charge = charges[id] else { throw .notFound }
         let waits = charge.state == .requiresAction || charge.state == .created
-        let deadline = waits && !charge.isReleased ? deadlines[id] : nil
+        let recording = recording(of: charge)
+        // While nobody can say how it stands no time is counted down for the customer.
+        let deadline = waits && !charge.isReleased && recording == .works ? deadlines[id] : nil
         let left = deadline.map { max(.zero, $0 - clock.elapsed()) }
         var snapshot = ChargeSnapshot(
             charge: charge,
@@ -343,8 +416,14 @@ public actor ChargeDesk {
             format: format,
             isReadableOnScreen: readableOnScreen[id],
             connect: connect.charges[id],
-            codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment
+            codeChoice: connect.usesOneCode ? .both : turned.contains(id) ? .pairing : .payment,
+            recording: recording
         )
+        snapshot.zone = shopZone
+        snapshot.hindrance = hindrance(of: charge)
+        let processing = charge.state == .processing ? processingSince[id].map { clock.elapsed() - $0 } : nil
+        snapshot.processingSeconds = processing.map { Int(max(.zero, $0).components.seconds) }
+        snapshot.releaseInSeconds = ReleaseOffer.seconds(for: charge, processing: processing)
         snapshot.page = pages?.link(for: snapshot)
         return snapshot
     }
@@ -363,7 +442,9 @@ extension ChargeDesk {
         return try await charge(earlier.id)
     }
 
-    private func acceptingSettings() throws(ChargeRefusal) -> MerchantSettings {
+    private func acceptingSettings() async throws(ChargeRefusal) -> MerchantSettings {
+        // A broken storage comes first: finishing another charge would not help.
+        if let fault, await archive.writeFault() != nil { throw .journal(fault) }
         if let checking { throw .notReady(checking: checking) }
         if update?.holdsTerminal == true { throw .updating }
         guard let settings, !drivers.isEmpty else { throw .notSetUp }
@@ -412,6 +493,7 @@ extension ChargeDesk {
         _ event: Charge.Event,
         where allowed: (Charge) -> Bool
     ) async throws(ChargeRefusal) -> ChargeSnapshot {
+        guard isLoaded, !unresumed.contains(id) else { throw .starting }
         guard let charge = charges[id] else { throw .tooLate(try await self.charge(id).charge.state) }
         guard allowed(charge) else { throw .tooLate(charge.state) }
         do throws(JournalError) { _ = try await record(event, of: id) } catch { throw .journal(error) }

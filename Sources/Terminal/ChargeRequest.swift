@@ -36,18 +36,16 @@ public struct ChargeRequest: Sendable, Hashable {
     }
 
     static func isValid(note: String) -> Bool {
-        (1...ChargeTerms.longestNote).contains(note.unicodeScalars.count) && SettingsForm.isVisible(note)
+        (1...ChargeTerms.longestNote).contains(note.unicodeScalars.count)
+            && SettingsForm.isVisible(note, needsLetter: false)
     }
 
-    /// The characters the gateway takes in a reference. Source: WalletConnect Pay, create payment, `referenceId`.
+    /// Characters of a reference.
+    static let longestReference = 35
+
+    /// Any script: the reference stays in the shop. The gateway gets the charge's own name, ``ChargeTerms/reference(on:)``.
     static func isValid(reference: String) -> Bool {
-        (1...35).contains(reference.utf8.count)
-            && reference.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: " /-:.,+".utf8.contains(byte)
-                }
-            }
+        (1...longestReference).contains(reference.unicodeScalars.count) && SettingsForm.isVisible(reference)
     }
 }
 
@@ -57,6 +55,8 @@ public enum ChargeRefusal: Error, Sendable, Equatable {
     case notSetUp
     /// Earlier payments are still being asked about. Try again in a moment.
     case notReady(checking: Int)
+    /// The terminal has just begun to run: how earlier charges stand is not known before it has looked at them.
+    case starting
     /// A new version of the system is being installed, or the machine is about to start with it.
     case updating
     /// Another charge holds the terminal.
@@ -97,6 +97,7 @@ extension ChargeRefusal {
                 action: "Try again in a few seconds.",
                 values: ["count": String(checking)]
             )
+        case .starting: Reason(code: "starting", message: "The terminal is starting.", action: "Try again in a moment.")
         case .updating:
             Reason(
                 code: "updating",
@@ -107,7 +108,7 @@ extension ChargeRefusal {
             Reason(
                 code: "busy",
                 message: "Another charge is on the screen. Nothing new was charged.",
-                action: "Finish or cancel that charge first."
+                action: "Cancel that charge. If its payment is under way, wait for its end, or go on without an answer."
             )
         case .limit(let violation): Self.reason(violation, format)
         case .aboveOwnLimit(let maximum):
@@ -120,8 +121,9 @@ extension ChargeRefusal {
         case .invalidReference:
             Reason(
                 code: "invalid_reference",
-                message: "The reference has more than 35 characters, or some that the gateway does not take.",
-                action: "Use letters, digits, spaces and / - : . , + only."
+                message:
+                    "The reference has more than \(ChargeRequest.longestReference) characters, or some that cannot be shown.",
+                action: "Shorten it, or type it again. Nothing was charged."
             )
         case .invalidNote:
             Reason(
@@ -196,7 +198,7 @@ extension ChargeRefusal {
             Reason(
                 code: "already_paid",
                 message: "The charge is already paid.",
-                action: "To give the money back, mark it as refunded in the history."
+                action: "Open the charge in the history. It says whether the terminal gives the money back or you do."
             )
         case .failed, .expired, .cancelled:
             Reason(
@@ -213,7 +215,7 @@ extension ChargeRefusal {
         case .processing, .unknown:
             Reason(
                 code: "payment_under_way",
-                message: "The payment is under way and cannot be taken back now.",
+                message: "The payment is under way and cannot be cancelled now.",
                 action: "Wait until the terminal says how it ended. Do not charge again."
             )
         }
@@ -260,6 +262,36 @@ extension JournalError {
                 message: "The terminal's storage does not work, so nothing can be recorded.",
                 action: "Take payments another way and ask for help."
             )
+        case .lostWrite:
+            Reason(
+                code: "storage_lost_write",
+                message:
+                    "The terminal's storage lost a write. Nothing more is recorded until the terminal has started again.",
+                action:
+                    "Switch the terminal off and on: it then asks how every open payment ended. If this comes again, have the storage replaced."
+            )
+        case .replaced:
+            Reason(
+                code: "journal_gone",
+                message:
+                    "The record of payments was deleted, replaced or cut while the terminal runs. Nothing more is recorded.",
+                action:
+                    "Take payments another way. Take a backup on the terminal's page before the terminal is switched off: after that it may be too late. Then ask for help."
+            )
         }
+    }
+
+    /// What a broken memory means for a charge that somebody may have paid, under the same code. It never leads to a second payment.
+    public var reasonAtCharge: Reason {
+        let isRestartWanted = if case .lostWrite = self { true } else { false }
+        return Reason(
+            code: reason.code,
+            message:
+                "The terminal's storage does not take what happens to this charge. Whether it is paid is not known yet.",
+            action: isRestartWanted
+                ? "Do not charge again. Switch the terminal off and on: it then asks how this payment ended."
+                : "Do not charge again. Leave the terminal on and ask for help with its storage: it keeps asking how this payment ended.",
+            values: ["case": "charge"]
+        )
     }
 }

@@ -80,6 +80,8 @@ public struct DayDifference: Sendable, Equatable, Codable {
         case otherReference
         /// The journal knows the payment; the gateway does not list it.
         case notListed
+        /// The gateway lists it and it bears this terminal's mark; the journal does not have its charge.
+        case lost
         /// The gateway lists it; no charge of this journal made it.
         case notOurs
     }
@@ -105,7 +107,7 @@ extension DayDifference.Kind {
     /// Money first: only so many differences are asked about and kept.
     var rank: Int {
         switch self {
-        case .paidAtGateway: 0
+        case .paidAtGateway, .lost: 0
         case .paidTwice: 1
         case .paidInJournal: 2
         case .amount: 3
@@ -123,6 +125,8 @@ struct DayComparison: Sendable {
     /// Charges opened from here on may not be in the list yet.
     var listedUntil: WallTime
     var merchantID: String
+    /// Whether a charge of this name, without dashes, was made by this terminal or the one that its backup was taken from.
+    var isOwn: @Sendable (String) -> Bool = { _ in false }
 
     /// What a comparison found, money first.
     struct Finding: Sendable, Equatable {
@@ -152,7 +156,8 @@ struct DayComparison: Sendable {
                 ?? entry.reference.map(ChargeTerms.charge(ofReference:)).flatMap { ours[$0] == nil ? nil : $0 }
             guard let name, let charge = ours[name] else {
                 if entry.createdAt.map(day.contains) ?? true {
-                    finding.differences.append(DayDifference(.notOurs, nil, entry))
+                    let isLost = entry.reference.map(ChargeTerms.charge(ofReference:)).map(isOwn) ?? false
+                    finding.differences.append(DayDifference(isLost ? .lost : .notOurs, nil, entry))
                 }
                 continue
             }

@@ -1,3 +1,4 @@
+import Journal
 import Payments
 import WalletConnectPay
 
@@ -12,7 +13,8 @@ extension DayDesk {
         let comparison = DayComparison(
             day: bounds,
             listedUntil: report.comparedAt.advanced(by: .zero - Self.listingTime),
-            merchantID: settings.merchantID
+            merchantID: settings.merchantID,
+            isOwn: { [mark] name in mark?.made(name) ?? false }
         )
         let listed = await list(bounds, merchant, settings, &report)
         report.listed = listed.count
@@ -41,7 +43,24 @@ extension DayDesk {
         if questions.unanswered > 0 { report.gaps.append(.noAnswer(questions.unanswered)) }
         if found.open > 0 { report.gaps.append(.stillOpen(found.open)) }
         if report.comparedAt < bounds.upperBound { report.gaps.append(.dayNotOver) }
-        keep(found.differences, in: &report)
+        keep(try await withoutKnown(found.differences), in: &report)
+    }
+
+    /// Without payments whose charge stands in the journal on another day: the terminal's clock was wrong then, and nothing is lost.
+    private func withoutKnown(_ differences: [DayDifference]) async throws(JournalError) -> [DayDifference] {
+        var kept: [DayDifference] = []
+        for difference in differences {
+            if difference.kind == .lost,
+                let id = difference.listedReference.map(ChargeTerms.charge(ofReference:)).flatMap(
+                    ChargeID.of(compact:)
+                ),
+                try await journal.charge(id) != nil
+            {
+                continue
+            }
+            kept.append(difference)
+        }
+        return kept
     }
 
     private func keep(_ differences: [DayDifference], in report: inout DayReport) {
@@ -108,7 +127,7 @@ extension DayDesk {
             )
             for charge in page {
                 let terms = charge.terms
-                if terms.gatewayURL == settings.gatewayURL, terms.merchantID == settings.merchantID {
+                if let place = terms.place, place == settings.place {
                     payments.append(JournalPayment(charge))
                 } else if bounds.contains(terms.openedAt) {
                     elsewhere += 1

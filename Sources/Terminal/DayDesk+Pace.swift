@@ -12,8 +12,8 @@ extension DayDesk {
         let pace = settings.pace
         var failures = 0
         while true {
-            guard await waitsForTurn(), await pace.waits(for: gateway, upTo: Self.patience) else {
-                throw .rateLimited(retryAfter: await pace.remaining(gateway))
+            guard await waitsForTurn(), await pace.waits(for: gateway, upTo: Self.patience, inBulk: true) else {
+                throw .rateLimited(retryAfter: await pace.remainingInBulk(gateway))
             }
             let failure: MerchantError
             do throws(MerchantError) { return try await call() } catch { failure = error }

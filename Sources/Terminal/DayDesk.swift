@@ -39,6 +39,8 @@ public actor DayDesk {
     let settings: SettingsDesk
     let clock: TerminalClock
     private let logger: Logger
+    /// What tells this terminal's charges from a neighbour's; nil where nobody has said it.
+    let mark: ChargeMark?
     let policy: RetryPolicy
     private let turn = Turnstile()
     private let wishes = AsyncStream.makeStream(of: ShopDay.self, bufferingPolicy: .bufferingOldest(4))
@@ -71,8 +73,10 @@ public actor DayDesk {
         desk: ChargeDesk,
         settings: SettingsDesk,
         clock: TerminalClock,
-        logger: Logger
+        logger: Logger,
+        mark: ChargeMark? = nil
     ) {
+        self.mark = mark
         self.journal = journal
         self.desk = desk
         self.settings = settings

@@ -233,6 +233,12 @@ extension DayDifference {
                 "This charge has a payment that the gateway does not list (\(charge)).",
                 "Look for the payment at the gateway by its ID."
             )
+        case .lost:
+            return reason(
+                "The gateway lists a payment of \(listedText(format)) as “\(word)” that this terminal made. Its charge is not in "
+                    + "the record: the record was restored from a backup, or has lost its end.",
+                "Book it by hand, and do not charge the customer again. Ask for help if nobody restored a backup."
+            )
         case .notOurs:
             return reason(
                 "The gateway lists a payment of \(listedText(format)) as “\(word)” that this terminal did not make.",

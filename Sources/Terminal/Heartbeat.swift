@@ -40,7 +40,7 @@ extension TerminalSnapshot {
     /// What the terminal does, in one line for the operator of the machine. No amounts, no names.
     public var summary: String {
         switch phase {
-        case .starting: "starting: asks how open payments ended"
+        case .starting: "starting: asks how earlier payments ended"
         case .unclaimed: "waits for its owner: the claim code is on the screen"
         case .resetting: "waits for a new password: the code is on the screen"
         case .setup: "waits for the merchant's settings"

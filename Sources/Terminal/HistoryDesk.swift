@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 public import Journal
 public import Payments
 
@@ -19,6 +19,8 @@ public struct HistoryQuery: Sendable, Hashable {
     public var to: ShopDay?
     /// The beginning of a reference, a short code or a name of a charge, payment or transaction; or an amount.
     public var search: String?
+    /// Whether the search looks into notes: they are for staff only.
+    public var readsNotes = true
 
     public init() {}
 }
@@ -101,9 +103,10 @@ public struct HistoryDesk: Sendable {
         try await journal.charges(await filter(query), from: query.place, limit: query.limit)
     }
 
-    /// All charges that fit, oldest first, a part at a time, without the whole ever being in memory.
+    /// All charges and refunds that fit, a part at a time, without the whole ever being in memory.
     public func export(_ query: HistoryQuery) async -> HistoryExport {
-        HistoryExport(journal: journal, filter: await filter(query))
+        let zone = await settings.current?.settings.zone ?? .current
+        return HistoryExport(journal: journal, filter: await filter(query), zone: zone)
     }
 
     private func filter(_ query: HistoryQuery) async -> ChargeFilter {
@@ -116,7 +119,7 @@ public struct HistoryDesk: Sendable {
         filter.until = query.to?.bounds(in: zone).upperBound
         if let text = query.search {
             let amount = set.flatMap { try? Money.parse(typed: text, currency: $0.currency, format: $0.format) }
-            filter.search = ChargeSearch(text: text, total: amount)
+            filter.search = ChargeSearch(text: text, total: amount, readsNotes: query.readsNotes)
         }
         return filter
     }
@@ -170,25 +173,57 @@ extension DayDesk {
     public nonisolated var history: HistoryDesk { HistoryDesk(journal: journal, settings: settings, clock: clock) }
 }
 
-/// All charges of a filter, oldest first, a part at a time.
+/// All charges of a filter by when they were opened, oldest first, then all refunds of it by when they were booked; a part
+/// at a time. Of a shop's day they add up to that day's sums.
 public actor HistoryExport {
+    /// Some of them. Never empty.
+    public enum Part: Sendable {
+        case charges([ChargeSummary])
+        case refunds([RefundSummary])
+    }
+
     private static let partCharges = 500
 
     private let journal: Journal
     private let filter: ChargeFilter
+    /// Where the shop's days begin and end.
+    package nonisolated let zone: TimeZone
     private var place: ChargePlace? = .oldest
+    /// Where the refunds go on; nil before the first.
+    private var refundPlace: Int64?
+    /// How many refunds are still to be found; nil before somebody has counted.
+    private var refundsLeft: Int64?
 
-    package init(journal: Journal, filter: ChargeFilter) { (self.journal, self.filter) = (journal, filter) }
+    package init(journal: Journal, filter: ChargeFilter, zone: TimeZone) {
+        (self.journal, self.filter, self.zone) = (journal, filter, zone)
+    }
 
     /// The next part; nil after the last one.
     /// - Throws: ``JournalError``: what was given so far is not all.
-    public func next() async throws(JournalError) -> [ChargeSummary]? {
+    public func next() async throws(JournalError) -> Part? {
         while let place {
             let page = try await journal.charges(filter, from: place, limit: Self.partCharges)
             self.place = page.next.map(ChargePlace.after)
-            if !page.charges.isEmpty { return page.charges }
+            if !page.charges.isEmpty { return .charges(page.charges) }
+        }
+        if refundsLeft == nil { refundsLeft = try await countRefunds() }
+        while let left = refundsLeft, left > 0 {
+            let page = try await journal.refunds(filter, before: refundPlace)
+            refundPlace = page.next
+            // One that is booked meanwhile is found too: no more are looked for than there were.
+            refundsLeft = page.next == nil ? 0 : left - Int64(page.booked)
+            if !page.refunds.isEmpty { return .refunds(page.refunds) }
         }
         return nil
+    }
+
+    /// How many refunds were booked within the time.
+    private func countRefunds() async throws(JournalError) -> Int64 {
+        let from = filter.from ?? WallTime(millisecondsSince1970: .min)
+        let until = filter.until ?? WallTime(millisecondsSince1970: .max)
+        guard from < until else { return 0 }
+        let takings = try await journal.takings(in: [from..<until])
+        return takings.joined().reduce(0) { $0 + $1.refunds }
     }
 }
 

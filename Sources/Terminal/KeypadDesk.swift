@@ -86,6 +86,8 @@ public actor KeypadDesk {
         if let action = dialog.handle(event, at: now) { jobs.continuation.yield(action) }
         // What stood under it can be read from now on.
         if wasCovered, dialog.page == nil { uncovered = now }
+        // Whoever types the next amount is done with the last customer.
+        if case .typing = dialog.page, !wasCovered { await desk.putAwayResult() }
         if dialog.endsAt != nil { bell.continuation.yield() }
         await showing.enter()
         defer { showing.leave() }
@@ -210,7 +212,11 @@ extension KeypadDialog.Situation {
     ) {
         var charge: KeypadDialog.OpenCharge?
         if case .charging(let shown) = snapshot.phase, shown.charge.holdsTerminal {
-            charge = .init(id: shown.id, canCancel: shown.charge.canCancel, canRelease: shown.charge.canRelease)
+            charge = .init(
+                id: shown.id,
+                canCancel: shown.canCancel,
+                canRelease: shown.canRelease && shown.releaseInSeconds == 0
+            )
         }
         let isClaimed =
             switch snapshot.phase {
@@ -243,7 +249,7 @@ private func scene(_ page: KeypadDialog.Page, _ format: AmountFormat, _ snapshot
         return Scene.Keypad(kind, amountText: charge.amountText, chargeCode: charge.charge.terms.code.rawValue)
     }
     switch page {
-    case .typing(let entry): return amount(.typing, entry)
+    case .typing(let entry): return amount(entry.isDoubtful ? .notAnAmount : .typing, entry)
     case .confirming(let entry): return amount(.confirming, entry)
     case .opening: return nil
     case .askingToCancel(let id): return charge(.cancel, id)

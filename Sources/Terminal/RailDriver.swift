@@ -16,12 +16,17 @@ public protocol RailDriver: Sendable {
 
     /// Has the authority mark the attempt's whole payment as refunded. No money moves by it.
     func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer
+
+    /// Whether the terminal can ask where a charge was opened: it may have no key for that gateway and merchant any more.
+    func canAsk(about terms: ChargeTerms) -> Bool
 }
 
 extension RailDriver {
     public func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer {
         .silent("this way to pay knows no mark for a refund")
     }
+
+    public func canAsk(about terms: ChargeTerms) -> Bool { true }
 }
 
 /// What came of asking for a mark.
@@ -43,11 +48,13 @@ public struct AttemptLink: Sendable {
     private let ask: @Sendable (Int64) async -> ClaimAnswer
     private let askNow: ClaimNow
     private let light: @Sendable (GatewayLight) async -> Void
+    private let hinder: @Sendable (AskingHindrance?) async -> Void
 
     /// - Parameters:
     ///   - charge: Reads the whole charge.
     ///   - claim: Asks that money may move on this attempt alone.
     ///   - light: Takes what an exchange said about the gateway itself.
+    ///   - hinder: Takes the cause of a silence; nil where none is known.
     public init(
         terms: ChargeTerms,
         id: Attempt.ID,
@@ -55,7 +62,8 @@ public struct AttemptLink: Sendable {
         write: @escaping @Sendable (Charge.Event) async -> Attempt?,
         charge: @escaping @Sendable () async -> Charge? = { nil },
         claim: @escaping @Sendable (_ tipMinorUnits: Int64) async -> ClaimAnswer = { _ in .refused(.unrecorded) },
-        light: @escaping @Sendable (GatewayLight) async -> Void = { _ in }
+        light: @escaping @Sendable (GatewayLight) async -> Void = { _ in },
+        hinder: @escaping @Sendable (AskingHindrance?) async -> Void = { _ in }
     ) {
         self.init(
             terms: terms,
@@ -65,7 +73,8 @@ public struct AttemptLink: Sendable {
             charge: charge,
             claim: claim,
             claimNow: { _, _ in nil },
-            light: light
+            light: light,
+            hinder: hinder
         )
     }
 
@@ -79,9 +88,11 @@ public struct AttemptLink: Sendable {
         charge: @escaping @Sendable () async -> Charge?,
         claim: @escaping @Sendable (Int64) async -> ClaimAnswer,
         claimNow: @escaping ClaimNow,
-        light: @escaping @Sendable (GatewayLight) async -> Void
+        light: @escaping @Sendable (GatewayLight) async -> Void,
+        hinder: @escaping @Sendable (AskingHindrance?) async -> Void = { _ in }
     ) {
-        (self.terms, self.id, self.read, self.write, self.light) = (terms, id, read, write, light)
+        (self.terms, self.id, self.read, self.write) = (terms, id, read, write)
+        (self.light, self.hinder) = (light, hinder)
         (whole, ask, askNow) = (charge, claim, claimNow)
     }
 
@@ -91,7 +102,17 @@ public struct AttemptLink: Sendable {
     /// Records what happened and returns the attempt after it, unchanged where it could not be recorded. Act on what is
     /// returned only: what is not in the journal has not happened.
     @discardableResult
-    public func record(_ event: Charge.Event) async -> Attempt? { await write(event) }
+    public func record(_ event: Charge.Event) async -> Attempt? { await record(event, because: nil) }
+
+    /// The same, with what is known of the reason for a silence. It holds until something else is recorded.
+    @discardableResult
+    func record(_ event: Charge.Event, because hindrance: AskingHindrance?) async -> Attempt? {
+        // Whoever hears of the event sees its reason with it, and nobody sees the reason of before without its event.
+        if let hindrance { await hinder(hindrance) }
+        let attempt = await write(event)
+        if hindrance == nil { await hinder(nil) }
+        return attempt
+    }
 
     /// The charge with its other attempts. Nil when it is not at the desk any more.
     public func charge() async -> Charge? { await whole() }

@@ -8,10 +8,11 @@ public import WalletConnectPay
 public struct ScanRail: RailDriver {
     /// Whose payments these are: another rail uses the same way to the gateway, under references of its own.
     public let rail: Rail
+    /// The gateway and merchant of the settings in force; nil where they name no usable address.
+    private let place: PaymentPlace?
     private let merchant: MerchantClient
-    /// The gateway and merchant that `merchant` speaks as. An attempt made elsewhere is not asked about here.
-    private let gatewayURL: String
-    private let merchantID: String
+    /// Clients of the places that earlier settings named. Each attempt is asked about where its charge was opened.
+    private let earlier: [PaymentPlace: MerchantClient]
     private let clock: TerminalClock
     private let pace: GatewayPace
 
@@ -26,27 +27,32 @@ public struct ScanRail: RailDriver {
     /// How long past its deadline an order may still be on its way. Longer than any request is waited for.
     private static let grace = Duration.seconds(30)
 
-    /// - Parameter pace: What the gateway asked of all who ask it; shared with them.
+    /// - Parameters:
+    ///   - merchant: Asks as the merchant of the settings in force.
+    ///   - earlier: Asks where earlier settings made payments.
+    ///   - pace: What the gateway asked of all who ask it; shared with them.
     public init(
         merchant: MerchantClient,
         gatewayURL: String,
         merchantID: String,
+        earlier: [PaymentPlace: MerchantClient] = [:],
         clock: TerminalClock,
         pace: GatewayPace,
         rail: Rail = .scan
     ) {
         self.rail = rail
-        (self.merchant, self.gatewayURL, self.merchantID, self.clock) = (merchant, gatewayURL, merchantID, clock)
-        self.pace = pace
+        place = PaymentPlace(gatewayURL: gatewayURL, merchantID: merchantID)
+        (self.merchant, self.earlier, self.clock, self.pace) = (merchant, earlier, clock, pace)
     }
 
     public func pursue(_ attempt: AttemptLink) async {
         var backoff = Backoff()
+        let gateway = attempt.terms.gatewayURL
         while !Task.isCancelled, let now = await attempt.current(), now.isOpen {
             var wait: Duration
-            let pause = await pace.remaining(gatewayURL)
+            let pause = await pace.remaining(gateway)
             if pause > .zero {
-                if !now.isSilent { await attempt.record(.silent(attempt: attempt.id, reason: Self.paused)) }
+                await recordPause(attempt)
                 do { try await clock.sleep(pause) } catch { return }  // As below.
                 continue
             }
@@ -65,20 +71,20 @@ public struct ScanRail: RailDriver {
             case .ended: return
             }
             // Where the gateway has just named its own pause, that one counts and nothing of ours is added to it.
-            if await pace.remaining(gatewayURL) > .zero { wait = .zero }
+            if await pace.remaining(gateway) > .zero { wait = .zero }
             do { try await clock.sleep(wait) } catch { return }  // The attempt is over, or the terminal stops.
         }
     }
 
     public func ask(_ attempt: AttemptLink) async {
         guard let now = await attempt.current(), now.evidence == nil else { return }
-        guard isOurs(attempt.terms) else {
+        guard way(to: attempt) != nil else {
             // Of one that has ended nothing is open that could be said to be so.
-            if now.isOpen { await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere)) }
+            if now.isOpen { await recordElsewhere(attempt) }
             return
         }
-        guard await pace.waits(for: gatewayURL, upTo: Self.patience) else {
-            await attempt.record(.silent(attempt: attempt.id, reason: Self.paused))
+        guard await pace.waits(for: attempt.terms.gatewayURL, upTo: Self.patience) else {
+            await recordPause(attempt)
             return
         }
         switch now.phase {
@@ -94,7 +100,11 @@ public struct ScanRail: RailDriver {
         // A bounded number of tries: whoever follows the payment asks for the withdrawal again if it still waits.
         for _ in 0..<5 {
             guard let offer = await waitingOffer(attempt) else { return }
-            if await pace.waits(for: gatewayURL, upTo: Self.patience) { await cancel(offer, attempt) }
+            if await pace.waits(for: attempt.terms.gatewayURL, upTo: Self.patience) {
+                await cancel(offer, attempt)
+            } else {
+                await recordPause(attempt)
+            }
             // Still waiting, whatever was answered: once more, after a pause.
             guard await waitingOffer(attempt) != nil else { return }
             do { try await clock.sleep(backoff.next()) } catch { return }  // The terminal stops; the next run asks.
@@ -102,13 +112,15 @@ public struct ScanRail: RailDriver {
     }
 
     public func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer {
-        guard isOurs(attempt.terms), let evidence = await attempt.current()?.evidence,
+        guard let way = way(to: attempt), let evidence = await attempt.current()?.evidence,
             let payment = PaymentID(evidence.paymentID)
         else { return .silent(Self.elsewhere) }
-        guard await pace.waits(for: gatewayURL, upTo: Self.patience) else { return .silent(Self.paused) }
+        guard await pace.waits(for: attempt.terms.gatewayURL, upTo: Self.patience) else {
+            return .silent(Self.paused)
+        }
         do throws(MerchantError) {
-            let mark = try await exchange(for: attempt) { () throws(MerchantError) in
-                try await merchant.markRefunded(payment)
+            let mark = try await exchange(for: attempt, way) { () throws(MerchantError) in
+                try await way.merchant.markRefunded(payment)
             }
             return .marked(mark == .marked ? .marked : .markedBefore)
         } catch {
@@ -117,10 +129,12 @@ public struct ScanRail: RailDriver {
             case .refused(let refusal) where ChargeDesk.isAboutCredentials(refusal.code): return .silent(error.summary)
             case .refused(let refusal): return .denied(code: refusal.code)
             case .invalid(let field, _): return .denied(code: field)
-            case .notSent, .rateLimited, .noAnswer, .unclear: return .silent(error.summary)
+            case .notSent, .rateLimited, .noAnswer, .unclear, .strange: return .silent(error.summary)
             }
         }
     }
+
+    public func canAsk(about terms: ChargeTerms) -> Bool { way(to: terms) != nil }
 
     /// The offer that the customer could still pay; nil where there is none.
     private func waitingOffer(_ attempt: AttemptLink) async -> Offer? {
@@ -134,8 +148,8 @@ public struct ScanRail: RailDriver {
 
     /// One request to make the payment, or to learn its name if an earlier request made it. True when that is settled.
     private func makePayment(_ attempt: AttemptLink) async -> Bool {
-        guard isOurs(attempt.terms) else {
-            await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere))
+        guard let way = way(to: attempt) else {
+            await recordElsewhere(attempt)
             return false
         }
         let overdue = attempt.terms.deadline.duration(to: clock.wallTime())
@@ -148,11 +162,12 @@ public struct ScanRail: RailDriver {
             let payment = try NewPayment(
                 reference: terms.reference(on: rail),
                 amount: .fiat(terms.amount),
-                expiresAtSeconds: terms.deadline.secondsSince1970
+                // By its own clock: by the terminal's the customer would have another time than the screen says, or none.
+                expiresAtSeconds: terms.gatewayDeadline.secondsSince1970
             )
             let key = terms.idempotencyKey(attempt: attempt.id)
-            let created = try await exchange(for: attempt) { () throws(MerchantError) in
-                try await merchant.create(payment, idempotencyKey: key)
+            let created = try await exchange(for: attempt, way) { () throws(MerchantError) in
+                try await way.merchant.create(payment, idempotencyKey: key)
             }
             return await take(created, attempt)
         } catch {
@@ -165,7 +180,7 @@ public struct ScanRail: RailDriver {
     private func leaveUnmade(_ attempt: AttemptLink, overdue: Duration) async -> Bool {
         switch await attempt.current()?.phase {
         case .idle:
-            await attempt.record(.silent(attempt: attempt.id, reason: Self.overdue))
+            await attempt.record(.silent(attempt: attempt.id, reason: Self.overdue), because: .overdue)
             return false
         case .sending, .unanswered: return await lookUp(attempt, believesNothing: overdue >= Self.grace)
         case .offered, .ended, nil: return true
@@ -192,12 +207,15 @@ public struct ScanRail: RailDriver {
             await attempt.record(.notSent(attempt: attempt.id, reason: reason))
             return false
         case .rateLimited:
-            await attempt.record(.notSent(attempt: attempt.id, reason: Self.paused))
+            await attempt.record(
+                .notSent(attempt: attempt.id, reason: Self.paused),
+                because: await pauseOfGateway(attempt)
+            )
             return false
         case .invalid(let field, let message):
             let refusal = Refusal(code: "params_validation", message: "\(field): \(message)")
             return await conclude(.refused(attempt: attempt.id, refusal: refusal), attempt)
-        case .noAnswer, .unclear:
+        case .noAnswer, .unclear, .strange:
             await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
             return false
         case .refused(let refusal) where refusal.saysAPaymentMayExist:
@@ -222,9 +240,14 @@ public struct ScanRail: RailDriver {
     /// Looks for a payment under our reference.
     /// - Parameter believesNothing: Whether an empty list means that no payment exists.
     private func lookUp(_ attempt: AttemptLink, believesNothing: Bool) async -> Bool {
+        guard let way = way(to: attempt) else {
+            await recordElsewhere(attempt)
+            return false
+        }
         do throws(MerchantError) {
             let query = PaymentQuery(reference: attempt.terms.reference(on: rail), limit: 2)
-            let page = try await exchange(for: attempt) { () throws(MerchantError) in try await merchant.payments(query)
+            let page = try await exchange(for: attempt, way) { () throws(MerchantError) in
+                try await way.merchant.payments(query)
             }
             guard let found = page.payments.first(where: { $0.reference == attempt.terms.reference(on: rail) }) else {
                 if believesNothing { return await conclude(.notFound(attempt: attempt.id), attempt) }
@@ -241,46 +264,46 @@ public struct ScanRail: RailDriver {
             let offer = Offer(paymentID: found.paymentID.rawValue, link: nil, expiresAt: nil)
             return await conclude(.offered(attempt: attempt.id, offer: offer), attempt)
         } catch {
-            await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+            await recordSilence(error, attempt)
             return false
         }
     }
 
     /// One question about the payment. The pace the gateway asks for, or nil when it gave no usable answer.
     private func question(_ offer: Offer, _ attempt: AttemptLink, waitingUpTo wait: Duration?) async -> Duration? {
-        guard isOurs(attempt.terms), let payment = PaymentID(offer.paymentID) else {
-            await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere))
+        guard let way = way(to: attempt), let payment = PaymentID(offer.paymentID) else {
+            await recordElsewhere(attempt)
             return nil
         }
         do throws(MerchantError) {
-            let answer = try await exchange(for: attempt) { () throws(MerchantError) in
-                try await merchant.status(of: payment, waitingUpTo: wait)
+            let answer = try await exchange(for: attempt, way) { () throws(MerchantError) in
+                try await way.merchant.status(of: payment, waitingUpTo: wait)
             }
             let report = answer.report(of: offer.paymentID, for: attempt.terms, on: rail)
             await attempt.record(.reported(attempt: attempt.id, report: report))
             return max(answer.pollAfter ?? Self.pace, Self.shortestPace)
         } catch {
-            await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+            await recordSilence(error, attempt)
             return nil
         }
     }
 
     /// One request to take the payment back.
     private func cancel(_ offer: Offer, _ attempt: AttemptLink) async {
-        guard isOurs(attempt.terms), let payment = PaymentID(offer.paymentID) else {
-            await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere))
+        guard let way = way(to: attempt), let payment = PaymentID(offer.paymentID) else {
+            await recordElsewhere(attempt)
             return
         }
         do throws(MerchantError) {
-            let answer = try await exchange(for: attempt) { () throws(MerchantError) in
-                try await merchant.cancel(payment)
+            let answer = try await exchange(for: attempt, way) { () throws(MerchantError) in
+                try await way.merchant.cancel(payment)
             }
             await attempt.record(
                 .reported(attempt: attempt.id, report: Report(answer, offer.paymentID, nil, nil))
             )
         } catch {
             guard case .refused = error else {
-                await attempt.record(.silent(attempt: attempt.id, reason: error.summary))
+                await recordSilence(error, attempt)
                 return
             }
             // Refused: too late to take it back, or already over. The status says which.
@@ -291,21 +314,67 @@ public struct ScanRail: RailDriver {
     /// One exchange. What it says about the gateway is told, and a pause that the gateway asks for is everybody's.
     private func exchange<Value>(
         for attempt: AttemptLink,
+        _ way: Way,
         _ call: () async throws(MerchantError) -> Value
     ) async throws(MerchantError) -> Value {
         do throws(MerchantError) {
             let value = try await call()
-            await attempt.hear(.ready)
+            if way.isInForce { await attempt.hear(.ready) }
             return value
         } catch {
-            if case .rateLimited(let pause?) = error { await pace.pause(gatewayURL, for: pause) }
-            await attempt.hear(error.light)
+            if case .rateLimited(let pause?) = error { await pace.pause(attempt.terms.gatewayURL, for: pause) }
+            // A question that the terminal has cut short says nothing about who was to answer it.
+            if way.isInForce, !Task.isCancelled { await attempt.hear(error.light(at: clock.wallTime())) }
             throw error
         }
     }
 
-    private func isOurs(_ terms: ChargeTerms) -> Bool {
-        terms.gatewayURL == gatewayURL && terms.merchantID == merchantID
+    // MARK: - Where it was made
+
+    /// How an attempt's gateway is asked as the merchant that its payment was made for.
+    private struct Way {
+        let merchant: MerchantClient
+        /// Whether the settings in force name it: only then its answers say something about the next charge.
+        let isInForce: Bool
+    }
+
+    /// The way to the place of an attempt's payment; nil where the terminal has no key for it. Another gateway, or the same
+    /// one asked as another merchant, knows nothing of the payment's ID.
+    private func way(to attempt: AttemptLink) -> Way? { way(to: attempt.terms) }
+
+    private func way(to terms: ChargeTerms) -> Way? {
+        guard let made = terms.place else { return nil }
+        if made == place { return Way(merchant: merchant, isInForce: true) }
+        return earlier[made].map { Way(merchant: $0, isInForce: false) }
+    }
+
+    // MARK: - Why nobody answers
+
+    private func recordElsewhere(_ attempt: AttemptLink) async {
+        await attempt.record(.silent(attempt: attempt.id, reason: Self.elsewhere), because: .elsewhere)
+    }
+
+    private func recordPause(_ attempt: AttemptLink) async {
+        await attempt.record(
+            .silent(attempt: attempt.id, reason: Self.paused),
+            because: await pauseOfGateway(attempt)
+        )
+    }
+
+    private func recordSilence(_ error: MerchantError, _ attempt: AttemptLink) async {
+        var hindrance: AskingHindrance?
+        switch error {
+        case .rateLimited: hindrance = await pauseOfGateway(attempt)
+        case .refused(let refusal) where ChargeDesk.isAboutCredentials(refusal.code): hindrance = .refused
+        default: break
+        }
+        await attempt.record(.silent(attempt: attempt.id, reason: error.summary), because: hindrance)
+    }
+
+    /// The pause that the attempt's gateway asked for; nil where it named none.
+    private func pauseOfGateway(_ attempt: AttemptLink) async -> AskingHindrance? {
+        let left = await pace.remaining(attempt.terms.gatewayURL)
+        return left > .zero ? .paused(until: clock.wallTime().advanced(by: left)) : nil
     }
 
     private static let paused = "the gateway asks for fewer requests"

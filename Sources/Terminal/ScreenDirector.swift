@@ -168,7 +168,7 @@ public struct ScreenDirector: Sendable {
         await display.speak(text)
         do throws(ScreenError) {
             let shown = try await display.show(scene)
-            if case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
+            if shown.hasScreen, case .charge = scene, scene.qrText != nil, case .charging(let charge) = snapshot.phase {
                 await desk.screenShows(charge.id, isReadable: shown.qrVerified || shown.linkIsText)
             }
             return (nil, mayRest)
@@ -204,6 +204,7 @@ public struct ScreenDirector: Sendable {
         if let update { return update.page }
         // Nobody reaches the page while there is no network, so that not even its claim code is missed.
         if let onboarding = snapshot.onboarding, snapshot.showsOnboarding { return .onboarding(onboarding) }
+        if isFree, case .waiting(let minutes) = snapshot.ownerReset { return .ownerReset(.init(minutes: minutes)) }
         if isFree, let backup = snapshot.backup { return .backup(backup.page) }
         return switch snapshot.phase {
         case .starting(let checking): .starting(checkingPayments: checking)
@@ -228,6 +229,7 @@ public struct ScreenDirector: Sendable {
                 turn: turns?.turn(at: now) ?? .form,
                 logo: snapshot.logo,
                 clockText: snapshot.gateway == .clock ? snapshot.dayText : nil,
+                pausedUntilText: snapshot.pausedUntilText,
                 at: now
             )
         }
@@ -249,6 +251,8 @@ public struct ScreenDirector: Sendable {
         case .unknown: readiness = .connecting
         case .unreachable, .refused: return .offline(Scene.Offline(merchantName: name))
         case .clock: return .offline(Scene.Offline(merchantName: name, clockText: snapshot.dayText))
+        case .paused:
+            return .offline(Scene.Offline(merchantName: name, pausedUntilText: snapshot.pausedUntilText))
         }
         return .idle(
             Scene.Idle(
@@ -292,10 +296,13 @@ public struct ScreenDirector: Sendable {
         turn: Scene.ChargeView.Turn = .form,
         logo: Picture? = nil,
         clockText: String? = nil,
+        pausedUntilText: String? = nil,
         at now: Duration
     ) -> Scene {
         let charge = snapshot.charge
         let (name, amount, code) = (charge.terms.merchantName, snapshot.amountText, charge.terms.code.rawValue)
+        // What is shown is what is recorded: an answer that is not leaves nothing but "not known yet".
+        if snapshot.isAnswerMissing { return .unknown(Scene.Unknown(amountText: amount, chargeCode: code)) }
         switch charge.state {
         case .created:
             // No link yet. Nothing of an earlier charge may stay; what is wrong, if anything, is said.
@@ -307,7 +314,7 @@ public struct ScreenDirector: Sendable {
                 return .offline(Scene.Offline(merchantName: name, clockText: clockText))
             }
             return charge.isUnresolved
-                ? .offline(Scene.Offline(merchantName: name, detail: charge.reason?.message))
+                ? .offline(Scene.Offline(merchantName: name, pausedUntilText: pausedUntilText))
                 : .idle(Scene.Idle(merchantName: name, logo: logo))
         case .requiresAction:
             guard snapshot.link != nil || charge.waitsForPhone || snapshot.waitsForWallet else {
@@ -320,6 +327,7 @@ public struct ScreenDirector: Sendable {
                 Scene.ChargeView(
                     merchantName: name,
                     amountText: amount,
+                    tipText: snapshot.tipText,
                     link: page ?? snapshot.link,
                     opensPage: page != nil,
                     opensForm: page == nil && snapshot.isLinkForm,
@@ -368,6 +376,7 @@ public struct ScreenDirector: Sendable {
             Scene.Processing(
                 merchantName: snapshot.charge.terms.merchantName,
                 amountText: snapshot.amountText,
+                tipText: snapshot.tipText,
                 chargeCode: snapshot.charge.terms.code.rawValue,
                 shortCode: tap.shortCodes.count == 1 ? tap.shortCodes.first : nil
             )
@@ -376,42 +385,35 @@ public struct ScreenDirector: Sendable {
 
     private static func notPaid(_ snapshot: ChargeSnapshot, _ amount: String, _ code: String) -> Scene.NotPaid {
         let charge = snapshot.charge
-        let reason = charge.reason(format: snapshot.format)
         let kind: Scene.NotPaid.Kind =
             switch charge.state {
             case .expired: .expired
             case .cancelled: .cancelled
             default: charge.wasRefused ? .refused : .failed
             }
-        return Scene.NotPaid(
-            kind: kind,
-            amountText: amount,
-            chargeCode: code,
-            whatHappened: reason?.message,
-            whatToDo: reason?.action
-        )
+        return Scene.NotPaid(kind: kind, amountText: amount, chargeCode: code)
     }
 }
 
 extension Scene {
-    /// The same without reasons in English, where the screen speaks another language: its own words for the state take
-    /// their place. Staff read the reason on the page.
+    /// The same as the customer reads it, in the screen's language. Reasons are for staff, who read them on the page: in every
+    /// language the screen's own words for the state take their place. What a wallet or the keypad said is in English, and gives
+    /// way to the screen's own words in every other language.
     func said(in text: ScreenText) -> Scene {
-        guard text.languageTag != ScreenText.english.languageTag else { return self }
-        switch self {
-        case .offline(var offline):
+        if case .offline(var offline) = self {
             offline.detail = nil
             return .offline(offline)
-        case .notPaid(var notPaid):
-            (notPaid.whatHappened, notPaid.whatToDo) = (nil, nil)
-            return .notPaid(notPaid)
+        }
+        guard text.languageTag != ScreenText.english.languageTag else { return self }
+        switch self {
         case .charge(var charge):
             if case .wallet = charge.note { charge.note = .wallet(text.walletDidNotPay) }
             return .charge(charge)
         case .keypad(var keypad):
             (keypad.whatHappened, keypad.whatToDo) = (nil, nil)
             return .keypad(keypad)
-        case .starting, .idle, .setup, .processing, .paid, .promised, .unknown, .message, .update, .backup, .onboarding:
+        case .starting, .idle, .setup, .processing, .paid, .promised, .notPaid, .unknown, .offline, .message, .update,
+            .backup, .onboarding, .ownerReset:
             return self
         }
     }
@@ -422,6 +424,12 @@ extension TerminalSnapshot {
     fileprivate var dayText: String {
         let date = Date(timeIntervalSince1970: Double(at.secondsSince1970))
         return date.formatted(Date.ISO8601FormatStyle().year().month().day())
+    }
+
+    /// Until when the gateway wants to be left alone, `14:05` in the shop's time zone; nil where it may be asked.
+    fileprivate var pausedUntilText: String? {
+        guard case .paused(let until) = gateway else { return nil }
+        return until.timeOfDay(in: zone)
     }
 
     /// Whoever plugged a stick in stands there, and the code is gone with the next start anyway, or back in a minute.
@@ -497,10 +505,10 @@ extension Scene.Offline.Storage {
         switch reason.code {
         case "storage_full": self = .full
         case "storage_read_only": self = .readOnly
-        case "journal_damaged": self = .damaged
+        case "journal_damaged", "journal_gone": self = .damaged
         case "journal_newer": self = .newer
         case "journal_in_use": self = .inUse
-        case "storage_failed": self = .failed
+        case "storage_failed", "storage_lost_write": self = .failed
         default: return nil
         }
     }

@@ -2,6 +2,7 @@ import FoundationEssentials
 public import Journal
 public import Logging
 public import Payments
+import Screen
 public import WalletConnectPay
 
 /// The settings in force, with who set them.
@@ -29,6 +30,16 @@ public struct ConnectionTest: Sendable, Equatable {
     public let duration: Duration
 }
 
+/// Payments at gateways that have not ended, by where they were made.
+public struct OpenPayments: Sendable, Equatable {
+    /// At the gateway and for the merchant of the settings in force.
+    public var here = 0
+    /// Elsewhere, and followed with the key that they were made with.
+    public var followed = 0
+    /// Elsewhere, and nobody can ask about them: the terminal has no key for that gateway and merchant.
+    public var stranded = 0
+}
+
 /// Keeps what the merchant set, checks what a form says, and gives the charge desk its rails.
 public actor SettingsDesk {
     /// Makes a client of the gateway that settings name, with the key.
@@ -46,12 +57,20 @@ public actor SettingsDesk {
     private let wallets: ConnectStation?
     /// Whether somebody who knows the time has set the machine's clock.
     private let clockIsSet: @Sendable () -> Bool
+    private let fonts = ScreenFonts()
     private static let document = "settings"
     private static let keyName = "gateway-key"
 
     public private(set) var current: StoredSettings?
     private var merchant: MerchantClient?
     private var scan: ScanRail?
+    private let earlierGateways: EarlierGateways
+    /// Clients of the places that earlier settings named, where payments may still need a question.
+    private var earlier: [PaymentPlace: MerchantClient] = [:]
+    /// How often a gateway has come into force.
+    private var gatewayChanges = 0
+    /// Wakes ``watchGateway()`` where it sleeps.
+    private var gatewayChange: AsyncStream<Never>.Continuation?
     /// What gateways asked of all who ask them. Outlives every change of settings.
     let pace: GatewayPace
 
@@ -74,6 +93,7 @@ public actor SettingsDesk {
         self.clock = clock
         self.logger = logger
         self.connect = connect
+        earlierGateways = EarlierGateways(journal: journal, clock: clock, logger: logger, connect: connect)
         self.otherRails = otherRails
         self.pace = pace ?? GatewayPace(clock: clock)
     }
@@ -92,6 +112,7 @@ public actor SettingsDesk {
             throw .corrupt(detail: "the settings cannot be read: \(error)")
         }
         let key = try await storedKey()
+        earlier = try await earlierGateways.connections(without: settings.place)
         current = StoredSettings(
             settings: settings,
             version: stored.version,
@@ -118,7 +139,42 @@ public actor SettingsDesk {
 
     /// Whether a key is stored for this gateway. Sent to another address it would be given away.
     private func hasKey(for gatewayURL: String) -> Bool {
-        current?.gatewayKeySet == true && current?.settings.gatewayURL == gatewayURL
+        guard let current, current.gatewayKeySet, let stored = current.settings.place else { return false }
+        return GatewayAddress(gatewayURL) == stored.gateway
+    }
+
+    /// Whether a form would make payments elsewhere than the settings in force do: at another gateway, or for another
+    /// merchant. Another spelling of the same address is no other gateway.
+    public func movesPayments(_ form: SettingsForm) -> Bool {
+        guard let current else { return false }
+        let place = PaymentPlace(gatewayURL: form.gatewayURL, merchantID: form.merchantID)
+        return place == nil || place != current.settings.place
+    }
+
+    /// The payments at gateways that have not ended.
+    /// - Throws: ``JournalError``: nobody can say now.
+    public func openPayments() async throws(JournalError) -> OpenPayments {
+        var payments = OpenPayments()
+        for charge in try await journal.openCharges() {
+            // What never left, and what the acquirer books, is no gateway's.
+            let isAtGateway = charge.attempts.contains { $0.isOpen && $0.rail.authority == .gateway && $0.mayHoldMoney }
+            guard isAtGateway else { continue }
+            let made = charge.terms.place
+            if made != nil, made == current?.settings.place {
+                payments.here += 1
+            } else if let made, earlier[made] != nil {
+                payments.followed += 1
+            } else {
+                payments.stranded += 1
+            }
+        }
+        return payments
+    }
+
+    /// The characters of a name that the screen shows as boxes, separated by spaces; empty where it can draw all of it. Such a
+    /// name can be saved: it is the shop's, and another machine may have its letters.
+    public func undrawable(in name: String) async -> String {
+        await fonts.missing(in: name).map(String.init).joined(separator: " ")
     }
 
     /// What is wrong with a form, by field; empty where it could be saved.
@@ -149,6 +205,10 @@ public actor SettingsDesk {
             let bytes: [UInt8]
             do { bytes = Array(try Self.encoder.encode(settings)) } catch {
                 throw JournalError.unavailable(detail: "the settings cannot be written: \(error)")
+            }
+            if let left = current?.settings, left.place != settings.place, let key = try await storedKey() {
+                // First: what is open there is followed with what it was made with.
+                try await earlierGateways.keep(left, key, by: actor)
             }
             let typed = form.gatewayKey.flatMap { $0.isEmpty ? nil : $0 }
             let change = try await journal.setDocument(
@@ -189,7 +249,7 @@ public actor SettingsDesk {
             let key: Secret
             if let typed = form.gatewayKey, !typed.isEmpty {
                 key = Secret(typed)
-            } else if settings.gatewayURL == current?.settings.gatewayURL, let stored = try await storedKey() {
+            } else if hasKey(for: settings.gatewayURL), let stored = try await storedKey() {
                 key = stored
             } else {
                 return result(
@@ -222,13 +282,15 @@ public actor SettingsDesk {
         }
     }
 
-    /// Keeps the gateway's light true while no charge does: asks once a minute while it is not green, and at once when the clock
-    /// that its certificate was not believed by has been set.
+    /// Keeps the gateway's light true while no charge does: asks once a minute unless a charge has heard of it in that minute, at
+    /// once when another gateway or key comes into force, and at once when the clock that its certificate was not believed by
+    /// has been set.
     ///
-    /// Runs until cancelled. Costs one timer a minute; the gateway is asked only when the light is not green.
+    /// Runs until cancelled. Costs one timer and at most one question a minute.
     public func watchGateway() async {
         while !Task.isCancelled {
-            if let (merchant, settings) = connection, await desk.snapshot.gateway != .ready,
+            let asked = gatewayChanges
+            if let (merchant, settings) = connection, await desk.mustAskGateway(after: Self.lightLasts),
                 await pace.remaining(settings.gatewayURL) == .zero
             {
                 do throws(MerchantError) {
@@ -236,19 +298,46 @@ public actor SettingsDesk {
                     await desk.setGateway(.ready)
                 } catch {
                     if case .rateLimited(let pause?) = error { await pace.pause(settings.gatewayURL, for: pause) }
-                    await desk.setGateway(error.light)
+                    await desk.setGateway(error.light(at: clock.wallTime()))
                 }
             }
             do {
-                var pause = Duration.seconds(60)
+                var pause = Self.lightLasts
+                // A pause of the gateway's is over to the second: charges wait for it.
+                if case .paused = await desk.snapshot.gateway, let url = current?.settings.gatewayURL {
+                    pause = min(pause, max(await pace.remaining(url), .seconds(1)))
+                }
                 while pause > .zero {
                     let waitsForClock = await desk.snapshot.gateway == .clock
-                    if waitsForClock, pause < .seconds(60), clockIsSet() { break }
+                    if waitsForClock, pause < Self.lightLasts, clockIsSet() { break }
                     let part = waitsForClock ? .seconds(2) : pause
-                    try await clock.sleep(part)
+                    if try await sleep(part, unlessChangedSince: asked) { break }
                     pause -= part
                 }
             } catch { return }  // The terminal stops.
+        }
+    }
+
+    /// How long the gateway's light is believed after it was last heard of.
+    private static let lightLasts = Duration.seconds(60)
+
+    /// Sleeps until the time is over or another gateway comes into force; true for the latter.
+    private func sleep(_ duration: Duration, unlessChangedSince asked: Int) async throws -> Bool {
+        guard gatewayChanges == asked else { return true }
+        let (changes, change) = AsyncStream<Never>.makeStream()
+        gatewayChange = change
+        defer { gatewayChange = nil }
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask { [clock] in
+                try await clock.sleep(duration)
+                return false
+            }
+            group.addTask {
+                for await _ in changes {}
+                return true
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
         }
     }
 
@@ -270,6 +359,8 @@ public actor SettingsDesk {
         self.scan = scan
         let others = await rails(beside: merchant, settings)
         await desk.use(settings, drivers: [scan] + others.offered, followers: others.followed)
+        gatewayChanges += 1
+        gatewayChange?.finish()
     }
 
     /// Puts the other rails into force as they are now.
@@ -302,6 +393,7 @@ public actor SettingsDesk {
             merchant: merchant,
             gatewayURL: settings.gatewayURL,
             merchantID: settings.merchantID,
+            earlier: earlier,
             clock: clock,
             pace: pace,
             rail: rail
@@ -327,58 +419,14 @@ extension Reason {
 }
 
 extension MerchantError {
-    /// What a question that failed says about the gateway.
-    var light: GatewayLight {
+    /// The gateway's light after a question that failed now.
+    func light(at now: WallTime) -> GatewayLight {
         switch self {
         case .refused(let refusal): ChargeDesk.isAboutCredentials(refusal.code) ? .refused : .ready
-        case .rateLimited: .ready
+        case .rateLimited(let pause?): .paused(until: now.advanced(by: min(pause, GatewayPace.longest)))
+        case .rateLimited(nil): .ready
         case .notSent(GatewayLight.clockIsNotSet): .clock
-        case .invalid, .notSent, .noAnswer, .unclear: .unreachable
-        }
-    }
-
-    /// What a failed connection test means, for the owner.
-    var connectionReason: Reason {
-        switch self {
-        case .notSent(GatewayLight.clockIsNotSet): .gatewayClock
-        case .notSent(let reason):
-            Reason(
-                code: "gateway_unreachable",
-                message: "The gateway cannot be reached: \(reason).",
-                action: "Check the address and the network.",
-                values: ["case": "settings", "detail": reason]
-            )
-        case .refused(let refusal) where refusal.versionProblem != nil:
-            Reason(
-                code: "gateway_\(refusal.code)",
-                message: "The gateway answers but does not speak this terminal's version of its interface.",
-                action: "Update the terminal, then try again."
-            )
-        case .refused(let refusal):
-            ChargeDesk.isAboutCredentials(refusal.code)
-                ? Reason(
-                    code: "gateway_\(refusal.code)",
-                    message: "The gateway answers but does not accept the key or the merchant ID.",
-                    action: "Copy both again from your gateway account."
-                )
-                : Reason(
-                    code: "gateway_refused",
-                    message: "The gateway answers but refuses the question.",
-                    action: "Check the merchant ID, then ask the gateway's support."
-                )
-        case .rateLimited:
-            Reason(
-                code: "gateway_rate_limited",
-                message: "The gateway asks for fewer requests.",
-                action: "Try again in a minute."
-            )
-        case .invalid, .noAnswer, .unclear:
-            Reason(
-                code: "gateway_silent",
-                message: "Something answers at this address, but not as a payment gateway does.",
-                action: "Check the address; then try again.",
-                values: ["case": "settings"]
-            )
+        case .invalid, .notSent, .noAnswer, .unclear, .strange: .unreachable
         }
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 public import Payments
+import WalletConnectPay
 
 /// Settings as a form sends them: text, not yet trusted. Nil means that the form did not carry the field.
 public struct SettingsForm: Sendable, Equatable {
@@ -133,7 +134,8 @@ extension SettingsForm {
             operatorID: operatorID,
             merchantID: merchantID,
             merchantName: Self.trimmed(merchantName),
-            gatewayURL: gatewayURL,
+            // Whoever reads the settings compares one spelling.
+            gatewayURL: GatewayAddress(gatewayURL)?.text ?? gatewayURL,
             currency: currency,
             locale: locale,
             limits: ChargeLimits(maximumMinorUnits: chargeLimitMinor, maximumPerHourMinorUnits: hourlyLimitMinor),
@@ -201,8 +203,9 @@ extension SettingsForm {
         return nil
     }
 
-    /// Whether every character of a name can be shown, and something is there to be seen.
-    public static func isVisible(_ name: String) -> Bool {
+    /// Whether every character of a text can be shown, and something is there to be seen.
+    /// - Parameter needsLetter: Whether that is a letter, a digit or a symbol, as in a name; else a mark such as `-` will do.
+    public static func isVisible(_ name: String, needsLetter: Bool = true) -> Bool {
         let isAllowed = name.unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
@@ -217,6 +220,9 @@ extension SettingsForm {
             case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
                 .letterNumber, .otherNumber, .otherSymbol, .mathSymbol, .currencySymbol:
                 !scalar.properties.isDefaultIgnorableCodePoint && scalar != "\u{2800}"
+            case .dashPunctuation, .openPunctuation, .closePunctuation, .connectorPunctuation, .initialPunctuation,
+                .finalPunctuation, .otherPunctuation, .modifierSymbol:
+                !needsLetter
             default: false
             }
         }

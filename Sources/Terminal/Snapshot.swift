@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Packing
 public import Payments
 public import Screen
@@ -13,12 +14,22 @@ public struct ChargeSnapshot: Sendable, Equatable {
     public let format: AmountFormat
     /// Whether the QR code on the screen was read back from its own pixels; nil before, and where there is no screen.
     public let isReadableOnScreen: Bool?
+    /// Whole seconds for which the payment has been under way, by the monotonic clock; nil where it is not.
+    public internal(set) var processingSeconds: Int?
+    /// Whole seconds until staff are offered to go on without an answer; 0 where they are now, nil where they cannot.
+    public internal(set) var releaseInSeconds: Int?
     /// Where the customer's own phone can follow it; nil where that is switched off or nothing can be paid there.
     public internal(set) var page: CustomerPageLink?
     /// What it shows of a wallet over the relay; nil where none can pay it.
     public let connect: ConnectView?
     /// Which wallets the code is for.
     public let codeChoice: CodeChoice
+    /// Whether the journal takes what happens to the charge.
+    public let recording: Recording
+    /// Why its authority is not asked, or does not answer, where the terminal knows it.
+    public internal(set) var hindrance: AskingHindrance?
+    /// In which times of day are written for staff.
+    var zone = TimeZone.current
 
     /// Which wallets the screen's code is for, where there is a choice.
     public enum CodeChoice: String, Sendable, Equatable {
@@ -39,9 +50,11 @@ public struct ChargeSnapshot: Sendable, Equatable {
         isReadableOnScreen: Bool? = nil,
         connect: ConnectView? = nil,
         codeChoice: CodeChoice = .both,
-        page: CustomerPageLink? = nil
+        page: CustomerPageLink? = nil,
+        recording: Recording = .works
     ) {
         self.charge = charge
+        self.recording = recording
         self.updatedAt = updatedAt
         self.secondsLeft = secondsLeft
         self.deadline = deadline
@@ -88,6 +101,7 @@ public struct ChargeSnapshot: Sendable, Equatable {
     /// Whether the customer can pay: what it takes may be shown.
     public var isPayable: Bool {
         charge.state == .requiresAction && !charge.isCancelRequested && !charge.isReleased && !charge.isClaimed
+            && recording == .works
     }
 
     /// The gateway's link for wallets that open payment links; nil while nobody can pay by it.
@@ -106,8 +120,23 @@ public struct ChargeSnapshot: Sendable, Equatable {
     }
 }
 
+/// When staff are offered to go on without an answer about a payment.
+enum ReleaseOffer {
+    /// An authority that answers does so within a few seconds: whoever goes on sooner gives an answer up that is on its way.
+    static let patience = Duration.seconds(20)
+
+    /// Whole seconds until it is offered; 0 at once, where nobody answers or nobody knows; nil where the charge cannot be let go.
+    /// - Parameter processing: How long the payment has been under way; nil where that is not known.
+    static func seconds(for charge: Charge, processing: Duration?) -> Int? {
+        guard charge.canRelease else { return nil }
+        guard charge.state == .processing, !charge.isUnresolved, let processing, processing < patience else { return 0 }
+        let left = patience - max(.zero, processing)
+        return Int(left.components.seconds) + (left.components.attoseconds > 0 ? 1 : 0)
+    }
+}
+
 /// Whether payments can be made at the gateway, by its last answer.
-public enum GatewayLight: String, Sendable, Codable {
+public enum GatewayLight: Sendable, Hashable {
     /// Not asked yet.
     case unknown
     case ready
@@ -117,6 +146,23 @@ public enum GatewayLight: String, Sendable, Codable {
     case refused
     /// Its certificate is not believed, and nobody has set the clock that it was looked at by. Nothing left.
     case clock
+    /// The gateway asked the terminal to wait. Nothing leaves before then, by the terminal's clock.
+    case paused(until: WallTime)
+
+    /// Stable, for programs: the case's name.
+    public var word: String {
+        switch self {
+        case .unknown: "unknown"
+        case .ready: "ready"
+        case .unreachable: "unreachable"
+        case .refused: "refused"
+        case .clock: "clock"
+        case .paused: "paused"
+        }
+    }
+
+    /// Each ``word``.
+    public static let words = ["unknown", "ready", "unreachable", "refused", "clock", "paused"]
 
     /// Why a request was not sent, in the words that mean ``clock``.
     public static let clockIsNotSet =
@@ -206,6 +252,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     public var backup: BackupProgress?
     /// A phone that connects the terminal to Wi-Fi; a charge that is open comes first.
     public var onboarding: Scene.Onboarding?
+    /// Somebody at the terminal asks for a new owner password; a charge that is open comes first.
+    public var ownerReset: OwnerReset?
     /// When the screen rests.
     public var rest: ScreenRest
     /// Counts who touched the terminal, for a screen that rests.
@@ -213,6 +261,8 @@ public struct TerminalSnapshot: Sendable, Equatable {
     /// Whether the end of a payment is heard, and how loud.
     public var sound: SoundSettings
     public var at: WallTime
+    /// In which times of day are written for staff.
+    var zone = TimeZone.current
 
     public init(
         phase: Phase,
@@ -230,6 +280,7 @@ public struct TerminalSnapshot: Sendable, Equatable {
         update: SystemUpdate? = nil,
         backup: BackupProgress? = nil,
         onboarding: Scene.Onboarding? = nil,
+        ownerReset: OwnerReset? = nil,
         rest: ScreenRest = ScreenRest(),
         wakes: Int = 0,
         sound: SoundSettings = SoundSettings(),
@@ -237,7 +288,7 @@ public struct TerminalSnapshot: Sendable, Equatable {
     ) {
         (self.tap, self.message, self.setUp, self.logo) = (tap, message, setUp, logo)
         (self.keypad, self.update, self.backup) = (keypad, update, backup)
-        self.onboarding = onboarding
+        (self.onboarding, self.ownerReset) = (onboarding, ownerReset)
         (self.rest, self.wakes, self.sound) = (rest, wakes, sound)
         self.connect = connect
         self.phase = phase

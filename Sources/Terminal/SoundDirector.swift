@@ -78,7 +78,7 @@ public struct SoundDirector: Sendable {
             case .unknown: .unknown
             case .promised: .promised
             case .starting, .idle, .setup, .charge, .processing, .offline, .message, .keypad, .update, .backup,
-                .onboarding:
+                .onboarding, .ownerReset:
                 nil
             }
         }

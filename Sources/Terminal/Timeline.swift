@@ -13,6 +13,10 @@ public struct TimelineEntry: Sendable, Equatable {
     /// What stands in the text and is no word, by name, for those who say it in another language. `case` tells apart what
     /// is said under one kind.
     public let values: [String: String]
+
+    public init(at: WallTime, kind: String, who: String, rail: Rail?, text: String, values: [String: String]) {
+        (self.at, self.kind, self.who, self.rail, self.text, self.values) = (at, kind, who, rail, text, values)
+    }
 }
 
 extension HistoryDesk {
@@ -71,6 +75,8 @@ private struct TimelineTeller {
             (id, "notSent", "terminal", "The request did not leave the terminal: \(Reason.clean(reason)).")
         case .silent(let id, let reason):
             (id, "silent", "terminal", "The @ did not answer: \(Reason.clean(reason)).")
+        case .overdue(let id):
+            (id, "overdue", "terminal", "Nobody said in time how the payment ended. It is not known yet.")
         case .offered(let id, _): (id, "offered", nil, "The @ made the payment. It can be paid.")
         case .refused(let id, let refusal):
             (id, "refused", nil, "The @ refused to make the payment: \(Reason.clean(refusal.code)).")
@@ -87,7 +93,7 @@ private struct TimelineTeller {
         case .refundAsked(let id, let refund):
             (
                 id, "refundAsked", refund.by.name,
-                "Staff gave \(money(refund.minorUnits)) back: \(Reason.clean(refund.reason))"
+                "Staff wrote down a refund of \(money(refund.minorUnits)): \(Reason.clean(refund.reason))"
             )
         case .refunded(let id, .marked): (id, "refunded", nil, "The @ marked the payment as refunded.")
         case .refunded(let id, .markedBefore):
@@ -105,7 +111,8 @@ private struct TimelineTeller {
         case .cancelRequested(let actor): (nil, "cancelRequested", actor.name, "Staff asked to cancel the charge.")
         case .deadlineReached: (nil, "deadlineReached", "terminal", "The customer’s time was over.")
         case .released(let actor): (nil, "released", actor.name, "Staff went on without an answer.")
-        case .resumed: (nil, "resumed", "terminal", "The terminal started again and found this charge open.")
+        case .resumed:
+            (nil, "resumed", "terminal", "The terminal started again and found this charge without an outcome.")
         case .seen(let actor): (nil, "seen", actor.name, "Staff have seen what came of it.")
         }
     }

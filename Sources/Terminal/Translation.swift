@@ -40,7 +40,10 @@ extension CreatedPayment {
         Offer(
             paymentID: paymentID.rawValue,
             link: link,
-            expiresAt: expiresAtSeconds.map { WallTime(millisecondsSince1970: $0 &* 1000) }
+            // A moment of our calendar, or none: what is counted with it must not overflow.
+            expiresAt: expiresAtSeconds.flatMap { seconds in
+                (0...253_402_300_799).contains(seconds) ? WallTime(millisecondsSince1970: seconds * 1000) : nil
+            }
         )
     }
 

@@ -1,18 +1,45 @@
-/// The address of a gateway's API, without a path behind its version.
-struct BaseURL: Sendable, Equatable {
-    private let prefix: String
+/// The address of a gateway's API in one canonical form.
+///
+/// Two addresses are equal exactly where requests go to the same URLs: requests are made from what is compared.
+/// Decided in docs/decisions/0034-one-gateway-one-value.md.
+public struct GatewayAddress: Sendable, Hashable, CustomStringConvertible {
+    /// `https://host[:port][/path]`, `http` to this machine only. Scheme and host are in lower case; the scheme's usual port,
+    /// slashes at the end and `/v1` at the end are left out. The canonical form of this text is this text.
+    public let text: String
+    /// In lower case, without the port.
+    public let host: String
 
     /// Nil unless `text` is `https://host[:port][/path]`, or `http` to this machine. A trailing `/v1` is understood.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         guard let address = WebAddress(text), address.query == nil else { return nil }
         guard address.isSecure || address.isLoopback else { return nil }
-        var rest = text[...]
-        while rest.last == "/" { rest.removeLast() }
-        if rest.hasSuffix("/v1") { rest.removeLast(3) }
-        prefix = String(rest)
+        var path = address.path[...]
+        while true {
+            if path.last == "/" {
+                path.removeLast()
+            } else if path.hasSuffix("/v1") {
+                path.removeLast(3)
+            } else {
+                break
+            }
+        }
+        let usualPort: UInt16 = address.isSecure ? 443 : 80
+        let port = address.port.map { $0 == usualPort ? "" : ":\($0)" } ?? ""
+        host = address.host
+        self.text = (address.isSecure ? "https://" : "http://") + address.host + port + path
     }
 
-    func url(_ path: String) -> String { prefix + "/v1" + path }
+    private init(text: String, host: String) { (self.text, self.host) = (text, host) }
+
+    /// The gateway that merchants are served by.
+    static let production = GatewayAddress(
+        text: WalletConnectPay.productionURL,
+        host: String(WalletConnectPay.productionURL.dropFirst("https://".count))
+    )
+
+    public var description: String { text }
+
+    func url(_ path: String) -> String { text + "/v1" + path }
 }
 
 /// The parts of an `http` or `https` address, split strictly: nothing that two readers could read in two ways.
@@ -56,12 +83,14 @@ struct WebAddress: Sendable, Equatable {
     var isLoopback: Bool { host == "127.0.0.1" || host == "localhost" }
 
     /// The value of a query item, percent-decoded; nil where there is none or it does not decode.
-    func item(_ name: String) -> String? {
-        for pair in (query ?? "").split(separator: "&") {
+    func item(_ name: String) -> String? { items(name).first ?? nil }
+
+    /// Each value of a query item, percent-decoded; nil in the place of one that does not decode.
+    func items(_ name: String) -> [String?] {
+        (query ?? "").split(separator: "&").compactMap { pair -> String?? in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2, parts[0] == name { return PercentEncoding.decode(parts[1]) }
+            return parts.count == 2 && parts[0] == name ? .some(PercentEncoding.decode(parts[1])) : nil
         }
-        return nil
     }
 
     private static func isHost(_ text: Substring) -> Bool {

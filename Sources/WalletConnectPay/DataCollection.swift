@@ -49,7 +49,8 @@ public enum DataCollection {
 
     /// The form's address with what the wallet knows already, so that the customer need not type it.
     /// - Parameters:
-    ///   - baseUrl: As the gateway gave it. What its query has stays.
+    ///   - baseUrl: As the gateway gave it. What its query has stays, but for an earlier `prefill` or `theme`, whose place the
+    ///     new one takes. Source: reown-swift, example wallet, `buildFormUrl`.
     ///   - prefillData: By the schema's names; see ``requiredNames(schema:)``. Personal: the address must not be logged.
     /// - Returns: `baseUrl` where there is nothing to add.
     public static func buildPrefillUrl(
@@ -68,21 +69,19 @@ public enum DataCollection {
         }
         if let theme { items.append("theme=" + theme.rawValue) }
         guard !items.isEmpty else { return baseUrl }
+        func name(_ item: some StringProtocol) -> String { String(item.prefix { $0 != "=" }) }
         let base = baseUrl.prefix { $0 != "#" }
-        let separator =
-            switch (base.contains("?"), base.last) {
-            case (false, _): "?"
-            case (true, "?"), (true, "&"): ""
-            case (true, _): "&"
-            }
-        return base + separator + items.joined(separator: "&") + baseUrl.dropFirst(base.count)
+        let path = base.prefix { $0 != "?" }
+        let added = Set(items.map { name($0) })
+        let kept = base.dropFirst(path.count + 1).split(separator: "&").filter { !added.contains(name($0)) }
+        let query = (kept.map(String.init) + items).joined(separator: "&")
+        return "\(path)?\(query)\(baseUrl.dropFirst(base.count))"
     }
 
-    /// The names that a form's schema requires, for the keys of the prefill; empty where it is no schema.
+    /// The names that a form's schema requires, always or as one of several ways to answer, for the keys of the prefill.
+    /// Empty where it is no schema: the form then asks for everything. See ``FormSchema``.
     public static func requiredNames(schema: String) -> [String] {
-        struct Schema: Decodable { var required: [String]? }
-        // What is no schema requires nothing that this could name; the form asks for it all the same.
-        return (try? JSONDecoder().decode(Schema.self, from: Data(schema.utf8)))?.required ?? []
+        FormSchema(schema)?.requiredNames ?? []
     }
 
     /// What the form says through its bridge.
@@ -100,9 +99,11 @@ public enum DataCollection {
     /// page's own scripts.
     ///
     /// WebKitGTK and WPE need no script: a script message handler that is registered there as `payDataCollectionComplete` is
-    /// that bridge. Source: WebKitGTK, `webkit_user_content_manager_register_script_message_handler`.
+    /// that bridge. It hands over a JavaScript value, a text from some forms and an object from others: pass the text that
+    /// `jsc_value_to_json` makes of it to ``message(_:)``.
+    /// Source: WebKitGTK, `webkit_user_content_manager_register_script_message_handler`.
     /// - Parameter function: What the web view lets its pages call, such as a binding of Chromium's. It gets the texts that
-    ///   ``message(_:)`` reads.
+    ///   ``message(_:)`` reads, also where the form posts an object.
     /// - Returns: Nil where `function` is no name of a function.
     public static func bridgeScript(forwardingTo function: String) -> String? {
         let parts = function.split(separator: ".", omittingEmptySubsequences: false)
@@ -114,22 +115,26 @@ public enum DataCollection {
         return """
             (() => {
             const webkit = window.webkit ??= {}, handlers = webkit.messageHandlers ??= {};
-            handlers.payDataCollectionComplete = { postMessage: (message) => { \(function)(String(message)); } };
+            handlers.payDataCollectionComplete = { postMessage: (message) => {
+            \(function)(String(typeof message === "string" ? message : JSON.stringify(message))); } };
             })();
             """
     }
 
-    /// Reads a message of the form's bridge, a JSON text; nil for every other message, which is to be ignored.
+    /// Reads a message of the form's bridge; nil for every other message, which is to be ignored.
+    /// - Parameter text: JSON of the message, or of a text that holds its JSON: forms post objects as well as texts.
     public static func message(_ text: String) -> Message? {
         struct Wire: Decodable {
             var type: String
-            var success: Bool?
-            var error: String?
+            var success: Readable<Bool>?
+            var error: Readable<String>?
         }
-        guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(text.utf8)) else { return nil }
+        let data = Data(text.utf8)
+        let inner = (try? JSONDecoder().decode(String.self, from: data)).map { Data($0.utf8) }
+        guard let wire = try? JSONDecoder().decode(Wire.self, from: inner ?? data) else { return nil }
         switch wire.type {
-        case "IC_COMPLETE" where wire.success != false: return .complete
-        case "IC_COMPLETE", "IC_ERROR": return .failed(wire.error ?? "Unknown error")
+        case "IC_COMPLETE" where wire.success?.value != false: return .complete
+        case "IC_COMPLETE", "IC_ERROR": return .failed(wire.error?.value ?? "Unknown error")
         default: return nil
         }
     }

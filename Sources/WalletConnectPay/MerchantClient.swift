@@ -16,7 +16,7 @@ public struct MerchantClient: Sendable {
     /// Time for an answer beyond what a long poll may take.
     private static let margin = Duration.seconds(10)
 
-    private let base: BaseURL
+    private let base: GatewayAddress
     private let credentials: MerchantCredentials
     private let links: LinkHosts
     private let version: String
@@ -34,7 +34,9 @@ public struct MerchantClient: Sendable {
         linkHosts: LinkHosts = .walletConnectPay,
         version: String = usualVersion
     ) throws(MerchantError) {
-        guard let base = BaseURL(baseURL) else { throw .invalid(field: "baseURL", message: "not a gateway address") }
+        guard let base = GatewayAddress(baseURL) else {
+            throw .invalid(field: "baseURL", message: "not a gateway address")
+        }
         guard (1...64).contains(version.utf8.count),
             version.utf8.allSatisfy({ $0.isLetterOrDigit || "-.".utf8.contains($0) })
         else { throw .invalid(field: "version", message: "not a version of the API") }
@@ -65,13 +67,16 @@ public struct MerchantClient: Sendable {
         guard links.allow(answer.gatewayUrl) else {
             throw .unclear(detail: "payment \(id) has a link to a host that is not on the list")
         }
+        guard PaymentLink.names(id, in: answer.gatewayUrl) else {
+            throw .unclear(detail: "payment \(id) has a link that names another payment")
+        }
         let status = PaymentStatus(word: answer.status)
         return CreatedPayment(
             paymentID: id,
             status: status,
             isFinal: answer.isFinal ?? status.isFinal,
-            expiresAtSeconds: answer.expiresAt,
-            pollAfter: answer.pollInMs.map { .milliseconds(min(max($0, 0), 60_000)) },
+            expiresAtSeconds: answer.expiresAt?.value,
+            pollAfter: answer.pollInMs?.value.map { .milliseconds(min(max($0, 0), 60_000)) },
             link: answer.gatewayUrl
         )
     }
@@ -104,10 +109,10 @@ public struct MerchantClient: Sendable {
         let answer = try await call(.get, "/payments/\(id)", as: WireDetails.self).content
         return PaymentDetails(
             status: PaymentStatus(word: answer.status),
-            reference: answer.referenceId,
-            failureCode: answer.failureCode,
-            result: answer.info?.result,
-            settlementTransactionID: answer.settlement?.successful?.txId
+            reference: answer.referenceId?.value,
+            failureCode: answer.failureCode?.value,
+            result: answer.info?.value?.result,
+            settlementTransactionID: answer.settlement?.value?.successful?.txId
         )
     }
 

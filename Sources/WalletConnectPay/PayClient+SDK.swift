@@ -27,7 +27,8 @@ extension PayClient {
             info: found.info,
             options: found.options,
             collectData: found.collectData,
-            resultInfo: found.result?.info
+            resultInfo: found.result?.info,
+            unreadableOptions: found.unreadableOptions
         )
     }
 
@@ -47,11 +48,13 @@ extension PayClient {
         }
     }
 
-    /// Hands the results over and waits until the payment is final. It may be repeated with the same arguments.
+    /// Hands the results over and waits for the gateway's last word. It may be repeated with the same arguments.
     /// - Parameters:
     ///   - signatures: One result for each action, in their order: a signature, or a transaction's hash.
     ///   - collectedData: Answers to ``CollectDataAction/fields``; nil after a form, which hands them over itself.
-    ///   - maxPollMs: Milliseconds to wait for the end of the payment. Nil, zero or less: as long as it takes.
+    ///   - maxPollMs: Milliseconds to wait for the end of the payment. Nil, zero or less: an hour.
+    /// - Returns: The last word. A gateway can call any status final; only one whose ``PaymentStatus/isFinal`` is true is an
+    ///   outcome.
     /// - Throws: ``ConfirmPaymentError/mayHavePaid`` says whether the money is safe.
     public func confirmPayment(
         paymentId: String,
@@ -94,7 +97,7 @@ extension ConfirmPaymentResultResponse {
     fileprivate init(_ report: StatusReport) {
         self.init(
             status: report.status,
-            isFinal: report.status.isFinal,
+            isFinal: report.isFinal,
             pollInMs: report.pollAfter.map { $0.milliseconds },
             info: report.result?.info
         )

@@ -21,7 +21,7 @@ public enum WalletCredentials: Sendable, Equatable {
 /// its task. It sends no telemetry and does not name the wallet to the gateway.
 /// Source: WalletConnect Pay API 2026-02-19.preview, tag Gateway; the official SDK for iOS for its shape.
 public struct PayClient: Sendable {
-    private let base: BaseURL
+    private let base: GatewayAddress
     private let headers: [HTTPRequest.Header]
     private let transport: any HTTPTransport
     private let hosts: LinkHosts
@@ -47,7 +47,7 @@ public struct PayClient: Sendable {
         retries: Int = 5,
         log: (@Sendable (String) -> Void)? = nil
     ) throws(PayError) {
-        guard let base = BaseURL(baseURL) else { throw .unclear(detail: "not a gateway address") }
+        guard let base = GatewayAddress(baseURL) else { throw .unclear(detail: "not a gateway address") }
         self.base = base
         self.transport = transport
         self.clock = clock
@@ -59,6 +59,16 @@ public struct PayClient: Sendable {
                 HTTPRequest.Header("WCP-Version", MerchantClient.usualVersion),
                 HTTPRequest.Header("Accept", "application/json"),
             ]
+    }
+
+    /// A client that was not set up right: its calls send nothing and say why.
+    init(failing error: ConfigError) {
+        base = .production
+        headers = []
+        transport = NoTransport(error: error)
+        hosts = .walletConnectPay
+        clock = ContinuousClock()
+        (retries, log) = (0, nil)
     }
 
     /// A client that asks once and leaves it to its caller to ask again.
@@ -100,15 +110,20 @@ public struct PayClient: Sendable {
             "/gateway/payment/\(id)/options?includePaymentInfo=\(includesInfo)",
             WireOptionsRequest(accounts: accounts)
         )
-        var options: [PaymentOption] = []
-        for option in answer.options ?? [] { options.append(try option.option()) }
+        let (options, unreadable) = answer.readOptions
+        // Nothing to choose from would read as too little money.
+        guard unreadable == 0 || !options.isEmpty else {
+            throw .unclear(detail: "none of the \(unreadable) options is as documented")
+        }
+        if unreadable > 0 { log?("\(unreadable) of \(unreadable + options.count) options are not as documented") }
         memory.keep(options, of: id)
         return PaymentOptions(
             paymentID: id,
             info: answer.info?.info,
             options: options,
-            collectData: answer.collectData?.action,
-            result: answer.resultInfo?.result
+            collectData: answer.collectDataAction,
+            result: answer.resultInfo?.value?.result,
+            unreadableOptions: unreadable
         )
     }
 
@@ -139,23 +154,27 @@ public struct PayClient: Sendable {
                     WireFetch(optionId: optionID, data: data)
                 )
                 for built in answer.actions {
-                    guard case .call(let call) = try built.step() else {
-                        throw .unclear(detail: "a build step that leads to another one")
+                    switch built.step {
+                    case .call(let call)?: calls.append(call)
+                    case .build?: throw .unclear(detail: "a build step that leads to another one")
+                    case .unrecognised(let kind)?: throw .unclear(detail: "a step of the unknown kind '\(kind)'")
+                    case nil: throw .unclear(detail: "a wallet action without its chain or method")
                     }
-                    calls.append(call)
                 }
             }
         }
         return calls
     }
 
-    /// Hands the signatures over, one for each action and in their order, and waits until the payment is final.
+    /// Hands the signatures over, one for each action and in their order, and waits for the gateway's last word.
     ///
-    /// It takes as long as `limit`, and up to twenty seconds more where the gateway falls silent at the end. An end that the
-    /// gateway's own flag calls not final is asked about again.
+    /// The gateway's own flag ends the wait, whatever the status beside it: ``PaymentStatus/isFinal`` says whether that status
+    /// is an outcome. An end that the flag calls not final is asked about again. The call takes as long as `limit`, and up to
+    /// twenty seconds more where the gateway falls silent at the end.
+    /// Source: yttrium, `pay/mod.rs`, `confirm_payment`.
     /// - Parameters:
     ///   - collectedData: Answers to ``CollectDataAction/fields``; nil after a form, which hands them over itself.
-    ///   - limit: How long to wait in all; nil waits for as long as the gateway says it is under way.
+    ///   - limit: How long to wait in all; nil is an hour.
     /// - Throws: `refused`, `rateLimited`, `notSent`: nothing was paid by this call. All others: it may have been; ask
     ///   ``status(of:waits:)``.
     public func confirm(
@@ -172,7 +191,7 @@ public struct PayClient: Sendable {
                 WireConfirm.Collected(fields: answers.map { WireConfirm.Field(id: $0.id, value: $0.value) })
             }
         )
-        return try await follow(paymentID, request, limit, clock)
+        return try await follow(paymentID, request, limit ?? Self.longestWait, clock)
     }
 
     /// How a payment stands.
@@ -190,27 +209,29 @@ extension PayClient {
     private static let margin = Duration.seconds(10)
     /// A gateway that asks for less is not asked in a tight loop.
     private static let shortestPause = Duration.milliseconds(100)
+    /// The end of a confirmation whose caller sets no limit: a gateway that never comes to an end holds no wallet for ever.
+    private static let longestWait = Duration.seconds(3600)
 
     private func follow<C: Clock<Duration>>(
         _ id: PaymentID,
         _ request: WireConfirm,
-        _ limit: Duration?,
+        _ limit: Duration,
         _ clock: C
     ) async throws(PayError) -> StatusReport {
         let started = clock.now
-        func remaining() -> Duration? { limit.map { max(.zero, $0 - started.duration(to: clock.now)) } }
+        func remaining() -> Duration { max(.zero, limit - started.duration(to: clock.now)) }
 
         var effort = Effort(clock: clock, retries: retries, limit: limit)
-        var report = try await confirm(id, request, min(Self.longestPoll, limit ?? Self.longestPoll), &effort)
-        while !(report.status.isFinal && report.isFinal) {
+        var report = try await confirm(id, request, min(Self.longestPoll, limit), &effort)
+        while !report.isFinal {
             if remaining() == .zero { throw .pollingTimeout(after: started.duration(to: clock.now)) }
             let pause = max(report.pollAfter ?? .seconds(1), Self.shortestPause)
-            do { try await clock.sleep(for: min(pause, remaining() ?? pause)) } catch { throw .cancelled }
+            do { try await clock.sleep(for: min(pause, remaining())) } catch { throw .cancelled }
             let left = remaining()
             do throws(PayError) {
                 report = try await status(
                     of: id,
-                    heldFor: min(Self.longestPoll, left ?? Self.longestPoll),
+                    heldFor: min(Self.longestPoll, left),
                     Effort(clock: clock, retries: retries, limit: left)
                 )
             } catch {
@@ -225,6 +246,7 @@ extension PayClient {
         return report
     }
 
+    /// After an answer that says neither yes nor no the payment's status is asked for.
     /// - Throws: `refused` only where the payment is known not to have been confirmed by an earlier try.
     private func confirm(
         _ id: PaymentID,
@@ -242,6 +264,12 @@ extension PayClient {
             guard effort.mayHaveTakenEffect else { throw error }
             switch error {
             case .refused, .rateLimited, .notSent: refusal = error
+            case .unclear where effort.hasUnreadableAnswer:
+                return try await standing(
+                    of: id,
+                    after: error,
+                    Effort(clock: clock, retries: retries, limit: effort.limit)
+                )
             default: throw error
             }
         }
@@ -256,6 +284,21 @@ extension PayClient {
         case .requiresAction, .expired, .cancelled: throw refusal
         case .processing, .succeeded, .failed, .unrecognised: return report
         }
+    }
+
+    /// How the payment stands after a "yes" to the confirmation that cannot be read.
+    /// - Throws: `unreadable` where that is not to be had, or where the payment waits as if there had been no confirmation.
+    private func standing(
+        of id: PaymentID,
+        after unreadable: PayError,
+        _ effort: Effort
+    ) async throws(PayError) -> StatusReport {
+        let report: StatusReport
+        do throws(PayError) { report = try await status(of: id, heldFor: nil, effort) } catch {
+            throw error == .cancelled ? PayError.cancelled : unreadable
+        }
+        guard report.status != .requiresAction else { throw unreadable }
+        return report
     }
 
     private func status(
@@ -284,6 +327,8 @@ private struct Effort {
     var limit: Duration?
     /// A try got no answer that excludes an effect.
     var mayHaveTakenEffect = false
+    /// The last try got a "yes" that is not as documented.
+    var hasUnreadableAnswer = false
 
     init(clock: any Clock<Duration>, retries: Int, limit: Duration? = nil) {
         (self.clock, self.retries, self.limit) = (clock, retries, limit)
@@ -348,7 +393,7 @@ extension PayClient {
                 continue
             }
             do { return try WalletAnswer.decode(body) } catch {
-                effort.mayHaveTakenEffect = true
+                (effort.mayHaveTakenEffect, effort.hasUnreadableAnswer) = (true, true)
                 throw .unclear(detail: "an answer with a body that is not as documented")
             }
         }
@@ -362,7 +407,7 @@ extension PayClient {
             throw error == .cancelled ? .cancelled : PayError(MerchantError(error))
         }
         log?("\(request.method.rawValue) \(request.url) → \(response.status)")
-        guard (200..<300).contains(response.status) else { throw PayError(MerchantError(response)) }
+        guard (200..<300).contains(response.status) else { throw PayError(MerchantError(response, needsCode: false)) }
         return response.body
     }
 

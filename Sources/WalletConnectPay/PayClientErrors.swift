@@ -96,9 +96,9 @@ public enum ConfirmPaymentError: Error, Sendable, Equatable {
     }
 }
 
-/// Why there is no client to ask.
-public enum ConfigError: Error, Sendable, Equatable {
-    /// ``WalletConnectPay/instance`` was read before `configure` was called.
+/// Why the shared client cannot ask. Its calls send nothing and fail with `noConnection` and these words.
+public enum ConfigError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// ``WalletConnectPay/instance`` was asked before `configure` was called.
     case notConfigured
     /// Neither an API key nor an app ID was given. Source: WalletConnect Pay SDK for Swift, `ConfigError`.
     case missingAuth
@@ -106,12 +106,32 @@ public enum ConfigError: Error, Sendable, Equatable {
     case invalidBaseURL(String)
     /// The system gave no way to send anything.
     case noTransport(String)
+
+    /// What to correct, for whoever writes the wallet.
+    public var description: String {
+        switch self {
+        case .notConfigured: "WalletConnectPay.configure was not called"
+        case .missingAuth: "WalletConnectPay.configure was given neither an API key nor an app ID"
+        case .invalidBaseURL(let url): "WalletConnectPay.configure was given '\(url)', which is no gateway's address"
+        case .noTransport(let reason): "nothing can be sent: \(reason)"
+        }
+    }
+}
+
+/// Sends nothing, and says why.
+struct NoTransport: HTTPTransport {
+    let error: ConfigError
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        throw .notSent(reason: error.description)
+    }
 }
 
 // MARK: - From the wire
 
 // By code where it says enough, by HTTP status elsewhere.
-// Source: yttrium, `pay/mod.rs`, the error mappers.
+// Source: yttrium, `pay/mod.rs`, the error mappers; codes that the OpenAPI file does not have: WalletConnect's guide to the API
+// without an SDK, `api-first.md`.
 
 /// What a call can end with whichever it was. The protocol's requirements are the enums' cases.
 protocol CallError: Error {
@@ -155,7 +175,8 @@ extension GetPaymentOptionsError: CallError {
     static func refused(_ refusal: GatewayRefusal) -> Self {
         let text = refusal.text
         return switch (refusal.code, refusal.httpStatus) {
-        case ("sanctioned_user", _), (_, 451): .complianceFailed(text)
+        case ("sanctioned_user", _), ("compliance_failed", _), (_, 451): .complianceFailed(text)
+        case ("invalid_account", _): .invalidAccount(text)
         case ("payment_expired", _), (_, 410): .paymentExpired(text)
         case ("payment_not_found", _), (_, 404): .paymentNotFound(text)
         case (_, 422): .invalidAccount(text)
@@ -170,8 +191,12 @@ extension GetPaymentRequestError: CallError {
     static func refused(_ refusal: GatewayRefusal) -> Self {
         let text = refusal.text
         return switch (refusal.code, refusal.httpStatus) {
+        case ("option_not_found", _): .optionNotFound(text)
+        case ("invalid_account", _): .invalidAccount(text)
+        case ("quote_expired", _), ("route_expired", _), ("compliance_failed", _), ("sanctioned_user", _):
+            .fetchError(text)
         case ("payment_not_found", _), (_, 404): .paymentNotFound(text)
-        // The wire has no code for it. Source: captured from production, "Validation error: Option not found".
+        // Production's code for it is any other's. Source: captured from there, "Validation error: Option not found".
         case ("params_validation", _) where text.contains("Option not found"): .optionNotFound(text)
         case (_, 422): .invalidAccount(text)
         case (_, 400), (_, 409), (_, 410), (_, 451): .fetchError(text)
@@ -187,6 +212,9 @@ extension ConfirmPaymentError: CallError {
         let text = refusal.text
         return switch (refusal.code, refusal.httpStatus) {
         case ("quote_expired", _): .quoteExpired(text)
+        case ("route_expired", _): .routeExpired(text)
+        case ("invalid_signature", _): .invalidSignature(text)
+        case ("option_not_found", _), ("invalid_account", _): .invalidOption(text)
         case ("payment_expired", _), (_, 410): .paymentExpired(text)
         case ("payment_not_found", _), (_, 404): .paymentNotFound(text)
         case (_, 422): .invalidSignature(text)

@@ -12,6 +12,21 @@ public struct PaymentOptionsResponse: Sendable, Hashable {
     public let collectData: CollectDataAction?
     /// The transfer, when the payment was made already and the gateway says so.
     public let resultInfo: PaymentResultInfo?
+    /// How many options the gateway wrote in a way that is not documented. They are left out; the others can be paid.
+    public let unreadableOptions: Int
+
+    /// An answer of these parts, for tests and previews of a wallet.
+    public init(
+        paymentId: String,
+        info: PaymentInfo?,
+        options: [PaymentOption],
+        collectData: CollectDataAction? = nil,
+        resultInfo: PaymentResultInfo? = nil,
+        unreadableOptions: Int = 0
+    ) {
+        (self.paymentId, self.info, self.options) = (paymentId, info, options)
+        (self.collectData, self.resultInfo, self.unreadableOptions) = (collectData, resultInfo, unreadableOptions)
+    }
 }
 
 /// What a payment is about, for the customer to see before they approve.
@@ -29,6 +44,18 @@ public struct PaymentInfo: Sendable, Hashable {
     /// Who paid, once somebody did.
     public let buyer: BuyerInfo?
 
+    /// Payment information of these parts, for tests and previews of a wallet.
+    public init(
+        status: PaymentStatus,
+        amount: PayAmount,
+        expiresAt: Int64,
+        merchant: MerchantInfo,
+        buyer: BuyerInfo? = nil
+    ) {
+        (self.status, self.amount, self.expiresAt) = (status, amount, expiresAt)
+        (self.merchant, self.buyer) = (merchant, buyer)
+    }
+
     /// ``expiresAt`` by the name it has elsewhere in this library.
     public var expiresAtSeconds: Int64 { expiresAt }
     /// The name in ``merchant``.
@@ -39,10 +66,13 @@ public struct PaymentInfo: Sendable, Hashable {
 ///
 /// Source: WalletConnect Pay API 2026-02-19.preview, `MerchantInfo`.
 public struct MerchantInfo: Sendable, Hashable {
-    /// As customers know it.
+    /// As customers know it. Empty where the gateway left it out: say so before the customer approves.
     public let name: String
     /// A picture; nil where the merchant has none. Loading it tells that host about the customer.
     public let iconUrl: String?
+
+    /// A merchant of this name, for tests and previews of a wallet.
+    public init(name: String, iconUrl: String? = nil) { (self.name, self.iconUrl) = (name, iconUrl) }
 }
 
 /// Whose account paid. From outside: shorten and clean before it is shown.
@@ -55,6 +85,12 @@ public struct BuyerInfo: Sendable, Hashable {
     public let accountProviderName: String
     /// The wallet's picture; nil where the gateway has none.
     public let accountProviderIcon: String?
+
+    /// A buyer of these parts, for tests and previews of a wallet.
+    public init(accountCaip10: String, accountProviderName: String = "", accountProviderIcon: String? = nil) {
+        self.accountCaip10 = accountCaip10
+        (self.accountProviderName, self.accountProviderIcon) = (accountProviderName, accountProviderIcon)
+    }
 }
 
 /// One way for one account to pay.
@@ -75,6 +111,41 @@ public struct PaymentOption: Sendable, Hashable {
     public let collectData: CollectDataAction?
     /// What there is to do, with the steps that the gateway has yet to spell out.
     let steps: [PaymentStep]
+
+    /// An option whose calls are all known, for tests and previews of a wallet. A client that did not hand it out asks the gateway
+    /// for its calls.
+    public init(
+        id: String,
+        account: String,
+        amount: PayAmount,
+        etaS: Int64 = 0,
+        expiresAt: Int64? = nil,
+        collectData: CollectDataAction? = nil,
+        actions: [Action] = []
+    ) {
+        self.init(
+            id: id,
+            account: account,
+            amount: amount,
+            etaS: etaS,
+            expiresAt: expiresAt,
+            collectData: collectData,
+            steps: actions.map { .call($0.walletRpc) }
+        )
+    }
+
+    init(
+        id: String,
+        account: String,
+        amount: PayAmount,
+        etaS: Int64,
+        expiresAt: Int64?,
+        collectData: CollectDataAction?,
+        steps: [PaymentStep]
+    ) {
+        (self.id, self.account, self.amount, self.etaS) = (id, account, amount, etaS)
+        (self.expiresAt, self.collectData, self.steps) = (expiresAt, collectData, steps)
+    }
 
     /// The calls that are known already. Before signing, ask for all of them:
     /// ``PayClient/getRequiredPaymentActions(paymentId:optionId:)``.
@@ -134,8 +205,13 @@ public struct CollectDataAction: Sendable, Hashable {
     public let fields: [CollectDataField]
     /// The newer way: show this page; it hands the answers to the gateway itself.
     public let url: String?
-    /// JSON Schema of the form's answers, as text.
+    /// JSON Schema of the form's answers, as text; ``FormSchema`` reads it.
     public let schema: String?
+
+    /// A question of these parts, for tests and previews of a wallet.
+    public init(fields: [CollectDataField] = [], url: String? = nil, schema: String? = nil) {
+        (self.fields, self.url, self.schema) = (fields, url, schema)
+    }
 }
 
 /// A question to the customer. Source: WalletConnect Pay API 2026-02-19.preview, `CollectDataField`.
@@ -148,6 +224,11 @@ public struct CollectDataField: Sendable, Hashable {
     public let required: Bool
     /// What kind of answer fits.
     public let fieldType: CollectDataFieldType
+
+    /// A field of these parts, for tests and previews of a wallet.
+    public init(id: String, name: String, required: Bool, fieldType: CollectDataFieldType) {
+        (self.id, self.name, self.required, self.fieldType) = (id, name, required, fieldType)
+    }
 }
 
 /// How a question is answered. Source: WalletConnect Pay API 2026-02-19.preview, `CollectDataFieldType`.
@@ -211,16 +292,22 @@ public struct CollectDataFieldResult: Sendable, Hashable, CustomStringConvertibl
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
-/// How a payment ended. Source: WalletConnect Pay SDK for Swift, `ConfirmPaymentResultResponse`.
+/// The gateway's last word about a payment. Source: WalletConnect Pay SDK for Swift, `ConfirmPaymentResultResponse`.
 public struct ConfirmPaymentResultResponse: Sendable, Hashable {
-    /// By the gateway.
+    /// By the gateway. An outcome where its ``PaymentStatus/isFinal`` is true; otherwise the money may have moved, and only the
+    /// merchant can tell.
     public let status: PaymentStatus
-    /// Whether that is the gateway's last word.
+    /// The gateway's own flag.
     public let isFinal: Bool
     /// Milliseconds until the next question; nil when there is none to ask.
     public let pollInMs: Int64?
     /// The transfer, where there was one.
     public let info: PaymentResultInfo?
+
+    /// A result of these parts, for tests and previews of a wallet.
+    public init(status: PaymentStatus, isFinal: Bool, pollInMs: Int64? = nil, info: PaymentResultInfo? = nil) {
+        (self.status, self.isFinal, self.pollInMs, self.info) = (status, isFinal, pollInMs, info)
+    }
 }
 
 /// The transfer that paid. Source: WalletConnect Pay SDK for Swift, `PaymentResultInfo`.
@@ -229,6 +316,9 @@ public struct PaymentResultInfo: Sendable, Hashable {
     public let txId: String
     /// What the customer paid.
     public let optionAmount: PayAmount
+
+    /// A transfer of these parts, for tests and previews of a wallet.
+    public init(txId: String, optionAmount: PayAmount) { (self.txId, self.optionAmount) = (txId, optionAmount) }
 }
 
 /// What a wallet can pay a payment with, with the payment's name as a type: what ``PayClient/options(link:accounts:)`` gives.
@@ -243,6 +333,8 @@ public struct PaymentOptions: Sendable, Hashable {
     public var collectData: CollectDataAction?
     /// The transfer, when the payment was made already and the gateway says so.
     public var result: PaymentResult?
+    /// How many options the gateway wrote in a way that is not documented. They are left out.
+    public var unreadableOptions = 0
 }
 
 /// Why the wallet side got no usable answer. The cases differ by what the caller does next.
@@ -273,6 +365,7 @@ public enum PayError: Error, Sendable, Equatable {
             case .rateLimited(let retryAfter): .rateLimited(retryAfter: retryAfter)
             case .noAnswer(let duration): .noAnswer(after: duration)
             case .unclear(let detail): .unclear(detail: detail)
+            case .strange: .unclear(detail: error.summary)
             }
     }
 }

@@ -67,6 +67,17 @@ public struct PaymentLink: Sendable, Hashable {
         throw .unsupportedFormat
     }
 
+    /// Whether a link that came with a payment names that payment, as far as it names one at all.
+    ///
+    /// True for a link that names none, such as a short link. False where one of its names is another payment's: of two
+    /// names a wallet may follow either.
+    static func names(_ id: PaymentID, in link: String) -> Bool {
+        guard let address = WebAddress(link) else { return false }
+        var named = address.items("pid")
+        if let id = PaymentID(String(address.path.drop { $0 == "/" })) { named.append(id.rawValue) }
+        return named.allSatisfy { $0 == id.rawValue }
+    }
+
     /// Whether a text looks like a payment link, as the official SDK decides it: by six pieces of text anywhere in it.
     ///
     /// Says yes to much that is none, such as `https://applepay.com/`: good enough to choose a way, never to trust one.

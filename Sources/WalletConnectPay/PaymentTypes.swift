@@ -52,7 +52,7 @@ public enum PaymentStatus: Sendable, Hashable {
         }
     }
 
-    /// True where the gateway has given its last word.
+    /// True for the four outcomes. A gateway may call another status its last word; whether money moved is then not known.
     public var isFinal: Bool {
         switch self {
         case .succeeded, .failed, .expired, .cancelled: true
@@ -142,6 +142,9 @@ extension AmountDisplay? {
     public var assetSymbol: String { self?.assetSymbol ?? "" }
     /// Empty where there is no display.
     public var assetName: String { self?.assetName ?? "" }
+    /// Nil where there is no display, or none in it. A wallet that took none for zero would show thousands for a coin: see
+    /// ``PayAmount/text``.
+    public var decimals: Int? { self?.decimals }
     /// Nil where there is no display, or none in it.
     public var iconUrl: String? { self?.iconUrl }
     /// Nil where there is no display, or none in it.
@@ -184,7 +187,8 @@ public struct PaymentFacts: Sendable, Hashable {
 /// One answer about a payment's status.
 public struct StatusReport: Sendable, Hashable {
     public var status: PaymentStatus
-    /// The gateway's own flag. ``PaymentStatus/isFinal`` decides; a flag that disagrees with it is held as not final.
+    /// The gateway's own flag: its last word. Where ``PaymentStatus/isFinal`` disagrees, the payment's end is not known: take
+    /// neither for an outcome.
     public var isFinal: Bool
     /// How long the gateway asks to wait before the next question, counted from this one. Nil: it named none.
     public var pollAfter: Duration?
@@ -214,7 +218,7 @@ public struct StatusReport: Sendable, Hashable {
 /// The gateway's "no": a documented 4xx with its code. Nothing happened.
 public struct GatewayRefusal: Sendable, Hashable {
     public var httpStatus: Int
-    /// For example `params_validation`; `http_404` where the body named none.
+    /// For example `params_validation`; `http_409` where the body named none.
     public var code: String
     /// The gateway's own words. From outside: shorten and clean before they are shown.
     public var message: String

@@ -5,7 +5,8 @@
 /// | did not leave | again | again | again |
 /// | silence, 5xx, an answer that is none | again | again: the key makes one payment | again: both end the same way twice |
 /// | 429 | after `Retry-After` | after `Retry-After` | after `Retry-After` |
-/// | 4xx, an order that breaks a rule | never | never | never |
+/// | 4xx without a code of the gateway's | again | again | again |
+/// | 4xx with one, an order that breaks a rule | never | never | never |
 ///
 /// Source: WalletConnect Pay API 2026-02-19.preview, `Idempotency-Key`, HTTP 429 with `Retry-After`.
 public struct RetryPolicy: Sendable, Equatable {
@@ -41,7 +42,7 @@ public struct RetryPolicy: Sendable, Equatable {
         guard failures <= retries else { return nil }
         switch error {
         case .invalid, .refused: return nil
-        case .notSent, .noAnswer, .unclear: return ownPause(failures, spread)
+        case .notSent, .noAnswer, .unclear, .strange: return ownPause(failures, spread)
         case .rateLimited(let retryAfter):
             guard let retryAfter else { return ownPause(failures, spread) }
             // Never less than asked for; a little more, so that not everybody comes back in the same instant.

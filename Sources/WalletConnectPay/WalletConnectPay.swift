@@ -32,13 +32,21 @@ public enum WalletConnectPay {
         shared.withLock { $0 = client }
     }
 
-    /// For a transport that could not be made: whoever reads ``instance`` learns why.
+    /// For a transport that could not be made: whoever asks ``instance`` learns why.
     package static func configure(failing error: ConfigError) { shared.withLock { $0 = .failure(error) } }
 
-    /// The client that `configure` set up.
-    /// - Throws: That it was not called, or with what it cannot work. Correct the call; nothing else helps.
+    /// The client that `configure` set up. Where ``configurationError`` is not nil its calls send nothing and say why.
     public static var instance: PayClient {
-        get throws(ConfigError) { try shared.withLock { $0 }.get() }
+        switch shared.withLock({ $0 }) {
+        case .success(let client): client
+        case .failure(let error): PayClient(failing: error)
+        }
+    }
+
+    /// Why ``instance`` cannot work: `configure` was not called, or with what it cannot work with. Correct the call; nothing
+    /// else helps. Nil where it can.
+    public static var configurationError: ConfigError? {
+        if case .failure(let error) = shared.withLock({ $0 }) { error } else { nil }
     }
 
     /// Whether a text looks like a payment link; see ``PaymentLink/isPaymentLink(_:)``. Needs no `configure`.
@@ -88,6 +96,7 @@ extension WalletConnectPay {
     public typealias ConfirmPaymentResultResponse = WalletConnectPay::ConfirmPaymentResultResponse
     public typealias CreatedPayment = WalletConnectPay::CreatedPayment
     public typealias DataCollection = WalletConnectPay::DataCollection
+    public typealias FormSchema = WalletConnectPay::FormSchema
     public typealias GatewayRefusal = WalletConnectPay::GatewayRefusal
     public typealias GetPaymentOptionsError = WalletConnectPay::GetPaymentOptionsError
     public typealias GetPaymentRequestError = WalletConnectPay::GetPaymentRequestError

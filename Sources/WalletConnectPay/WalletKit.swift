@@ -21,11 +21,8 @@ public enum WalletKit {
         WalletConnectPay.configure(appId: projectId, baseUrl: payBaseUrl, logging: payLogging, transport: transport)
     }
 
-    /// The client that `configure` set up.
-    /// - Throws: That it was not called, or with what it cannot work. Correct the call; nothing else helps.
-    public static var instance: WalletKitClient {
-        get throws(ConfigError) { WalletKitClient(Pay: try WalletConnectPay.instance) }
-    }
+    /// The client that `configure` set up; see ``WalletConnectPay/configurationError`` for one that was not.
+    public static var instance: WalletKitClient { WalletKitClient(Pay: WalletConnectPay.instance) }
 
     /// Whether a text looks like a payment link; see ``PaymentLink/isPaymentLink(_:)``. Needs no `configure`.
     public static func isPaymentLink(_ text: String) -> Bool { PaymentLink.isPaymentLink(text) }

@@ -3,31 +3,53 @@ import FoundationEssentials
 /// The wallet side's JSON. Source: WalletConnect Pay API 2026-02-19.preview, tag Gateway.
 struct WireOptionsRequest: WireType { var accounts: [String] }
 
+/// A part of an answer that may be in another form than the documented one, without making the rest unreadable.
+///
+/// ``Lenient`` for what is read only. A ``JSONText`` within keeps its place in the document.
+struct Readable<Value: Decodable>: Decodable {
+    /// Nil where it is in another form.
+    let value: Value?
+
+    init(from decoder: any Decoder) throws { value = try? Value(from: decoder) }
+}
+
 struct WireOptions: Decodable {
     var info: WireInfo?
     /// Null when the payment is over.
-    var options: [WireOption]?
-    var collectData: WireCollectData?
+    var options: [Readable<WireOption>]?
+    var collectData: Readable<WireCollectData>?
     /// In the SDK's documents, not in the API's: the payment was made already.
-    var resultInfo: WireResult?
+    var resultInfo: Readable<WireResult>?
+
+    /// Those that are as documented, and how many are not.
+    var readOptions: (readable: [PaymentOption], unreadable: Int) {
+        let all = (options ?? []).map { $0.value?.option }
+        let readable = all.compactMap { $0 }
+        return (readable, all.count - readable.count)
+    }
+
+    /// A question in a form that is not known must not be taken for none.
+    var collectDataAction: CollectDataAction? {
+        collectData.map { $0.value?.action ?? CollectDataAction(fields: [], url: nil, schema: nil) }
+    }
 }
 
-struct WireInfo: WireType {
+struct WireInfo: Decodable {
     var status: String
     var amount: WireAmount
     var expiresAt: Int64
-    var merchant: Merchant
-    var buyer: Buyer?
+    var merchant: Readable<Merchant>?
+    var buyer: Readable<Buyer>?
 
-    struct Merchant: WireType {
-        var name: String
-        var iconUrl: String?
+    struct Merchant: Decodable {
+        var name: Readable<String>?
+        var iconUrl: Readable<String>?
     }
 
-    struct Buyer: WireType {
+    struct Buyer: Decodable {
         var accountCaip10: String
-        var accountProviderName: String?
-        var accountProviderIcon: String?
+        var accountProviderName: Readable<String>?
+        var accountProviderIcon: Readable<String>?
     }
 
     var info: PaymentInfo {
@@ -35,12 +57,15 @@ struct WireInfo: WireType {
             status: PaymentStatus(word: status),
             amount: amount.amount,
             expiresAt: expiresAt,
-            merchant: MerchantInfo(name: merchant.name, iconUrl: merchant.iconUrl),
-            buyer: buyer.map {
+            merchant: MerchantInfo(
+                name: merchant?.value?.name?.value ?? "",
+                iconUrl: merchant?.value?.iconUrl?.value
+            ),
+            buyer: (buyer?.value).map {
                 BuyerInfo(
                     accountCaip10: $0.accountCaip10,
-                    accountProviderName: $0.accountProviderName ?? "",
-                    accountProviderIcon: $0.accountProviderIcon
+                    accountProviderName: $0.accountProviderName?.value ?? "",
+                    accountProviderIcon: $0.accountProviderIcon?.value
                 )
             }
         )
@@ -51,19 +76,22 @@ struct WireOption: Decodable {
     var id: String
     var account: String
     var amount: WireAmount
-    var etaS: Int64?
+    /// Whole seconds, says the API.
+    var etaS: Readable<Double>?
     var expiresAt: Int64?
     var actions: [WireAction]?
     var collectData: WireCollectData?
 
-    func option() throws(PayError) -> PaymentOption {
-        var steps: [PaymentStep] = []
-        for action in actions ?? [] { steps.append(try action.step()) }
+    /// Nil where one of its steps is not as documented.
+    var option: PaymentOption? {
+        let steps = (actions ?? []).compactMap(\.step)
+        guard steps.count == (actions ?? []).count else { return nil }
         return PaymentOption(
             id: id,
             account: account,
             amount: amount.amount,
-            etaS: etaS ?? 0,
+            // A guess of the gateway's; one that no one could wait for says nothing.
+            etaS: (etaS?.value).map { (0...1e9).contains($0) ? Int64($0.rounded(.up)) : 0 } ?? 0,
             expiresAt: expiresAt,
             collectData: collectData?.action,
             steps: steps
@@ -138,13 +166,12 @@ struct WireAction: Decodable {
         var data: String?
     }
 
-    func step() throws(PayError) -> PaymentStep {
+    /// Nil for a wallet action without its chain or method.
+    var step: PaymentStep? {
         switch type {
         case "build": return .build(data: data?.data ?? "")
         case "walletRpc":
-            guard let chain = data?.chain_id, let method = data?.method else {
-                throw .unclear(detail: "a wallet action without its chain or method")
-            }
+            guard let chain = data?.chain_id, let method = data?.method else { return nil }
             return .call(WalletRpcAction(chainId: chain, method: method, params: data?.params?.text ?? "[]"))
         default: return .unrecognised(kind: type)
         }
@@ -176,6 +203,7 @@ enum WalletAnswer {
     static let document = CodingUserInfoKey(rawValue: "document")
 
     static func decode<Answer: Decodable>(_ bytes: [UInt8]) throws -> Answer {
+        try bytes.requireNamesOnce()
         let decoder = JSONDecoder()
         if let document { decoder.userInfo[document] = bytes }
         return try decoder.decode(Answer.self, from: Data(bytes))

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import StrictJSON
 
 /// The JSON that travels, as it is. Decoding is lenient: unknown fields are ignored, missing optional ones are nil.
 ///
@@ -6,13 +7,27 @@ import FoundationEssentials
 protocol WireType: Codable {}
 
 extension WireType {
-    static func decode(_ bytes: [UInt8]) throws -> Self { try JSONDecoder().decode(Self.self, from: Data(bytes)) }
+    /// - Throws: Where the bytes are no JSON, are JSON of another form, or give one name two values in an object: an answer
+    ///   that says two things says nothing. Source: RFC 8259, section 4.
+    static func decode(_ bytes: [UInt8]) throws -> Self {
+        try bytes.requireNamesOnce()
+        return try JSONDecoder().decode(Self.self, from: Data(bytes))
+    }
 
     func encoded() throws -> [UInt8] {
         let encoder = JSONEncoder()
         // Sorted, so that the same order is the same bytes: the gateway compares bodies under one idempotency key.
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return Array(try encoder.encode(self))
+    }
+}
+
+extension [UInt8] {
+    /// Throws where these bytes are no JSON, or give one name two values in an object. Foundation's reader takes the first
+    /// of two and says nothing.
+    func requireNamesOnce() throws(ExactJSON.Failure) {
+        // Answers are cut at 1 MiB by who fetches them.
+        _ = try ExactJSON(parsing: self, limits: ExactJSON.Limits(bytes: 1 << 20, depth: 64))
     }
 }
 
@@ -41,7 +56,7 @@ struct WireError: WireType {
 struct WireAmount: WireType {
     var unit: String
     var value: String
-    var display: Display?
+    var display: Lenient<Display>?
 
     struct Display: WireType {
         var assetSymbol: String?
@@ -58,7 +73,7 @@ struct WireAmount: WireType {
         PayAmount(
             unit: unit,
             value: value,
-            display: display.map {
+            display: (display?.value).map {
                 PayAmount.Display(
                     assetSymbol: $0.assetSymbol ?? "",
                     assetName: $0.assetName ?? "",
@@ -88,18 +103,19 @@ struct WireNewPayment: WireType {
 struct WireCreated: WireType {
     var paymentId: String
     var status: String
-    var expiresAt: Int64?
+    var expiresAt: Lenient<Int64>?
     var isFinal: Bool?
-    var pollInMs: Int64?
+    var pollInMs: Lenient<Int64>?
     var gatewayUrl: String
 }
 
 struct WireStatus: WireType {
     var status: String
     var isFinal: Bool?
-    var pollInMs: Int64?
-    var info: WireResult?
-    var failureCode: String?
+    // Beside the status word. Another form of one of these makes it unreadable, and not the word.
+    var pollInMs: Lenient<Int64>?
+    var info: Lenient<WireResult>?
+    var failureCode: Lenient<String>?
     // What a status is not documented to carry, compared where it does.
     var paymentId: Lenient<String>?
     var referenceId: Lenient<String>?
@@ -111,9 +127,9 @@ struct WireStatus: WireType {
         return StatusReport(
             status: status,
             isFinal: isFinal ?? status.isFinal,
-            pollAfter: pollInMs.map { .milliseconds(min(max($0, 0), 60_000)) },
-            result: info?.result,
-            failureCode: failureCode,
+            pollAfter: pollInMs?.value.map { .milliseconds(min(max($0, 0), 60_000)) },
+            result: info?.value?.result,
+            failureCode: failureCode?.value,
             facts: PaymentFacts(
                 paymentID: paymentId?.value,
                 reference: referenceId?.value,
@@ -130,10 +146,10 @@ struct WireMerchant: WireType {
 }
 
 struct WireResult: WireType {
-    var txId: String?
-    var optionAmount: WireAmount?
+    var txId: Lenient<String>?
+    var optionAmount: Lenient<WireAmount>?
 
-    var result: PaymentResult { PaymentResult(transactionID: txId, paid: optionAmount?.amount) }
+    var result: PaymentResult { PaymentResult(transactionID: txId?.value, paid: optionAmount?.value?.amount) }
 }
 
 struct WireCancelled: WireType {
@@ -144,10 +160,10 @@ struct WireCancelled: WireType {
 
 struct WireDetails: WireType {
     var status: String
-    var referenceId: String?
-    var failureCode: String?
-    var info: WireResult?
-    var settlement: Settlement?
+    var referenceId: Lenient<String>?
+    var failureCode: Lenient<String>?
+    var info: Lenient<WireResult>?
+    var settlement: Lenient<Settlement>?
 
     struct Settlement: WireType { var successful: Successful? }
     struct Successful: WireType { var txId: String? }

@@ -1,4 +1,5 @@
 import CMicrohttpd
+import CMicrohttpdRefusals
 import Glibc
 import Locks
 
@@ -21,18 +22,37 @@ func connectionChanged(
         let socket = unsafe till_connection_socket(connection)
         sendAtOnce(socket)
         let link = Link(
+            context: server,
             socket: socket,
             peerAddress: unsafe numericAddress(till_connection_peer(connection)),
-            deadline: monotonicNanoseconds() + server.receiving
+            deadline: monotonicNanoseconds() + server.opening
         )
-        server.links.add(link)
-        unsafe linkSlot.pointee = Unmanaged.passRetained(link).toOpaque()
+        let retained = unsafe Unmanaged.passRetained(link).toOpaque()
+        unsafe linkSlot.pointee = retained
+        if server.configuration.tls != nil {
+            link.isGreeted = false
+            unsafe till_receive_tls(connection, receiveForTLS, retained)
+        }
+        if let leaver = server.links.add(link) { server.dismiss(leaver) }
     case .CONNECTION_NOTIFY_CLOSED:
         guard let link = unsafe linkSlot.pointee else { return }
-        unsafe server.links.remove(Unmanaged<Link>.fromOpaque(link).takeRetainedValue())
+        let gone = unsafe Unmanaged<Link>.fromOpaque(link).takeRetainedValue()
+        gone.linger(in: server.lingering)
+        server.links.remove(gone)
         unsafe linkSlot.pointee = nil
     @unknown default: break
     }
+}
+
+/// Reads what a client of a TLS server has sent, as recv(2) does. GnuTLS calls it; the link lives until the connection is closed.
+private func receiveForTLS(
+    link: UnsafeMutableRawPointer?,
+    buffer: UnsafeMutableRawPointer?,
+    count: Int
+) -> Int {
+    guard let link = unsafe link, let buffer = unsafe buffer else { return 0 }
+    let connection = unsafe Unmanaged<Link>.fromOpaque(link).takeUnretainedValue()
+    return unsafe connection.receive(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
 }
 
 /// Lets nothing wait for the other side's acknowledgement, which may take 40 ms. libmicrohttpd 0.9.75 asks for this with
@@ -167,6 +187,19 @@ func logMessage(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>?
     }
     server.lastMessage.withLock { $0 = message }
     server.configuration.log?(message)
+}
+
+/// libmicrohttpd refuses a request by itself, with this status: it could not parse it, or has no memory for it. Answers in the
+/// server's words, after which libmicrohttpd closes the connection. `till_refusal_writer`.
+func writeRefusal(connection: OpaquePointer?, status: UInt32) -> Bool {
+    guard let connection = unsafe connection, let link = unsafe till_connection_context(connection) else {
+        return false
+    }
+    let context = unsafe Unmanaged<Link>.fromOpaque(link).takeUnretainedValue().context
+    let response = context.configuration.refusal(Refusal(librarys: Int(status)).response)
+    let bytes = PlainGreeting.written(response, defaults: context.configuration.defaultHeaders)
+    unsafe bytes.withUnsafeBytes { unsafe till_send_now(connection, $0.baseAddress, $0.count) }
+    return true
 }
 
 /// The address in numbers, without port. An IPv4 client of an IPv6 socket is written as IPv4. Source: RFC 4291, 2.5.5.2.

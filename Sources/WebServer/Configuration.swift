@@ -8,16 +8,19 @@ extension WebServer {
         /// With it the server speaks TLS 1.3 and 1.2 and nothing else. Plain HTTP beside it is a second server.
         public var tls: TLSIdentity?
         public var limits: Limits
-        /// On every answer of this server, the refusals it makes itself included.
-        ///
-        /// Exception: libmicrohttpd answers a head that it cannot parse, or that exceeds the connection's memory, by
-        /// itself, with a constant page and `Connection: close`.
+        /// On every answer of this server, the refusals it makes itself included, and those of libmicrohttpd.
         public var defaultHeaders: WebHeaders
         /// Gets the request's `Host` without port, in lower case and without brackets. False answers 421: the page of
         /// another name must not talk to the terminal (DNS rebinding).
         public var hostIsAllowed: @Sendable (String) -> Bool
         /// How much of a request's address the server reads by itself.
         public var addresses = AddressReading.strict
+        /// Judges each request by its head: who sends it, and how long a body is kept. Called on the server's thread, so it must
+        /// not wait. The request it gets has no body. Nil: everybody is known, and the limits alone hold.
+        public var admission: (@Sendable (WebRequest, AnnouncedBody) -> Admission)?
+        /// Answers plain HTTP on a TLS server: gets the request, of whose head the host alone is there, and the port where it came.
+        /// Nil: such a request is refused in the server's own words.
+        public var plainHTTP: (@Sendable (WebRequest, UInt16) -> WebResponse)?
         /// Puts the refusals that the server makes itself into the words of the interface that it stands for.
         public var refusal: @Sendable (WebResponse) -> WebResponse = { $0 }
         /// What libmicrohttpd has to say, TLS handshakes that failed among it. Called on the server's thread.
@@ -52,19 +55,31 @@ extension WebServer {
         public var bodyBytes = 64 * 1024
         /// The same for single paths that need more, by the path without its query.
         public var bodyBytesByPath: [String: Int] = [:]
+        /// The bodies of all requests that are in memory together. Past it a request with a body is answered 503, by its head.
+        public var bodiesBytes = 8 * 1024 * 1024
+        /// Those of unknown senders among them.
+        public var unknownBodiesBytes = 2 * 1024 * 1024
+        /// Those longer than `bodyBytes` among them.
+        public var longBodiesBytes = 4 * 1024 * 1024
+        /// A refused body that is no longer is read and dropped, so that the connection can go on.
+        public var droppedBytes = 4 * 1024
         /// Request line and header fields together. More is answered 431.
         public var headerBytes = 8 * 1024
-        /// Open connections. Further ones wait in the system's queue.
+        /// Open connections. One more is let in, and one of somebody unknown is closed for it: see ``Crowd``.
         public var connections = 128
-        /// Open connections from one IP address. Further ones are closed.
+        /// Open connections of unknown senders from one IPv4 address or one IPv6 network of 64 bits. One more closes one of them.
         public var connectionsPerAddress = 32
-        /// Open event streams. Further ones are answered 503.
+        /// Open connections that have not sent the head of a request yet, TLS handshakes among them. One more closes one of them.
+        public var connectionsBeforeRequest = 96
+        /// Open event streams. Further ones are answered 503; unknown senders may take three quarters of them.
         public var eventStreams = 16
         /// Bytes a slow reader of events may lie behind before its stream is cut.
         public var eventBacklogBytes = 64 * 1024
         /// A connection on which nothing moves is closed. Whole seconds, at least 1.
         public var idle: Duration = .seconds(20)
-        /// From the first byte of a request to its last, however steadily the bytes drip. Then the connection is cut.
+        /// From the connection to its first request line, TLS handshake included. Then the connection is cut.
+        public var opening: Duration = .seconds(10)
+        /// From a request's first line to its last byte, however steadily the bytes drip. Then the connection is cut.
         public var receiving: Duration = .seconds(15)
         /// What a `later` handler may take. Then its task is cancelled and the client is answered 503.
         public var answering: Duration = .seconds(90)

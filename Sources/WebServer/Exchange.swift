@@ -20,8 +20,13 @@ final class Exchange {
     private let context: ServerContext
     private let link: Link
     private let target: Result<RequestTarget, RequestTarget.Refusal>
-    /// The longest body that the target takes.
-    let bodyLimit: Int
+    /// The longest body that the target takes, and from its admission on the longest that is kept.
+    private(set) var bodyLimit: Int
+    /// False where the body is dropped as it comes.
+    private var keepsBody = true
+    /// The room that the body has in the budget of all.
+    private var room: (bytes: Int, kind: BodyBudget.Kind)?
+    private var isKnown = true
     /// Length of the target as libmicrohttpd shows it.
     let targetBytes: Int
     private var stage = Stage.head
@@ -37,20 +42,78 @@ final class Exchange {
         }
         let limits = context.configuration.limits
         bodyLimit = (try? self.target.get()).flatMap { limits.bodyBytesByPath[$0.path] } ?? limits.bodyBytes
-        link.shortenDeadline(monotonicNanoseconds() + context.receiving)
+        link.setDeadline(monotonicNanoseconds() + context.receiving)
     }
 
     /// The head is complete. A refusal is answered here, before the body: libmicrohttpd then closes the connection. An
     /// answer given here to a good request would close it too, so that one waits for the next call.
     func receiveHead(_ head: Result<RequestHead, Refusal>, on connection: Connection) -> MHD_Result {
         do throws(Refusal) {
-            if case .failure(let refusal) = target { throw .target(refusal) }
-            self.head = try head.get()
+            let target: RequestTarget
+            switch self.target {
+            case .success(let good): target = good
+            case .failure(let refusal): throw .target(refusal)
+            }
+            let complete = try head.get()
+            self.head = complete
+            if let refused = try admit(complete, target) {
+                link.hasUnreadBody = true
+                return answer(refused, on: connection)
+            }
             stage = .body
             return .YES
         } catch {
+            link.hasUnreadBody = error == .bodyTooLarge || error == .busy
             return answer(context.configuration.refusal(error.response), on: connection)
         }
+    }
+
+    /// Decides by the head what becomes of the body, and takes room for it.
+    /// - Returns: The answer where the request is refused before its body is sent.
+    private func admit(_ head: RequestHead, _ target: RequestTarget) throws(Refusal) -> WebResponse? {
+        let limits = context.configuration.limits
+        if let judge = context.configuration.admission {
+            let admission = judge(request(head, target, body: []), head.body)
+            isKnown = admission.isKnown
+            context.links.note(link, isKnown: isKnown)
+            switch admission.verdict {
+            case .take(let bytes): bodyLimit = min(bodyLimit, max(0, bytes))
+            case .refuse(let answer, let whenAnswered):
+                keepsBody = false
+                switch head.body {
+                case .none: return nil
+                case .bytes(let count) where count <= limits.droppedBytes && !head.expectsContinue: return nil
+                case .bytes, .chunked:
+                    whenAnswered()
+                    return answer
+                }
+            }
+        } else {
+            context.links.note(link, isKnown: true)
+        }
+        let most: Int
+        switch head.body {
+        case .none: return nil
+        case .bytes(let count): most = count
+        case .chunked: most = bodyLimit
+        }
+        guard most <= bodyLimit else { throw .bodyTooLarge }
+        let kind: BodyBudget.Kind = !isKnown ? .unknown : most > limits.bodyBytes ? .long : .usual
+        guard context.bodies.take(most, for: kind) else { throw .busy }
+        room = (most, kind)
+        if case .bytes(let count) = head.body { body.reserveCapacity(count) }
+        return nil
+    }
+
+    private func request(_ head: RequestHead, _ target: RequestTarget, body: [UInt8]) -> WebRequest {
+        WebRequest(
+            method: head.method,
+            target: target,
+            head: head.fields,
+            body: body,
+            peerAddress: link.peerAddress,
+            isSecure: context.configuration.tls != nil
+        )
     }
 
     var isAtHead: Bool { if case .head = stage { true } else { false } }
@@ -58,7 +121,8 @@ final class Exchange {
     /// Takes a part of the body. Past the limit the rest is read and dropped, up to a bound, so that the client gets
     /// to read the 413.
     func receiveBody(_ bytes: UnsafeBufferPointer<UInt8>) -> MHD_Result {
-        guard case .body = stage else { return .YES }
+        // One that is dropped was announced, and is short.
+        guard case .body = stage, keepsBody else { return .YES }
         bodyBytes += bytes.count
         guard bodyBytes <= bodyLimit else {
             body = []
@@ -84,14 +148,8 @@ final class Exchange {
             return answer(context.configuration.refusal(Refusal.bodyTooLarge.response), on: connection)
         }
         if context.isStopping { return answer(.stopping, on: connection) }
-        let request = WebRequest(
-            method: head.method,
-            target: target,
-            head: head.fields,
-            body: body,
-            peerAddress: link.peerAddress,
-            isSecure: context.configuration.tls != nil
-        )
+        let request = self.request(head, target, body: body)
+        body = []  // The handler has it; its room is given back when the request ends.
         switch context.handler(request) {
         case .now(let response): return answer(response, on: connection)
         case .later(let work):
@@ -155,7 +213,7 @@ final class Exchange {
         start: (EventFeed) -> Void
     ) -> MHD_Result {
         guard !context.isStopping else { return answer(.stopping, on: connection) }
-        guard context.openStream() else { return answer(.tooManyStreams, on: connection) }
+        guard context.openStream(isKnown: isKnown) else { return answer(.tooManyStreams, on: connection) }
         let (links, link) = (context.links, link)
         let feed = EventFeed(
             connection: connection,
@@ -186,10 +244,12 @@ final class Exchange {
     func end() {
         if case .streaming(let feed) = stage {
             feed.requestEnded()
-            context.closeStream()
+            context.closeStream(isKnown: isKnown)
             link.activity = .none
         }
         finishWorking()
+        if let room { context.bodies.giveBack(room.bytes, for: room.kind) }
+        room = nil
         // The next request may begin up to `idle` from now, and then has `receiving` to arrive.
         link.setDeadline(monotonicNanoseconds() + context.idle + context.receiving)
         link.isAnswering = false

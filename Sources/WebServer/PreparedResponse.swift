@@ -1,4 +1,5 @@
 import CMicrohttpd
+import CMicrohttpdRefusals
 import Locks
 
 /// An answer that is sent over and over. Each server keeps libmicrohttpd's finished form of it from its first use on.
@@ -51,8 +52,9 @@ final class PreparedResponse: Sendable {
 
     deinit { unsafe MHD_destroy_response(pointer) }  // A queued answer holds its own reference.
 
+    /// - Parameter status: 200 to 599.
     func queue(_ status: Int, on connection: Connection) -> MHD_Result {
-        unsafe MHD_queue_response(connection.pointer, UInt32(status), pointer)
+        unsafe till_queue_response(connection.pointer, UInt32(clamping: status), pointer) == 1 ? .YES : .NO
     }
 }
 

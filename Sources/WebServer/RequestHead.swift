@@ -13,7 +13,18 @@ struct RequestHead {
     let method: String
     let isHEAD: Bool
     let bodyLength: BodyLength
+    /// The client waits for `100 Continue` before it sends the body.
+    let expectsContinue: Bool
     let fields: HeaderBlock
+
+    /// What follows it.
+    var body: WebServer.AnnouncedBody {
+        switch bodyLength {
+        case .known(0): .none
+        case .known(let count): .bytes(count)
+        case .chunked: .chunked
+        }
+    }
 
     /// What the fields say, gathered in one pass.
     struct Findings {
@@ -23,6 +34,7 @@ struct RequestHead {
         var hosts = 0
         var lengths: [[UInt8]] = []
         var encodings: [[UInt8]] = []
+        var expectations: [[UInt8]] = []
         var hasBadField = false
         /// What libmicrohttpd holds beside the head itself: a record for each field and each cookie, and the cookies once
         /// more. Its memory for a connection has ``bytesBeside`` for that. A head that needs more would leave no room for
@@ -46,6 +58,7 @@ struct RequestHead {
             case 6 where spells(name, "cookie"):
                 let cookies = 1 + value.count { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: ",") }
                 keptBytes += value.count + 1 + cookies * Self.recordBytes
+            case 6 where spells(name, "expect"): expectations.append(Array(value))
             case 4 where spells(name, "host"):
                 hosts += 1
                 host = fields.end
@@ -83,6 +96,10 @@ struct RequestHead {
         bodyLength = try Self.bodyLength(findings, version: version)
         if case .known(let length) = bodyLength, length > bodyLimit { throw .bodyTooLarge }
         guard hostIsAllowed(host) else { throw .hostNotAllowed }
+        // A client of HTTP/1.0 cannot mean it. Source: RFC 9110, 10.1.1.
+        let expectations = version == "HTTP/1.1" ? findings.expectations : []
+        guard expectations.allSatisfy({ spells($0, "100-continue") }) else { throw .expectationUnknown }
+        expectsContinue = !expectations.isEmpty
         fields = findings.fields
     }
 
@@ -196,7 +213,21 @@ enum Refusal: Error, Equatable {
     case target(RequestTarget.Refusal)
     case version, methodForbidden, methodUnknown
     case headTooLarge, badField, badHost, hostNotAllowed
-    case ambiguousLength, encodingUnknown, bodyTooLarge
+    case ambiguousLength, encodingUnknown, bodyTooLarge, expectationUnknown
+    /// No room for another body.
+    case busy
+    /// libmicrohttpd could not parse it.
+    case unreadable
+
+    /// What libmicrohttpd says by a status of its own.
+    init(librarys status: Int) {
+        switch status {
+        case 413: self = .bodyTooLarge
+        case 414, 431: self = .headTooLarge
+        case 505: self = .version
+        default: self = .unreadable
+        }
+    }
 
     var response: WebResponse {
         switch self {
@@ -231,6 +262,15 @@ enum Refusal: Error, Equatable {
                 message: "The request is larger than the terminal accepts. Nothing was changed.",
                 action: "Send less data."
             )
+        case .expectationUnknown:
+            .refusal(
+                417,
+                code: "expectation_unknown",
+                message: "The request expects something that the terminal does not know. Nothing was done.",
+                action: "Send it without the header Expect, or with 100-continue."
+            )
+        case .busy: .busy
+        case .unreadable: Self.bad("bad_request", "The request cannot be read. Nothing was done.")
         case .hostNotAllowed:
             .refusal(
                 421,
@@ -265,6 +305,15 @@ extension WebResponse {
         message: "The terminal took too long to answer. What was asked may still take effect.",
         action: "Look at the charge's state before you repeat anything.",
         headers: ["Retry-After": "5"]
+    )
+
+    /// All the memory for bodies is taken.
+    static let busy = refusal(
+        503,
+        code: "terminal_busy",
+        message: "The terminal has too many requests at once. Nothing was done by this one.",
+        action: "Try again in a few seconds.",
+        headers: ["Retry-After": "2"]
     )
 
     static let tooManyStreams = refusal(

@@ -5,15 +5,18 @@ final class ServerContext: Sendable {
     let configuration: WebServer.Configuration
     let handler: WebHandler
     let ledger = Ledger()
-    let links = Links()
+    let links: Links
+    let bodies: BodyBudget
+    let lingering = Lingering()
     /// libmicrohttpd's last message; tells why it did not start.
     let lastMessage = Mutex("")
     private let stopping = Atomic<Bool>(false)
-    private let streams = Atomic<Int>(0)
+    private let streams = Mutex((known: 0, unknown: 0))
     private let kept = Mutex<[ObjectIdentifier: KeptResponse]>([:])
 
     // The limits in nanoseconds: they are added to the clock with every request.
     let idle: Int64
+    let opening: Int64
     let receiving: Int64
     let answering: Int64
     let sending: Int64
@@ -21,7 +24,8 @@ final class ServerContext: Sendable {
     init(configuration: WebServer.Configuration, handler: @escaping WebHandler) {
         (self.configuration, self.handler) = (configuration, handler)
         let limits = configuration.limits
-        (idle, receiving) = (limits.idle.nanoseconds, limits.receiving.nanoseconds)
+        (links, bodies) = (Links(limits), BodyBudget(limits))
+        (idle, opening, receiving) = (limits.idle.nanoseconds, limits.opening.nanoseconds, limits.receiving.nanoseconds)
         (answering, sending) = (limits.answering.nanoseconds, limits.sending.nanoseconds)
     }
 
@@ -41,18 +45,31 @@ final class ServerContext: Sendable {
         }
     }
 
-    /// Takes one of the places for event streams; give it back with `closeStream`.
-    func openStream() -> Bool {
-        let (_, open) = streams.add(1, ordering: .relaxed)
-        if open <= configuration.limits.eventStreams { return true }
-        closeStream()
-        return false
+    /// Ends a connection so that another one has its place. On the server's thread.
+    func dismiss(_ link: Link) {
+        endSoon(link.activity)
+        links.cut(link)
     }
 
-    func closeStream() { streams.subtract(1, ordering: .relaxed) }
+    /// Takes one of the places for event streams; give it back with `closeStream`. The last quarter is for those who are known.
+    func openStream(isKnown: Bool) -> Bool {
+        let most = configuration.limits.eventStreams
+        return streams.withLock { streams in
+            guard streams.known + streams.unknown < most, isKnown || streams.unknown < max(1, most - most / 4) else {
+                return false
+            }
+            if isKnown { streams.known += 1 } else { streams.unknown += 1 }
+            return true
+        }
+    }
+
+    func closeStream(isKnown: Bool) {
+        streams.withLock { streams in if isKnown { streams.known -= 1 } else { streams.unknown -= 1 } }
+    }
 
     /// Ends what is overdue or has been left by its client. Any thread; `now` in monotonic nanoseconds.
     func sweep(at now: Int64) {
+        lingering.sweep(at: now)
         for link in links.all {
             let activity = link.activity
             switch activity {

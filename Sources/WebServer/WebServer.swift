@@ -1,4 +1,5 @@
 import CMicrohttpd
+import CMicrohttpdRefusals
 import Dispatch
 import Glibc
 import Locks
@@ -34,7 +35,7 @@ public final class WebServer: Sendable {
         sweeper = Task {
             // A server that nobody is connected to sleeps.
             for await _ in context.links.awakenings {
-                while !Task.isCancelled, !context.links.isEmpty {
+                while !Task.isCancelled, !context.links.isEmpty || !context.lingering.isEmpty {
                     try? await Task.sleep(for: .milliseconds(250))  // Cancelled: the loop ends.
                     context.sweep(at: monotonicNanoseconds())
                 }
@@ -90,6 +91,7 @@ public final class WebServer: Sendable {
         await context.ledger.wait { !context.ledger.hasTasks }
         sweeper.cancel()
         await sweeper.value
+        context.lingering.end()
         runs.withLock { runs in
             for run in runs { run.finish() }
             runs = []
@@ -120,6 +122,7 @@ public final class WebServer: Sendable {
         // libmicrohttpd closes the socket it is given when it fails to start (seen with 0.9.75): it gets its own.
         let descriptor = try socket.duplicate()
         listeningSocket = descriptor
+        unsafe till_write_refusals_with(writeRefusal)
         let tls = configuration.tls
         let started = unsafe Self.withCStrings(tls) { certificate, key, priorities in
             var settings = unsafe till_web_settings(context, socket: descriptor)
@@ -167,6 +170,9 @@ public final class WebServer: Sendable {
 }
 
 extension till_web_settings {
+    /// Connections that were told to go and are not closed yet. Past them new ones wait in the system's queue.
+    private static let spareConnections = 128
+
     /// Retains `context` for the daemon.
     fileprivate init(_ context: ServerContext, socket: Int32) {
         let configuration = context.configuration
@@ -177,8 +183,8 @@ extension till_web_settings {
         if configuration.tls != nil { flags |= MHD_USE_TLS.rawValue }
         unsafe self.flags = flags
         unsafe listen_socket = socket
-        unsafe connection_limit = UInt32(clamping: max(1, limits.connections))
-        unsafe per_address_limit = UInt32(clamping: max(1, limits.connectionsPerAddress))
+        // `Crowd` decides who has to go, one for each that comes; those who go are open for a moment longer.
+        unsafe connection_limit = UInt32(clamping: max(1, min(limits.connections, 1 << 20)) + Self.spareConnections)
         unsafe idle_seconds = UInt32(clamping: max(1, limits.idle.components.seconds))
         // It is cleared with every request: no larger than needed.
         unsafe connection_memory_bytes =

@@ -25,7 +25,7 @@ func longReads(_ journal: Journal, count: Int) async throws -> (alone: [Double],
     }
     var reads: [LongRead] = []
     for format in [ExportFormat.csv, .json] {
-        let charges = ExportWriter(HistoryExport(journal: journal, filter: ChargeFilter()), format)
+        let charges = ExportWriter(HistoryExport(journal: journal, filter: ChargeFilter(), zone: .gmt), format)
         reads.append(
             try await read("charges as \(format.rawValue.uppercased())", journal) { try await charges.next() }
         )

@@ -48,6 +48,7 @@ func serve() async throws {
     var limits = WebServer.Limits()
     limits.connections = 256
     limits.connectionsPerAddress = 256
+    limits.connectionsBeforeRequest = 256
     let configuration = WebServer.Configuration(
         port: CommandLine.arguments.dropFirst().first.flatMap(UInt16.init) ?? 0,
         limits: limits,

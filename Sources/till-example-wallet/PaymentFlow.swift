@@ -27,6 +27,8 @@ enum PaymentFailure: Error {
     /// The form was closed before it was sent.
     case formClosed
     case ended(PaymentStatus)
+    /// The gateway's last word is no outcome: the money may have moved.
+    case notKnown(PaymentStatus)
 }
 
 /// A payment from link to end: look, choose, sign, tell what is asked for, confirm.
@@ -38,6 +40,9 @@ struct PaymentFlow<S: Signer>: Sendable {
     let hasAcceptedTerms: Bool
     /// Nil where nothing can show a page.
     let webView: (any WebView)?
+    /// Answers a form's questions from the profile where no page can be shown, and passes them on with the confirmation. Not every
+    /// gateway takes them so.
+    let answersForms: Bool
     /// Says what goes on: nothing here is instant.
     let say: @Sendable (String) -> Void
 
@@ -50,7 +55,9 @@ struct PaymentFlow<S: Signer>: Sendable {
             accounts: accounts
         )
         if let info = response.info {
-            say("\(info.merchant.name) asks for \(info.amount.value) of \(info.amount.unit)")
+            say(
+                "\(info.merchant.name.isEmpty ? "Somebody without a name" : info.merchant.name) asks for \(info.amount.text)"
+            )
             warn(info.timeLeft(nowSeconds: Int64(Date().timeIntervalSince1970)))
         }
         // Whoever pays another's option pays for them: only those of its own accounts are the wallet's to offer.
@@ -58,9 +65,9 @@ struct PaymentFlow<S: Signer>: Sendable {
         let options = response.options.filter { mine.contains($0.account.lowercased()) }
         for option in options {
             let note = DataCollection.requirement(for: option, in: response) == .none ? "" : " (info required)"
-            let (amount, network) = (option.amount, option.amount.display.networkName ?? "?")
-            say("- \(amount.value) units of \(amount.display.assetSymbol) on \(network)\(note)")
+            say("- \(option.amount.text)\(note)")
         }
+        if response.unreadableOptions > 0 { say("\(response.unreadableOptions) more cannot be read.") }
         // A wallet lets its customer choose.
         guard let info = response.info, let option = options.first else {
             throw PaymentFailure.nothingToPayWith(response.info?.status)
@@ -82,8 +89,8 @@ struct PaymentFlow<S: Signer>: Sendable {
         )
         switch result.status {
         case .succeeded: return result
-        case .failed, .expired, .cancelled, .requiresAction, .processing, .unrecognised:
-            throw PaymentFailure.ended(result.status)
+        case .failed, .expired, .cancelled: throw PaymentFailure.ended(result.status)
+        case .requiresAction, .processing, .unrecognised: throw PaymentFailure.notKnown(result.status)
         }
     }
 
@@ -109,6 +116,7 @@ struct PaymentFlow<S: Signer>: Sendable {
                 guard let answer = profile[field.id] else { throw PaymentFailure.unsupported("the field \(field.id)") }
                 return CollectDataFieldResult(id: field.id, value: answer)
             }
+        case .form(_, let action) where webView == nil && answersForms: return try answers(to: action)
         case .form(let url, let action):
             let names = DataCollection.requiredNames(schema: action.schema ?? "")
             let known = hasAcceptedTerms ? profile.filter { names.contains($0.key) } : [:]
@@ -116,6 +124,20 @@ struct PaymentFlow<S: Signer>: Sendable {
             try await show(DataCollection.buildPrefillUrl(baseUrl: url, prefillData: known))
             return nil
         case .unrecognised: throw PaymentFailure.unsupported("data in an unknown form")
+        }
+    }
+
+    /// What a form asks, from the profile. The terms are one of its questions.
+    private func answers(to action: CollectDataAction) throws -> [CollectDataFieldResult] {
+        guard hasAcceptedTerms else { throw PaymentFailure.termsNotAccepted }
+        guard let schema = FormSchema(action.schema ?? "") else { throw PaymentFailure.unsupported("a form") }
+        var known = profile
+        for field in schema.fields where field.required && field.fieldType == .checkbox { known[field.id] = "true" }
+        if let missing = schema.missing(from: known).first {
+            throw PaymentFailure.unsupported("the question \(missing)")
+        }
+        return schema.fields.compactMap { field in
+            known[field.id].map { CollectDataFieldResult(id: field.id, value: $0) }
         }
     }
 

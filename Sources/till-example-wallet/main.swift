@@ -5,9 +5,10 @@ import Net
 import WalletConnectPay
 
 // A whole wallet, as small as it gets: pays a link with a fresh key. For a sandbox gateway, whose faucet fills any account.
-//   till-example-wallet <payment link> <gateway> [--accept-terms] [--browser]
+//   till-example-wallet <payment link> <gateway> [--accept-terms] [--browser | --answer-forms]
 // With --accept-terms the customer has accepted WalletConnect's terms and privacy policy, and what the wallet knows of them may
-// be handed over. With --browser somebody drives a browser for the wallet; see `PipedBrowser`.
+// be handed over. With --browser somebody drives a browser for the wallet; see `PipedBrowser`. With --answer-forms the wallet reads
+// a form's questions from its schema and answers them itself.
 
 /// Keys from this package; a wallet brings its own.
 struct SandboxSigner: Signer {
@@ -42,8 +43,8 @@ struct PipedBrowser: WebView {
 var arguments = Array(CommandLine.arguments.dropFirst())
 let options = Set(arguments.filter { $0.hasPrefix("--") })
 arguments.removeAll { options.contains($0) }
-guard arguments.count == 2, options.isSubset(of: ["--accept-terms", "--browser"]) else {
-    say("usage: till-example-wallet <payment link> <gateway> [--accept-terms] [--browser]")
+guard arguments.count == 2, options.isSubset(of: ["--accept-terms", "--browser", "--answer-forms"]) else {
+    say("usage: till-example-wallet <payment link> <gateway> [--accept-terms] [--browser | --answer-forms]")
     exit(64)  // EX_USAGE. Source: sysexits.h.
 }
 let (link, gateway) = (arguments[0], arguments[1])
@@ -54,9 +55,10 @@ guard WalletConnectPay.isPaymentLink(link) else {
 WalletConnectPay.configure(appId: "till-example-wallet", baseUrl: gateway)
 let flow = PaymentFlow(
     signer: SandboxSigner(),
-    profile: ["fullName": "Jane Example", "dob": "1990-01-15"],
+    profile: ["fullName": "Jane Example", "dob": "1990-01-15", "pobCountry": "SE", "pobAddress": "Lund"],
     hasAcceptedTerms: options.contains("--accept-terms"),
     webView: options.contains("--browser") ? PipedBrowser() : nil,
+    answersForms: options.contains("--answer-forms"),
     say: say
 )
 do {
@@ -64,6 +66,9 @@ do {
     say("Paid: \(result.info?.txId ?? "without a transaction")")
 } catch let error as ConfirmPaymentError where error.mayHavePaid {
     say("It may have been paid; ask the merchant: \(error)")
+    exit(2)
+} catch PaymentFailure.notKnown(let status) {
+    say("It may have been paid; ask the merchant: the gateway's last word is '\(status.word.prefix(64))'")
     exit(2)
 } catch {
     say("Not paid: \(error)")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Logging
 import Sandbox
 import ServiceLifecycle
@@ -28,6 +29,12 @@ struct AcquirerCommand: AsyncParsableCommand {
 
     @Option(help: "IP address on which to listen. Its passwords are no secrets: leave it on loopback.")
     var address = "127.0.0.1"
+
+    @Option(help: "Serve https:// with the certificate chain in this PEM file: for a phone on the network of a test.")
+    var certificate: String?
+
+    @Option(help: "The certificate's key, in PEM.")
+    var key: String?
 
     @Option(help: "The acquirer's name in certificates and passes.")
     var issuer = "till-sandbox"
@@ -76,7 +83,12 @@ struct AcquirerCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Something that goes wrong; see above.", valueName: "endpoint:effect"))
     var fault: [String] = []
 
-    func validate() throws { _ = try acquirerConfiguration() }
+    func validate() throws {
+        _ = try acquirerConfiguration()
+        guard (certificate == nil) == (key == nil) else {
+            throw ValidationError("--certificate and --key belong together")
+        }
+    }
 
     func run() async throws {
         let configuration = try acquirerConfiguration()
@@ -87,9 +99,10 @@ struct AcquirerCommand: AsyncParsableCommand {
             Output.failure("The state file cannot be used: \(error)")
             throw ExitCode(66)  // EX_NOINPUT. Source: sysexits.h.
         }
+        let tls = try identity()
         let server: AcquirerServer
         do throws(WebServer.StartError) {
-            server = try AcquirerServer(acquirer, address: address, port: port)
+            server = try AcquirerServer(acquirer, address: address, port: port, tls: tls)
         } catch {
             Output.failure("The acquirer cannot listen on \(address) port \(port): \(error)")
             throw ExitCode(69)  // EX_UNAVAILABLE. Source: sysexits.h.
@@ -103,6 +116,18 @@ struct AcquirerCommand: AsyncParsableCommand {
             )
         )
         try await group.run()
+    }
+
+    private func identity() throws -> TLSIdentity? {
+        guard let certificate, let key else { return nil }
+        func text(_ path: String) throws -> String {
+            guard let data = FileManager.default.contents(atPath: path) else {
+                Output.failure("\(path): there is no such file, or it cannot be read")
+                throw ExitCode(66)  // EX_NOINPUT. Source: sysexits.h.
+            }
+            return String(decoding: data, as: UTF8.self)
+        }
+        return TLSIdentity(certificatePEM: try text(certificate), privateKeyPEM: try text(key))
     }
 
     private func acquirer(_ configuration: AcquirerConfiguration) throws(StateFileError) -> SandboxAcquirer {

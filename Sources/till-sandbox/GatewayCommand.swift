@@ -55,6 +55,12 @@ struct GatewayCommand: AsyncParsableCommand {
     @Flag(help: "Ask for them the older way: as fields whose answers come with the confirmation, without a form.")
     var collectFields = false
 
+    @Flag(help: "With --collect-data: say what is to be signed all the same; only the confirmation wants them.")
+    var collectLate = false
+
+    @Flag(help: "The customer's form tells iOS's bridge in objects, not in texts.")
+    var formObjects = false
+
     @Option(help: "Host of the payment links that it makes.")
     var linkHost = "pay.walletconnect.com"
 
@@ -110,6 +116,7 @@ struct GatewayCommand: AsyncParsableCommand {
         guard !(collectData && collectFields) else {
             throw ValidationError("--collect-data and --collect-fields are two ways to ask; choose one")
         }
+        guard !collectLate || collectData else { throw ValidationError("--collect-late goes with --collect-data") }
         for text in fault { _ = try parsedFault(text) }
         for path in scenario { _ = try Scenario<Endpoint>(readingFrom: path) }
     }
@@ -160,6 +167,8 @@ struct GatewayCommand: AsyncParsableCommand {
         configuration.minimumMinorUnits = minimum
         configuration.collectsData = collectData
         configuration.collectsFields = collectFields
+        configuration.collectsLate = collectLate
+        configuration.formPostsObjects = formObjects
         configuration.linkBase = "https://\(linkHost)/"
         configuration.controlToken = controlToken
         configuration.skewSeconds = clockSkew

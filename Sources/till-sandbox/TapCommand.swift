@@ -85,6 +85,9 @@ struct WalletTapCommand: AsyncParsableCommand {
     @Option(help: "Seconds until the customer answers.")
     var slow: Double = 0
 
+    @Option(help: "Seconds until the customer closes the pay screen; a payment that was agreed to goes on.")
+    var closeAfter: Double?
+
     @Option(help: "What the customer does when asked again after a failure: accept, decline or never.")
     var again: String?
 
@@ -169,6 +172,7 @@ struct WalletTapCommand: AsyncParsableCommand {
             service: PhoneOnAir(phone: phone)
         )
         let patience = timeout
+        let closing = closeAfter
         let outcome = await withTaskGroup(of: PhoneOutcome??.self) { group in
             group.addTask { .some(await phone.run()) }
             group.addTask {
@@ -185,6 +189,13 @@ struct WalletTapCommand: AsyncParsableCommand {
             group.addTask {
                 for await state in air.states { Output.line("Radio     \(state)") }
                 return nil
+            }
+            if let closing {
+                group.addTask {
+                    try? await Task.sleep(for: .seconds(closing))  // Throws only when cancelled.
+                    if !Task.isCancelled { await phone.closePayScreen() }
+                    return nil
+                }
             }
             if let patience {
                 group.addTask {
@@ -264,6 +275,7 @@ extension WalletTapCommand {
         guard (1...32).contains(passes) else { throw ValidationError("--passes is 1 to 32") }
         configuration.passCount = passes
         if let timeout { _ = try Self.seconds(timeout, "--timeout") }
+        if let closeAfter { _ = try Self.seconds(closeAfter, "--close-after") }
         _ = try credentials()
         return configuration
     }

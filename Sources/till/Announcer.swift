@@ -52,7 +52,7 @@ struct Announcer: Sendable {
                 line.link = charge.link
                 line.page = charge.page?.address
                 line.readable = charge.isReadableOnScreen
-                line.unresolved = charge.charge.isUnresolved
+                line.unresolved = charge.isUnresolved
                 line.late = charge.charge.isLate
             }
             if let last, Self.isSame(last, line) { continue }

@@ -56,8 +56,18 @@ struct Assembly: Sendable {
         (self.transport, self.logger, self.log) = (transport, logger, log)
         self.restored = restored
         eraser = Eraser(directory: configuration.state, journal: journal, logger: logger)
-        gateway = DatedTransport(transport, clockIsSet: { MachineClock.isSynchronised() }, now: clock.wallTime)
-        desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
+        let gateway = DatedTransport(
+            transport,
+            clockIsSet: { MachineClock.isPlausible(now: .now, builtAt: MachineClock.builtAt()) },
+            now: clock.wallTime
+        )
+        self.gateway = gateway
+        desk = ChargeDesk(
+            archive: journal,
+            clock: clock,
+            logger: logger,
+            gatewayAhead: { gateway.ahead }
+        )
         pace = GatewayPace(clock: clock)
         links = LinkHosts(configuration.linkHosts)
         gateways = configuration.gateways
@@ -80,7 +90,12 @@ struct Assembly: Sendable {
         try await wallets.load()
         try await settings.load()
         try await PreparedShop.apply(configuration.shop, to: settings, journal, state: configuration.state, logger)
-        let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger)
+        var mark: ChargeMark?
+        do throws(JournalError) { mark = try await journal.chargeMark(at: clock.wallTime()) } catch {
+            logger.warning("charges bear no mark of this terminal", metadata: ["error": "\(error)"])
+        }
+        if let mark { await desk.use(mark) }
+        let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger, mark: mark)
         var pages = configuration.console
         pages.wallets = WalletList.load(configuration.wallets, logger)
         pages.version = Version.text
@@ -104,6 +119,7 @@ struct Assembly: Sendable {
         pages.loudspeaker = loudspeaker
         // The image mounts sticks; elsewhere nobody does.
         pages.sticks = updates == nil ? nil : BackupSticks()
+        pages.ownerSticks = updates == nil ? nil : OwnerSticks()
         pages.restored = restored
         let wireless = wifi.map(network)
         pages.network = wireless
@@ -274,7 +290,7 @@ struct Assembly: Sendable {
             },
             wallets: wallets.station,
             pace: pace,
-            clockIsSet: { MachineClock.isSynchronised() }
+            clockIsSet: { MachineClock.isPlausible(now: .now, builtAt: MachineClock.builtAt()) }
         ) { settings, key in
             try MerchantClient(
                 baseURL: settings.gatewayURL,

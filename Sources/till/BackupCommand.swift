@@ -188,26 +188,7 @@ private enum Passphrase {
     }
 
     private static func typed(_ prompt: String) throws -> String {
-        let isTerminal = isatty(STDIN_FILENO) == 1
-        var before = termios()
-        if isTerminal {
-            FileHandle.standardError.write(Data(prompt.utf8))
-            unsafe tcgetattr(STDIN_FILENO, &before)
-            var silent = before
-            silent.c_lflag &= ~tcflag_t(ECHO)
-            unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-        }
-        defer {
-            if isTerminal {
-                unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-                FileHandle.standardError.write(Data("\n".utf8))
-            }
-        }
-        guard let line = readLine(), !line.isEmpty else {
-            complain("There is no passphrase. Nothing was done.")
-            throw ExitCode(Exit.noInput)
-        }
-        return line
+        try TypedSecret.read(prompt, missing: "There is no passphrase. Nothing was done.")
     }
 
     /// Does it, and says what went wrong.

@@ -91,7 +91,11 @@ struct VerifyJournal: AsyncParsableCommand {
             let journal = try Journal.open(directory: directory, deviceKey: key)
             let check = try await journal.verifyChain()
             print(check)
-            if case .broken = check { throw JournalError.corrupt(detail: "the chain is broken") }
+            let audits = try await journal.verifyAudit()
+            print("audit log: \(audits)")
+            for check in [check, audits] {
+                if case .broken = check { throw JournalError.corrupt(detail: "the chain is broken") }
+            }
             disagreement = try await journal.verifyProjections()
             if disagreement != nil, mendLists { try await journal.rebuildProjections() }
             try journal.close()

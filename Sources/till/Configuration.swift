@@ -55,8 +55,10 @@ extension Configuration {
     /// Reads a file's text. Every key is optional; one that does not exist here is an error, not a silent nothing.
     init(yaml: String) throws(ConfigurationError) {
         self.init()
+        // Windows' editor writes a mark before the first line, and the parser takes what follows for a second document.
+        let text = yaml.unicodeScalars.first == "\u{FEFF}" ? String(yaml.unicodeScalars.dropFirst()) : yaml
         let root: Node?
-        do { root = try Yams.compose(yaml: yaml) } catch {
+        do { root = try Yams.compose(yaml: text) } catch {
             throw ConfigurationError(
                 key: "the file",
                 value: "\(error)".prefix(while: { $0 != "\n" }).description,

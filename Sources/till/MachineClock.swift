@@ -43,6 +43,18 @@ enum MachineClock {
     /// True where the kernel hears the time from outside.
     static func isSynchronised(kernel: () -> Int32 = kernelState) -> Bool { (0..<TIME_ERROR).contains(kernel()) }
 
+    /// Whether a certificate may be judged by the machine's clock: the kernel hears the time from outside, or the clock
+    /// stands after the program was built and not after anybody still runs it. Elsewhere than in 1970 a certificate that is
+    /// not believed is rather the certificate's fault.
+    static func isPlausible(
+        now: WallTime,
+        kernel: () -> Int32 = kernelState,
+        builtAt: WallTime?,
+        latest: WallTime = latest
+    ) -> Bool {
+        isSynchronised(kernel: kernel) || builtAt.map { now >= $0 && now <= latest } ?? false
+    }
+
     /// Twenty years after this program was built: no terminal goes so long without an update.
     static let latest =
         builtAt()?.advanced(by: .seconds(20 * 366 * 86_400)) ?? WallTime(millisecondsSince1970: .max)

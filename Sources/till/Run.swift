@@ -85,6 +85,7 @@ struct Run: AsyncParsableCommand {
         }
         try await journal.note(restored, logger)
         try await journal.noteWayBack(logger)
+        try await journal.noteLoss(logger)
         do throws(JournalError) { try await journal.reserveLog() } catch {
             // Whether anything can be recorded is found out, and said, where something is to be.
             logger.warning(
@@ -213,6 +214,22 @@ extension Journal {
         try await audit(AuditEntry(at: .now, who: .terminal, from: "", what: "journal", result: "ok", detail: detail))
     }
 
+    /// Says that entries which were written once are missing: in the log, in the audit log, and for whoever asks about a key.
+    fileprivate func noteLoss(_ logger: Logger) async throws(JournalError) {
+        func note(_ lost: LostEntries, _ what: String) async throws(JournalError) {
+            let last = lost.to.map(String.init) ?? "an unknown one"
+            let detail = "\(what) \(lost.from) to \(last) were written and are missing"
+            logger.critical("the record of payments is shorter than it was", metadata: ["what": "\(detail)"])
+            try await audit(
+                AuditEntry(at: .now, who: .terminal, from: "", what: "record.lost", result: "failed", detail: detail)
+            )
+        }
+        if let lost = startup.lostAudit { try await note(lost, "audit entries") }
+        guard let lost = startup.lostEntries else { return }
+        try await note(lost, "entries of charges")
+        try await self.note(RecordGap(.endLost, at: .now), by: .terminal)
+    }
+
     /// Says in the log, and where something was refused in the audit log too, what became of a backup that was wanted. One
     /// that was restored brings its own entry.
     fileprivate func note(_ outcome: Restore.Outcome, _ logger: Logger) async throws(JournalError) {
@@ -248,8 +265,8 @@ extension JournalError {
     /// Whether starting again may help.
     var isTemporary: Bool {
         switch self {
-        case .inUse, .diskFull, .unavailable: true
-        case .readOnly, .corrupt, .fromNewerVersion: false
+        case .inUse, .diskFull, .unavailable, .lostWrite: true
+        case .readOnly, .corrupt, .fromNewerVersion, .replaced: false
         }
     }
 }

@@ -10,7 +10,7 @@ struct Till: AsyncParsableCommand {
         subcommands: [
             Run.self, CheckConfiguration.self, VerifyJournal.self, Link.self, Doctor.self, SupportBundleCommand.self,
             BackupCommand.self, RestoreCommand.self, WipeCommand.self, SelfTest.self,
-            TakeSecrets.self,
+            TakeSecrets.self, ResetOwnerCommand.self,
         ]
     )
 }

@@ -24,7 +24,7 @@ struct WebhookPost: WebhookCarrier {
         )
         do throws(OutsideError) {
             let answer = try await transport.send(request)
-            return .status(answer.status, retryAfter: answer.header("Retry-After").flatMap { Int64($0) })
+            return .status(answer.status, retryAfter: answer.retryAfter(atMost: .seconds(14_400))?.components.seconds)
         } catch {
             switch error {
             case .objected(let objection): return .notAllowed(WebhookObjection(objection))

@@ -119,10 +119,11 @@ def test_the_bridges_of_phones_are_told_too(gateway, page):
     assert sorted(page.evaluate("told")) == [["android", "IC_COMPLETE"], ["ios", "IC_COMPLETE"], ["react native", "IC_COMPLETE"]]
 
 
-def test_a_wallets_web_view_hears_the_form_and_the_wallet_pays(browser):
+@pytest.mark.parametrize("messages", [[], ["--form-objects"]], ids=["texts", "objects"])
+def test_a_wallets_web_view_hears_the_form_and_the_wallet_pays(browser, messages):
     """The example wallet with this browser as its web view: the library's bridge is in the page, and nothing else is."""
     production = "https://pay.walletconnect.com"
-    gateway = Gateway("--collect-data", "--settle-after", "0", "--form-base", production + "/")
+    gateway = Gateway("--collect-data", "--settle-after", "0", "--form-base", production + "/", *messages)
     payment = gateway.new_payment()
     wallet = subprocess.Popen(
         [EXAMPLE_WALLET, payment, gateway.url, "--accept-terms", "--browser"],
@@ -155,6 +156,8 @@ def test_a_wallets_web_view_hears_the_form_and_the_wallet_pays(browser):
         page.goto(order["open"])
         expect(page.get_by_label("Full name")).to_have_value("Jane Example")
         expect(page.get_by_label("Date of birth")).to_have_value("1990-01-15")
+        expect(page.get_by_label("Which")).to_have_value("pob")
+        expect(page.get_by_label("Address")).to_have_value("Lund")
         page.get_by_label("Country").fill("CH")
         page.get_by_label("Address").fill("Bern")
         page.get_by_label("I accept").check()

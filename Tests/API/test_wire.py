@@ -35,3 +35,10 @@ def test_what_is_not_http_is_refused_in_the_words_of_the_api(gateway):
     status, body = raw(gateway, "GET", "/v1/payments?x=<y>", AS_MERCHANT)
     assert status == 400
     assert body == '{"code":"params_validation","message":"Validation error: the request is not acceptable HTTP"}'
+
+
+@pytest.mark.parametrize("method", ["QUERY", "FOO", "TRACE"])
+def test_an_unknown_method_is_refused_in_the_words_of_the_api(gateway, method):
+    status, body = raw(gateway, method, "/v1/payments", AS_MERCHANT)
+    assert status == (405 if method == "TRACE" else 501)
+    assert body == '{"code":"params_validation","message":"Validation error: the request is not acceptable HTTP"}'

@@ -174,6 +174,11 @@ struct SyncTests {
         await #expect(throws: AcquirerError.refused(.init(code: .deviceBlocked))) {
             try await bed.phone.hold(key: "hold-2")
         }
+        // Each pass has a key of its own: another key is no other device.
+        let fresh = try ES256Signer(scalar: [UInt8](repeating: 9, count: 32)).publicKey
+        await #expect(throws: AcquirerError.refused(.init(code: .deviceBlocked))) {
+            try await bed.phone.client.passes(for: fresh, count: 1)
+        }
     }
 
     @Test func aRunningSumThatDoesNotGrowIsADoubleSpendToo() async throws {

@@ -158,6 +158,16 @@ struct MortalArchive: ChargeArchive {
         }
     }
 
+    func writeFault() async -> JournalError? {
+        do throws(JournalError) {
+            return try await read { () async throws(JournalError) in await journal.writeFault() }
+        } catch { return error }
+    }
+
+    func charges(ofPayment name: String) async throws(JournalError) -> [Charge] {
+        try await read { () async throws(JournalError) in try await journal.charges(ofPayment: name) }
+    }
+
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
         try await read { () async throws(JournalError) in try await journal.record(of: id) }
     }

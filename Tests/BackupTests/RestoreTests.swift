@@ -146,7 +146,7 @@ struct RestoreTests {
         _ = try await ExampleJournal.prepare(old.backup, for: new)
         let outcome = try await Restore.finish(new.state, key: new.key())
         #expect(outcome == .nothing)
-        #expect(new.names == ["device.key", "journal.lock", "journal.sqlite"])
+        #expect(new.names == ["device.key", "journal.end", "journal.lock", "journal.sqlite"])
         let entries = try await new.withJournal { try await $0.entryCounts().charges }
         #expect(entries == 5)
     }
@@ -220,6 +220,75 @@ struct RestoreTests {
         try queue.close()
         await #expect(throws: JournalError.corrupt(detail: "entry 2 of the copy: its content was changed")) {
             try await prepare(file, endingAt: copy.ends, for: new)
+        }
+    }
+
+    /// Somebody with the passphrase hides what was done and makes all hashes anew. The terminal that wrote the log knows its own seal;
+    /// another one says that it cannot vouch for what was taken over.
+    @Test(arguments: [true, false]) func anAuditLogThatWasForgedInTheBackupIsRefusedOrNotVouchedFor(isSame: Bool)
+        async throws
+    {
+        let (old, other) = (try TemporaryFolder(), try TemporaryFolder())
+        let file = old.path + "/copy.sqlite"
+        try await old.withJournal { journal in
+            try await ExampleJournal.fill(journal)
+            _ = try await journal.copy(to: file)
+        }
+        let queue = try DatabaseQueue(path: file)
+        let ends = try await queue.write { db in
+            let guardian = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_schema WHERE name = 'audit_no_update'")
+            try db.execute(sql: "DROP TRIGGER audit_no_update")
+            let body = try #require(try Data.fetchOne(db, sql: "SELECT body FROM audit WHERE seq = 1"))
+            let forged = AuditRow(
+                sequence: 1,
+                body: Data(String(decoding: body, as: UTF8.self).replacing("login", with: "reset").utf8),
+                previous: Entry.start
+            )
+            try db.execute(
+                sql: "UPDATE audit SET body = ?, hash = ? WHERE seq = 1",
+                arguments: [forged.body, forged.hash]
+            )
+            try db.execute(sql: guardian ?? "")
+            return try Journal.ends(db)
+        }
+        try queue.close()
+        guard !isSame else {
+            let refusal = JournalError.corrupt(
+                detail: "the audit log in the copy was changed after this terminal wrote it"
+            )
+            await #expect(throws: refusal) { try await prepare(file, endingAt: ends, for: old) }
+            return
+        }
+        try await prepare(file, endingAt: ends, for: other)
+        try Restore.want(other.state)
+        #expect(try await Restore.finish(other.state, key: other.key()) == .restored(keptDamaged: false))
+        try await other.withJournal { journal in
+            #expect(try await journal.auditTakenOver() == 1)
+            guard case .intact(count: 2, _) = try await journal.verifyAudit() else {
+                Issue.record("what the restore has added is sealed")
+                return
+            }
+        }
+    }
+
+    /// What came after the backup is gone, and was wanted so: the record does not say that it was cut.
+    @Test func aRestoreOntoTheSameTerminalIsNoLossAndAGapThatIsSaid() async throws {
+        let folder = try TemporaryFolder()
+        try await folder.withJournal { journal in
+            try await ExampleJournal.fill(journal)
+            try await ExampleJournal.backUp(journal, folder)
+            for number in 10..<14 { _ = try await ExampleJournal.charge(journal, number) }
+        }
+        _ = try await ExampleJournal.prepare(folder.backup, for: folder)
+        try Restore.want(folder.state)
+        #expect(try await Restore.finish(folder.state, key: folder.key()) == .restored(keptDamaged: false))
+        try await folder.withJournal { journal in
+            #expect(journal.startup.lostEntries == nil && journal.startup.lostAudit == nil)
+            for check in [try await journal.verifyChain(), try await journal.verifyAudit()] {
+                if case .broken = check { Issue.record("\(check)") }
+            }
+            #expect(try await journal.gap()?.kind == .restored)
+            #expect(try await journal.auditTakenOver() == 0, "this terminal wrote it")
         }
     }
 

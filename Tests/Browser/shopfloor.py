@@ -200,6 +200,8 @@ class FakeEvents:
     """Stands in for the terminal's events in one page, so that states can be shown that no shop reaches on order."""
 
     SCRIPT = """
+    // This page has the stream, whatever other tabs there are.
+    Object.defineProperty(navigator, "locks", { value: undefined });
     window.terminalEvents = new Promise((opened) => {
       window.EventSource = class extends EventTarget {
         constructor() { super(); this.readyState = 1; opened(this); }
@@ -241,7 +243,7 @@ def sample_charge(**changes) -> dict:
         "id": "01941f29-7c00-7000-8000-000000000001", "code": "K7QA", "state": "requiresAction", "amountMinor": 1250,
         "currency": "EUR", "amountText": "€12.50", "reference": "Table 4", "merchantName": "Café Zoë",
         "createdAt": "2026-01-01T12:00:00Z", "deadline": "2026-01-01T12:05:00Z", "secondsLeft": 272, "unresolved": False,
-        "late": False, "link": None, "reason": None, "evidence": None, "canCancel": True, "canRelease": False,
+        "late": False, "link": None, "reason": None, "evidence": None, "canCancel": True, "canRelease": False, "releaseInSeconds": None, "processingSeconds": None,
     } | changes
 
 

@@ -98,10 +98,12 @@ def test_what_cannot_be_is_said_while_it_is_typed(page):
     fresh(page)
     page.keyboard.type("99999999999+1")
     expect(page.locator(".waiting").get_by_text("That is more than this keypad takes.")).to_be_visible()
-    expect(amount(page)).to_have_text("€999,999,999.99")
+    expect(page.get_by_role("button", name="That is more than this keypad takes.")).to_be_disabled()
     page.keyboard.press("Delete")
-    page.keyboard.type("1,505")
+    page.keyboard.type("1,5055")
     expect(page.locator(".waiting").get_by_text("This currency has no more decimals.")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(amount(page)).to_have_text("1,5055")  # What cannot be read is not charged.
     page.keyboard.press("Delete")
     page.keyboard.type("1000*")
     expect(page.locator(".waiting").get_by_text("Before × stands a number of pieces")).to_be_visible()
@@ -384,7 +386,7 @@ def test_a_printed_shift_is_its_report_and_nothing_else(page, tmp_path):
         page.emulate_media(media="screen", color_scheme="light")
         page.set_viewport_size(PHONE)
     words = subprocess.run(["pdftotext", "-layout", file, "-"], check=True, capture_output=True, text=True).stdout
-    for fact in ("Shift 1", "Owner", "As it was closed", "Of it tips", "€1.50", "Given back", "€20.00"):
+    for fact in ("Shift 1", "Owner", "As it was closed", "Of it tips", "€1.50", "Refunds", "€20.00"):
         assert fact in words, f"{fact} in {words}"
     for button in ("Download", "Print", "History", "Begin my shift"):
         assert button not in words, button
@@ -443,7 +445,7 @@ def test_a_second_payment_goes_back_by_a_button_of_its_own(page):
     page.route(f"**/api/v1/charges/{PAID_TWICE['id']}", lambda route: route.fulfill(json=PAID_TWICE))
     page.route(f"**/api/v1/charges/{PAID_TWICE['id']}/refund", take)
     page.goto(f"/#/history/{PAID_TWICE['id']}")
-    second = page.get_by_role("button", name="Refund the second payment, €12.50")
+    second = page.get_by_role("button", name="Write down the refund of the second payment (€12.50)")
     expect(second).to_be_visible()
     expect(page.get_by_role("button", name="Write down a refund of €12.50")).to_be_visible()
     second.click()

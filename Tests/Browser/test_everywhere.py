@@ -138,10 +138,8 @@ def throttled(page):
 
 
 def reset_code(page):
-    stub(page, "**/api/v1/reset", None, 202)
-    at("reset", "main .primary")(page)
-    page.locator("main .primary").click()
-    shows(page, ".code-input")
+    stub(page, "**/api/v1/reset", {"reset": {"state": "shown", "minutes": None}, "way": "stick", "waitMinutes": 15})
+    at("reset", ".code-input")(page)
 
 
 def wrong_sign_in_code(page):
@@ -402,7 +400,7 @@ BOTH = [
     ("sick", "owner", sick), ("log-broken", "owner", broken_log), ("settings-coming", "owner", settings_coming), ("wipe-question", "owner", wipe_question),
 ]
 ARABIC = [
-    ("login", "stranger", at("", "[name=password]")), ("reset", "stranger", at("reset", "main .primary")), ("reset-code", "stranger", reset_code),
+    ("login", "stranger", at("", "[name=password]")), ("reset", "stranger", at("reset", ".entrance .text-link")), ("reset-code", "stranger", reset_code),
     ("people", "counter", at("", ".person-button")), ("pin", "counter", pin), ("pin-wrong", "counter", wrong_pin),
     ("me-cashier", "Ada", at("me", "[name=newPIN]")), ("me-manager", "Mia", at("me", "[name=newPIN]")),
     ("settings-manager", "Mia", at("settings", "[name=merchantName]")), ("keypad-counter", "Ada", at("charge", ".keys")),

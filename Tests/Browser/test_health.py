@@ -139,7 +139,7 @@ def test_a_network_is_chosen_and_what_became_of_it_is_said(page, eyes):
     assert small_targets(page) == []
     eyes.look(page, "network-joined")
     now["chargeOpen"] = True
-    expect(status).to_contain_text("A charge is open")
+    expect(status).to_contain_text("A charge is running")
     page.get_by_role("button", name="Forget Shop").click()
     expect(dialog).to_contain_text("does not reach the terminal then")
     dialog.get_by_role("button", name="Forget", exact=True).click()
@@ -195,7 +195,7 @@ def test_the_audit_log_is_found_checked_and_taken_along(page, eyes, tmp_path):
     page.goto("/#/settings")
     page.get_by_role("link", name="Audit log").click()
     lines = page.locator(".log-line")
-    expect(lines.filter(has_text="Took the file for support")).to_have_count(1)
+    expect(lines.filter(has_text="Downloaded the file for support")).to_have_count(1)
     expect(lines.filter(has_text="Claim")).to_have_count(1)
     page.get_by_text("More filters").click()
     page.get_by_label("What", exact=True).fill("charge")
@@ -216,7 +216,7 @@ def test_the_audit_log_is_found_checked_and_taken_along(page, eyes, tmp_path):
         path.write_bytes(data)
         checked = subprocess.run([ROOT / "scripts/verify-audit-export", path], capture_output=True, text=True)
         assert checked.returncode == 0 and checked.stdout.startswith("intact: "), checked
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "log.csv").read_bytes().decode(), newline="")))
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "log.csv").read_bytes().decode("utf-8-sig"), newline="")))
     assert rows[0]["what"] == "claim" and rows[-1]["what"] == "audit.export"
 
 

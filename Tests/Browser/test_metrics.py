@@ -98,6 +98,7 @@ def test_a_revoked_token_reads_nothing(page, shop, token):
     page.goto("/#/tokens")
     page.reload()
     page.get_by_role("button", name="Revoke Prometheus").click()
+    page.get_by_role("button", name="Revoke it").click()
     expect(page.get_by_text("There are no tokens.")).to_be_visible()
     assert ask(shop, "/metrics", token["text"])[0] == 401
 

@@ -253,7 +253,13 @@ class Owner:
         return self.tell(method, path, body, **how)
 
     def tell(self, method: str, path: str, body: dict | bytes | None = None, **how) -> Answer:
-        return self.terminal.ask(method, path, body, **({"session": self.session} | how))
+        answer = self.terminal.ask(method, path, body, **({"session": self.session} | how))
+        if answer.status == 403 and b"proof_needed" in answer.body and "session" not in how:
+            # On a slow machine the sign-in was more than ten minutes ago.
+            proof = self.terminal.ask("POST", f"{API}/proof", {"password": self.password}, session=self.session)
+            self.session = self.terminal.signed_in(proof)
+            answer = self.terminal.ask(method, path, body, **({"session": self.session} | how))
+        return answer
 
     def settings(self) -> dict:
         return self.ask("GET", f"{API}/settings").json
@@ -478,6 +484,10 @@ TRICKS = [
 ]
 
 
+#: Of these, what any script may have: it is shown as it is.
+SHOWN = {"zero-width joiner", "fullwidth digits", "Arabic digits", "mathematical digits", "Cyrillic letter", "Kelvin sign", "combining mark"}
+
+
 def tricks(expected: str) -> list[tuple]:
     return [(name, value, expected) for name, value in TRICKS]
 
@@ -656,8 +666,8 @@ CHARGE_CURRENCY = [
 ]
 
 REFERENCE = [
-    *no_text(200), ("36 long", "a" * 36, "422 invalid_reference"), ("markup", "<b>4</b>", "422 invalid_reference"),
-    ("emoji", "Table 🪑", "422 invalid_reference"), *tricks("422 invalid_reference"),
+    *no_text(200), ("36 long", "a" * 36, "422 invalid_reference"), ("spaces alone", "   ", "422 invalid_reference"),
+    *[row for row in tricks("422 invalid_reference") if row[0] not in SHOWN],
 ]
 
 #: Of a note for staff, and of the reason for a refund.
@@ -684,7 +694,11 @@ ROUTES = {
     "login": ("POST", "/login", {"password": f"{CANARY} wrong"}),
     "logout": ("POST", "/logout", {}),
     "password": ("PUT", "/password", {"currentPassword": f"{CANARY} current", "newPassword": f"{CANARY} new"}),
-    "reset": ("POST", "/reset", {}),
+    "reset": ("GET", "/reset", None),
+    "refuse reset": ("DELETE", "/reset", {}),
+    "proof": ("POST", "/proof", {"password": f"{CANARY} once more"}),
+    "access": ("GET", "/access", None),
+    "end access": ("POST", "/access/end", {"tokens": True}),
     "new password": ("PUT", "/reset", {"code": "AAAA-AAAA", "password": f"{CANARY} of a stranger"}),
     "sessions": ("GET", "/sessions", None),
     "end others": ("DELETE", "/sessions", {}),
@@ -800,18 +814,21 @@ def test_a_bad_claim_is_refused_at_its_field(terminal, shop, field, value, expec
     check_refused(terminal.ask("POST", f"{API}/claim", body), expected, field)
 
 
-def test_wrong_codes_cost_the_code_and_then_time(spare):
-    """Codes that look like the one on the screen are wrong, five wrong ones end it, and then the new one has to wait."""
+def test_wrong_codes_cost_their_sender_time_and_nobody_the_code(spare):
+    """Codes that look like the one on the screen are wrong, after five of them that address waits, and the code stays."""
     code = spare.code
     wide = "".join(chr(ord(letter) + 0xFEE0) if letter.isalnum() else letter for letter in code)
     password = f"{OWNER_PASSWORD} elsewhere"
     for guess in (wide, f"\u202e{code}", f"{code[:2]}\u200b{code[2:]}", f"{code}\u0301", ""):
         check_refused(spare.terminal.ask("POST", f"{API}/claim", {"code": guess, "password": password}), "403 claim_code_wrong")
-    renewed = spare.next("claim")["code"]
-    assert renewed != code
-    for guess in (renewed, code):
-        check_refused(spare.terminal.ask("POST", f"{API}/claim", {"code": guess, "password": password}), "429 too_many_tries")
+    check_refused(spare.terminal.ask("POST", f"{API}/claim", {"code": code, "password": password}), "429 too_many_tries")
     check_refused(spare.terminal.ask("POST", f"{API}/login", {"password": password}), "403 not_claimed")
+    for number in range(1, 13):
+        for _ in range(5):
+            answer = spare.terminal.ask("POST", f"{API}/claim", {"code": "AAAA-AAAA", "password": password}, source=f"127.0.6.{number}")
+            check_refused(answer, "403 claim_code_wrong")
+    answer = spare.terminal.ask("POST", f"{API}/claim", {"code": code, "password": password}, source="127.0.7.1")
+    assert answer.status == 201, "the one who reads the screen is let in"
 
 
 # The claim
@@ -1005,7 +1022,8 @@ def test_a_charge_with_two_amounts_is_refused_for_that(open_shop):
     ids=["none", "empty", "space", "two", "one twice", "with a space", "256 long", "umlaut", "fullwidth", "bad UTF-8", "tab"],
 )
 def test_a_charge_needs_one_plain_key(open_shop, keys):
-    open_shop.refuses("400 idempotency_key_missing", "POST", f"{API}/charges", {"amountMinor": 1250}, headers={"Idempotency-Key": keys})
+    code = "idempotency_key_missing" if keys is None else "idempotency_key_invalid"
+    open_shop.refuses(f"400 {code}", "POST", f"{API}/charges", {"amountMinor": 1250}, headers={"Idempotency-Key": keys})
 
 
 CHARGE_NAMES = {
@@ -1080,6 +1098,10 @@ def waiting_amount(code: str) -> list[tuple]:
         shortCodeAboveMinor=waiting_amount("out_of_range"),
         serviceUUID=[*no_text(40), ("nothing", "", "422 uuid_invalid"), ("no UUID", "7d2b", "422 uuid_invalid")],
         writeUUID=CHARACTERISTIC, statusUUID=CHARACTERISTIC, readUUID=CHARACTERISTIC,
+        appLink=[
+            *no_text(300), ("no address", "pay", "422 app_link_invalid"), ("not encrypted", "http://pay.example", "422 app_link_invalid"),
+            ("a fragment", "https://pay.example/#a", "422 app_link_invalid"), ("201 long", "https://pay.example/" + "a" * 181, "422 app_link_invalid"),
+        ],
         walletProjectID=[*no_text(100), ("65 long", "a" * 65, "422 project_invalid"), ("spaces", "a b", "422 project_invalid")],
         acquirerURL=ADDRESS, acquirerLogin=[*no_text(300), ("nothing", "", "422 required"), ("257 long", "a" * 257, "422 required")],
         acquirerPassword=[*no_text(500), ("nothing", "", "422 required"), ("null", None, "422 required")],

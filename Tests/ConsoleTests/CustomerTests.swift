@@ -215,6 +215,22 @@ struct CustomerTests {
         }
     }
 
+    @Test func aRefundThatStaffWroteDownIsNotSaidToHaveSentMoney() async throws {
+        try await withConsole { page in
+            let shop = try await CustomerShop(page)
+            let id = try await shop.offered()
+            let path = try await shop.path(id)
+            try await shop.pay(id)
+            let attempt = try #require(await shop.rail.attempt(of: id))
+            let paid = try await page.desk.charge(id).charge.total.minorUnits
+            let refund = Refund(minorUnits: paid, reason: "cold", by: .staff(name: "Ada"))
+            await attempt.record(.refundAsked(attempt: attempt.id, refund: refund))
+            await attempt.record(.refunded(attempt: attempt.id, mark: .marked))
+            let html = try await shop.look(path).html
+            #expect(html.contains("The shop has recorded a refund.") && !html.contains("went back"))
+        }
+    }
+
     /// Pictures of wallets would else cross the shop's network every two seconds.
     @Test func aPageThatHasNotChangedIsNotSentAgain() async throws {
         try await withConsole(wallets: Self.wallets) { page in

@@ -52,11 +52,31 @@ struct HealthTests {
         #expect(Set(checks.map(\.part)).count == checks.count && checks.count == 12)
     }
 
+    /// "Something keeps payments from going on" is believed once. Whoever reads it while charges go through believes it never again.
+    @Test func theWholeIsRedOnlyWhereAChargeWouldFail() {
+        func whole(_ change: (inout HealthFacts) -> Void) -> HealthCheck.Weight {
+            var facts = Self.well()
+            change(&facts)
+            return facts.wholeWeight
+        }
+        #expect(Self.well().wholeWeight == .good)
+        for light in [GatewayLight.unreachable, .refused, .clock] { #expect(whole { $0.gateway = light } == .bad) }
+        #expect(whole { $0.journalFault = JournalError.diskFull.reason } == .bad)
+        #expect(whole { $0.machine.storage?.isReadOnly = true } == .bad)
+        #expect(whole { $0.offset = .init(milliseconds: -300_000, at: Self.now) } == .bad)
+        #expect(whole { $0.clock = .init(isSet: false, isSynchronised: false) } == .note)
+        #expect(whole { $0.tap?.radio = .gone(reason: "there is no Bluetooth adapter") } == .note)
+        #expect(whole { $0.machine.wear[0].isNearItsEnd = true } == .note)
+        #expect(whole { $0.machine.slowdown.isUnderVoltage = true } == .note)
+        #expect(whole { $0.certificateEnds = $0.at.advanced(by: .seconds(-1)) } == .note)
+    }
+
     @Test func whatKeepsPaymentsFromGoingOnIsBad() {
         let radio = "radio"
         #expect(Self.weight("gateway") { $0.gateway = .unreachable } == .bad)
         #expect(Self.weight("gateway") { $0.gateway = .refused } == .bad)
         #expect(Self.weight("gateway") { $0.gateway = .clock } == .bad)
+        #expect(Self.weight("gateway") { $0.gateway = .paused(until: Self.now) } == .bad)
         #expect(Self.weight(radio) { $0.tap?.radio = .gone(reason: "there is no Bluetooth adapter") } == .bad)
         #expect(Self.weight(radio) { $0.tap?.radio = .off(reason: "off") } == .bad)
         let reason = Reason(code: "x", message: "It does not work.", action: "Mend it.")
@@ -64,7 +84,6 @@ struct HealthTests {
         #expect(Self.weight("journal") { $0.journalFault = reason } == .bad)
         #expect(Self.weight("storage") { $0.machine.storage?.isReadOnly = true } == .bad)
         #expect(Self.weight("storage") { $0.machine.storage?.freeBytes = 63 << 20 } == .bad)
-        #expect(Self.weight("clock") { $0.clock = .init(isSet: false, isSynchronised: false) } == .bad)
         #expect(Self.weight("clock") { $0.offset = .init(milliseconds: -300_000, at: Self.now) } == .bad)
         #expect(Self.weight("wear") { $0.machine.wear[0].isNearItsEnd = true } == .bad)
         #expect(Self.weight("temperature") { $0.machine.slowdown.isUnderVoltage = true } == .bad)
@@ -76,6 +95,7 @@ struct HealthTests {
         #expect(Self.weight("acquirer") { $0.tap?.waiting = 2 } == .note)
         #expect(Self.weight("storage") { $0.machine.storage?.freeBytes = 511 << 20 } == .note)
         #expect(Self.weight("clock") { $0.clock = .init(isSet: true, isSynchronised: false) } == .note)
+        #expect(Self.weight("clock") { $0.clock = .init(isSet: false, isSynchronised: false) } == .note)
         #expect(Self.weight("clock") { $0.offset = .init(milliseconds: 30_000, at: Self.now) } == .note)
         #expect(Self.weight("clock") { $0.offset = .init(milliseconds: 29_999, at: Self.now) } == .good)
         #expect(Self.weight("temperature") { $0.machine.slowdown.isNow = true } == .note)

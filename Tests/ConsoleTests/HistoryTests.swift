@@ -2,6 +2,7 @@ import Foundation
 import Journal
 import Payments
 import Terminal
+import TestSupport
 import Testing
 import WebServer
 
@@ -107,8 +108,7 @@ struct HistoryTests {
                 #expect(listed["id"] as? String == refused.id.rawValue)
                 #expect(listed["state"] as? String == "failed" && listed["refused"] as? Bool == true, "\(query)")
             }
-            let lines = try await text(of: try await page.ask("GET", "export.csv")).components(separatedBy: "\r\n")
-            #expect(lines.prefix(3).map { $0.split(separator: ",").last } == ["refused", "no", "yes"])
+            #expect(try await rows(of: "", in: page).map { $0["refused"] } == ["no", "yes"])
             let json = try await text(of: try await page.ask("GET", "export.json"))
             let said = try #require(
                 try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: [[String: Any]]]
@@ -162,7 +162,7 @@ struct HistoryTests {
             }
             let csv = try await text(of: try await page.ask("GET", "export.csv"))
             let lines = csv.components(separatedBy: "\r\n")
-            #expect(lines.count == 7 && lines.last == "" && lines[0].hasPrefix("id,code,opened_at,"))
+            #expect(lines.count == 7 && lines.last == "" && lines[0].hasPrefix("\u{FEFF}id,code,opened_at,"))
             #expect(lines[1].contains(",10.00,10.00,,0.00,0.00,scan,staff:owner,'=1+1,pay_1000,0x5e,no"))
             #expect(lines[2].contains(",\"a \"\"b\"\"; c\","))
             #expect(lines[3].contains(",'@x,"))
@@ -172,17 +172,129 @@ struct HistoryTests {
             )
             #expect(said["charges"]?.map { $0["totalMinor"] as? Int } == [1001, 1002, 1003])
             let none = try await text(of: try await page.ask("GET", "export.json?q=nothing"))
-            #expect(none == "{\"charges\":[\n\n]}\n")
+            #expect(none == "{\"charges\":[\n\n],\n\"refunds\":[\n\n]}\n")
             #expect(try await page.rows().filter { $0.what == "export" }.map(\.detail) == ["csv", "json", "json"])
         }
     }
 
     @Test(arguments: [
-        ("plain", "plain"), ("a,b", "\"a,b\""), ("a\r\nb", "\"a\r\nb\""), ("\"", "\"\"\"\""), ("+1", "'+1"),
-        ("-1", "'-1"),
+        ("plain", "plain"), ("a,b", "\"a,b\""), ("a\r\nb", "\"a\r\nb\""), ("\"", "\"\"\"\""), ("+4711", "+4711"),
+        ("-1", "-1"), ("-20.00", "-20.00"), ("+", "'+"), ("+1+2", "'+1+2"), ("-A1", "'-A1"), ("+49 171", "'+49 171"),
+        ("+1.2.3", "'+1.2.3"), ("+.5", "'+.5"),
         ("\t=1", "'\t=1"), ("=\"x\"", "\"'=\"\"x\"\"\""), ("＝1", "'＝1"), ("", ""),
     ])
     func aFieldIsWrittenSoThatItIsReadAsItIs(text: String, written: String) { #expect(CSV.field(text) == written) }
+
+    /// The rows of a file, by the names of its columns.
+    private func rows(of query: String, in page: Page) async throws -> [[String: String]] {
+        let csv = try await text(of: try await page.ask("GET", "export.csv\(query)"))
+        let lines = csv.replacing("\u{FEFF}", with: "").components(separatedBy: "\r\n").dropLast()
+            .map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        let names = try #require(lines.first)
+        return lines.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(names, $0)) }
+    }
+
+    private static let hour: Int64 = 3_600_000
+
+    /// Sales and refunds around the shop's midnights, refunds on later days than their sales, parts and wholes: each day's file
+    /// adds up to that day's total, in both forms.
+    @Test(arguments: 0..<3) func aDaysFileAddsUpToTheDaysTotal(seed: Int) async throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        try await withShop { page in
+            let settings =
+                #"{"operatorID":"op-1","merchantID":"mrch_1","merchantName":"Kiosk","gatewayKey":"wcp_1","#
+                + #""gatewayURL":"https://gateway.test","currency":"EUR","timeZone":"Europe/Berlin"}"#
+            #expect(try await page.send("PUT", "settings", settings) == 200)
+            for number in 0..<20 {
+                let after = Int.random(in: 0...(4 * 24), using: &random) * 3600 + Int.random(in: -5...5, using: &random)
+                let sold = Int64.random(in: 200...5000, using: &random)
+                var charge = try await sell(sold, nil, in: page, after: max(after, 0), refused: number % 7 == 6)
+                var left = charge.state == .succeeded ? sold : 0
+                var time = charge.terms.openedAt
+                while left > 0, Int.random(in: 0...2, using: &random) > 0 {
+                    let part = Bool.random(using: &random) ? left : Int64.random(in: 1...left, using: &random)
+                    left -= part
+                    time = time.advanced(by: .seconds(Int.random(in: 1...100_000, using: &random)))
+                    let refund = Refund(
+                        minorUnits: part,
+                        reason: "cold",
+                        by: .staff(name: "Ada"),
+                        key: "\(number) \(left)"
+                    )
+                    for event in [
+                        Charge.Event.refundAsked(attempt: 1, refund: refund), .refunded(attempt: 1, mark: .keptHere),
+                    ] {
+                        _ = charge.handle(event)
+                        try await page.journal.append(event, to: charge, at: time)
+                    }
+                }
+            }
+            let start = ShopTime(
+                page.clock.terminalClock.wallTime(),
+                in: try #require(TimeZone(identifier: "Europe/Berlin"))
+            )
+            var (day, days, rowsInAll) = (start.day, 0, 0)
+            while days < 8 {
+                defer { (day, days) = (day.next, days + 1) }
+                let query = "?from=\(day)&to=\(day)"
+                let said = try Page.said(try await page.ask("GET", "totals?by=day&from=\(day)&to=\(day)"))
+                let period = try #require((said["periods"] as? [[String: Any]])?.first)
+                let net = (period["totals"] as? [[String: Any]])?.first?["netMinor"] as? Int ?? 0
+                let found = try await rows(of: query, in: page)
+                rowsInAll += found.count
+                let sum = found.reduce(0) { $0 + (Int(($1["net"] ?? "").replacing(".", with: "")) ?? -1_000_000_000) }
+                #expect(sum == net, "\(day)")
+                #expect(
+                    found.allSatisfy { $0["shop_day"] == day.text && $0["local_time"]?.hasPrefix(day.text) == true }
+                )
+                let json = try await text(of: try await page.ask("GET", "export.json\(query)"))
+                let lists = try #require(
+                    try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: [[String: Any]]]
+                )
+                #expect(
+                    lists.values.joined().reduce(0) { $0 + ($1["netMinor"] as? Int ?? -1_000_000_000) } == net,
+                    "\(day)"
+                )
+                let refunded = (period["totals"] as? [[String: Any]])?.first?["refundedMinor"] as? Int ?? 0
+                #expect(lists["refunds"]?.reduce(0) { $0 + ($1["amountMinor"] as? Int ?? 0) } == refunded)
+            }
+            #expect(rowsInAll > 20, "each charge is in one of these days’ files, and refunds are rows of their own")
+        }
+    }
+
+    /// A sale at half past midnight in Berlin is in UTC still the day before.
+    @Test func aRowHasTheShopsDayAndTimeBesideUTC() throws {
+        let zone = try #require(TimeZone(identifier: "Europe/Berlin"))
+        let summer = ShopTime(WallTime(millisecondsSince1970: 1_780_439_400_000), in: zone)  // 2026-06-02T22:30:00Z
+        #expect(summer.day.text == "2026-06-03" && summer.text == "2026-06-03 00:30:00")
+        // The hour that comes twice, and one beyond every calendar.
+        let first = ShopTime(WallTime(millisecondsSince1970: 1_792_887_600_000), in: zone)  // 2026-10-25T00:20:00Z
+        let second = ShopTime(WallTime(millisecondsSince1970: 1_792_887_600_000 + Self.hour), in: zone)
+        #expect(first.text == second.text && first.moment != second.moment)
+        #expect(ShopTime(WallTime(millisecondsSince1970: .max), in: zone).text.hasPrefix("2199-12-31 "))
+    }
+
+    @Test func aRefundIsFoundByTheFiltersOfItsCharge() async throws {
+        try await withShop { page in
+            for (number, reference) in ["Sale-A", "Sale-B"].enumerated() {
+                var charge = try await sell(1000, reference, in: page, after: number)
+                let refund = Refund(minorUnits: 250, reason: "=cold", by: .staff(name: "Ada"), key: "k")
+                for event in [
+                    Charge.Event.refundAsked(attempt: 1, refund: refund), .refunded(attempt: 1, mark: .keptHere),
+                ] {
+                    _ = charge.handle(event)
+                    try await page.journal.append(event, to: charge, at: charge.terms.openedAt)
+                }
+            }
+            let found = try await rows(of: "?q=sale-b", in: page)
+            #expect(
+                found.map { $0["row"] } == ["charge", "refund"] && found.allSatisfy { $0["reference"] == "Sale-B" }
+            )
+            #expect(found.map { $0["net"] } == ["10.00", "-2.50"] && found[1]["total"] == "")
+            #expect(found[1]["refund_reason"] == "'=cold" && found[1]["refunded_by"] == "staff:Ada")
+            #expect(try await rows(of: "?state=failed", in: page).isEmpty)
+        }
+    }
 
     @Test func onlyOwnersAndManagersGetTotalsAndFiles() throws {
         for path in ["totals", "export.csv", "export.json"] {

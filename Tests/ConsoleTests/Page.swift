@@ -59,12 +59,13 @@ final class Page {
         _ path: String,
         _ body: String = "{}",
         csrf: String? = nil,
+        key: String? = nil,
         from peer: String = peer
     ) async throws -> WebResponse {
         sales += 1
         var headers: WebHeaders = [
             "Host": "till.local", "Origin": "https://till.local", "Content-Type": "application/json",
-            "Idempotency-Key": "sale-\(sales)",
+            "Idempotency-Key": key ?? "sale-\(sales)",
         ]
         var cookies: [String] = []
         if let token {
@@ -114,6 +115,9 @@ final class Page {
         case .later(let work): return await work()
         }
     }
+
+    /// Has the other browser's session from now on, as whoever copied its cookie.
+    func take(_ other: Page) { token = other.token }
 
     /// Another browser on the same page.
     func another() -> Page { Page(console, journal, clock, desk, files, folder) }

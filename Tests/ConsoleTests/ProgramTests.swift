@@ -83,6 +83,40 @@ struct ProgramTests {
         }
     }
 
+    /// A table's ordering program has no business with the bar's charges.
+    @Test func aTokenForItsOwnChargesSeesAndCancelsNoOthers() async throws {
+        try await withConsole { page in
+            _ = try await Program.shop(page)
+            let all = try await Program(page, ["charges"], name: "Bar")
+            let own = try await Program(page, ["ownCharges"], name: "Table")
+            let others = try #require(
+                try await all.said("POST", "charges", #"{"amountMinor":900}"#, key: "1")["id"] as? String
+            )
+            for (method, path) in [
+                ("GET", "charges/\(others)"), ("GET", "charges/\(others)?wait=1"), ("POST", "charges/\(others)/cancel"),
+                ("POST", "charges/\(others)/release"), ("GET", "charges/\(others)/receipt"),
+                ("GET", "charges/lookup?key=1"),
+            ] {
+                let answer = try await own.ask(method, path)
+                #expect(try answer.status == 404 && Program.code(answer) == "charge_not_found", "\(method) \(path)")
+            }
+            #expect(try await own.ask("GET", "charges/current").status == 204)
+            #expect(try await own.ask("GET", "terminal").status == 403)
+            #expect(try await all.ask("POST", "charges/\(others)/cancel").status == 200)
+            let mine = try #require(
+                try await own.said("POST", "charges", #"{"amountMinor":700}"#, key: "1")["id"] as? String
+            )
+            for query in ["", "?by=till:Bar"] {
+                let listed = try await own.said("GET", "charges\(query)")["charges"] as? [[String: Any]]
+                #expect(listed?.map { $0["id"] as? String } == [mine])
+            }
+            let whole = try await all.said("GET", "charges")["charges"] as? [Any]
+            #expect(whole?.count == 2)
+            #expect(try await own.ask("GET", "charges/\(mine)").status == 200)
+            #expect(try await own.ask("POST", "charges/\(mine)/cancel").status == 200)
+        }
+    }
+
     @Test func aTokenAndASessionNeverComeTogetherAndNoOtherPageSendsOne() async throws {
         try await withConsole { page in
             _ = try await Program.shop(page)
@@ -175,6 +209,26 @@ struct ProgramTests {
             #expect(other.status == 409)
             #expect(try Program.code(other) == "idempotency_conflict")
             #expect((try await till.said("GET", "charges")["charges"] as? [Any])?.count == 1)
+        }
+    }
+
+    /// The charge may be among those that the record lacks: then nobody says that nothing was charged.
+    @Test(arguments: [RecordGap.Kind.restored, .endLost])
+    func aKeyThatTheRecordDoesNotKnowIsNotKnownWhileTheRecordMayLackCharges(kind: RecordGap.Kind) async throws {
+        try await withConsole { page in
+            _ = try await Program.shop(page)
+            let till = try await Program(page)
+            let opened = try await till.ask("POST", "charges", #"{"amountMinor":1250}"#, key: "sale-1")
+            #expect(opened.status == 201)
+            try await page.journal.note(RecordGap(kind, at: page.clock.wallTime), by: .terminal)
+            let unknown = try await till.ask("GET", "charges/lookup?key=sale-0")
+            #expect(unknown.status == 409)
+            #expect(try Program.code(unknown) == "charge_not_known")
+            let known = try await till.ask("GET", "charges/lookup?key=sale-1")
+            #expect(known.status == 200, "what stands in the record is known")
+            page.clock.advance(by: .seconds(31 * 86_400))
+            let later = try await till.ask("GET", "charges/lookup?key=sale-0")
+            #expect(try later.status == 404 && Program.code(later) == "charge_not_found")
         }
     }
 
@@ -326,6 +380,49 @@ struct ProgramTests {
     }
 
     // MARK: - The terminal
+
+    /// A till that opens a charge then would wait for a code that does not come.
+    @Test func aTerminalWhoseGatewayAsksToWaitIsNotReadyAndSaysUntilWhen() async throws {
+        try await withConsole { page in
+            _ = try await Program.shop(page)
+            let till = try await Program(page)
+            await page.desk.setGateway(.paused(until: page.clock.wallTime.advanced(by: .seconds(60))))
+            let said = try await till.said("GET", "terminal")
+            #expect(said["ready"] as? Bool == false)
+            let reason = try #require(said["reason"] as? [String: Any])
+            #expect(reason["code"] as? String == "gateway_paused" && "\(reason)".contains(":"))
+            let rails = try #require(said["rails"] as? [String: [String: Any]])
+            #expect(rails["scan"]?["state"] as? String == "hindered")
+            await page.desk.setGateway(.ready)
+            #expect(try await till.said("GET", "terminal")["ready"] as? Bool == true)
+        }
+    }
+
+    /// Nobody types a password for a slash, and whoever moves payments elsewhere hears how many it concerns.
+    @Test func savingTheSameGatewayWrittenAnotherWayNeedsNoPasswordAndSaysHowManyPaymentsAreOpen() async throws {
+        try await withConsole { page in
+            let shop = try await Program.shop(page)
+            let merchant = MerchantSettings(
+                operatorID: "op-1",
+                merchantID: "mrch_1",
+                merchantName: "Kiosk",
+                gatewayURL: "https://gateway.test",
+                currency: .euro
+            )
+            await page.desk.use(merchant, drivers: [shop.rail])
+            _ = try await shop.offered()
+            func settings(_ gateway: String, _ merchant: String = "mrch_1") -> String {
+                """
+                {"operatorID":"op-1","merchantID":"\(merchant)","merchantName":"Kiosk","gatewayURL":"\(gateway)","currency":"EUR"}
+                """
+            }
+            #expect(try await page.send("PUT", "settings", settings("https://gateway.test/v1/")) == 200)
+            let said = try Page.said(try await page.ask("GET", "settings"))
+            #expect(said["gatewayURL"] as? String == "https://gateway.test")
+            #expect(said["openPayments"] as? [String: Int] == ["here": 1, "followed": 0, "stranded": 0])
+            #expect(try await page.send("PUT", "settings", settings("https://gateway.test", "MRCH_1")) == 422)
+        }
+    }
 
     @Test func theTerminalSaysWhetherItIsReadyAndWhyNot() async throws {
         try await withConsole { page in

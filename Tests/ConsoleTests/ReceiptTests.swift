@@ -317,6 +317,31 @@ struct ReceiptTests {
         }
     }
 
+    /// The printer is off, and nobody looks at the log: the charge says that its receipt is missing, until one is printed.
+    @Test func aReceiptThatDidNotComeByItselfIsSeenAtItsCharge() async throws {
+        let gone = try FakePrinter(.mute)
+        gone.close()
+        let fake = try FakePrinter(.answering(0))
+        defer { fake.close() }
+        try await withConsole { page in
+            let shop = try await CustomerShop(page)
+            try await set(page, gone, #","automatic":true"#)
+            let id = try await paidCharge(shop)
+            func trouble() async throws -> String? {
+                let said = try Page.said(try await page.ask("GET", "charges/\(id)"))
+                return (said["receiptTrouble"] as? [String: Any])?["code"] as? String
+            }
+            while try await trouble() == nil { await Task.yield() }
+            #expect(try await trouble() == "printer_not_reached")
+            let other = try await shop.open(500)
+            let said = try Page.said(try await page.ask("GET", "charges/\(other)"))
+            #expect(said["receiptTrouble"] is NSNull)
+            try await set(page, fake)
+            #expect(try await page.ask("POST", "charges/\(id)/receipt/print").status == 200)
+            #expect(try await trouble() == nil)
+        }
+    }
+
     @Test func withoutThatNothingIsPrintedByItself() async throws {
         let fake = try FakePrinter(.answering(0))
         defer { fake.close() }

@@ -9,59 +9,101 @@ import WebServer
 @testable import Console
 @testable import Terminal
 
-/// When a code can be asked for, and what it takes.
+/// When a code for a new password is shown, and what it takes.
 struct ResetTests {
     private static let minute = Duration.seconds(60)
 
-    private func running(at now: Duration = .zero) throws -> (reset: Reset, code: String) {
-        var reset = Reset(switchedOnAt: .zero)
-        #expect(reset.start(at: now) == .shown)
+    /// With the code on the screen.
+    private func open() throws -> (reset: Reset, code: String) {
+        var reset = Reset(startingWith: [])
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: .zero) == .began)
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: Reset.wait) == .opened)
         return (reset, try #require(reset.code))
     }
 
+    @Test func theCodeComesAfterAQuarterOfAnHourAndNoSooner() throws {
+        var reset = Reset(startingWith: [])
+        #expect(reset.look(at: [], isCharging: false, now: .zero) == nil && !reset.isUnderWay)
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: .zero) == .began)
+        #expect(reset.minutesLeft(at: .zero) == 15 && reset.minutesLeft(at: .seconds(61)) == 14)
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: Reset.wait - .milliseconds(1)) == nil)
+        #expect(reset.code == nil && reset.minutesLeft(at: Reset.wait - .milliseconds(1)) == 1)
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: Reset.wait) == .opened)
+        #expect(reset.code?.count == 9 && reset.minutesLeft(at: Reset.wait) == nil)
+    }
+
     @Test func theCodeWorksOnceForFifteenMinutes() throws {
-        var (reset, code) = try running()
-        #expect(code.count == 9 && reset.expiresAt == Self.minute * 15)
-        #expect(reset.guess(code.lowercased(), at: Self.minute * 15 - .milliseconds(1)) == .right)
-        #expect(reset.code == nil && reset.guess(code, at: Self.minute * 14) == .none)
-        (reset, code) = try running()
-        #expect(reset.guess(code, at: Self.minute * 15) == .none)
+        var (reset, code) = try open()
+        #expect(reset.guess(code.lowercased(), at: Reset.wait + Self.minute * 15 - .milliseconds(1)) == .right)
+        #expect(reset.code == nil && reset.guess(code, at: Reset.wait) == .none)
+        #expect(
+            reset.look(at: ["sdb1"], isCharging: false, now: Reset.wait) == nil,
+            "the same stick begins nothing again"
+        )
+        (reset, code) = try open()
+        #expect(reset.guess(code, at: Reset.wait + Self.minute * 15) == .none)
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: Reset.wait + Self.minute * 15) == .over)
     }
 
-    @Test func fiveWrongGuessesEndIt() throws {
-        var (reset, code) = try running()
-        for _ in 0..<5 { #expect(reset.guess("AAAA-AAAA", at: .seconds(1)) == .wrong) }
-        #expect(reset.code == nil && reset.guess(code, at: .seconds(1)) == .none)
+    @Test func wrongGuessesEndNothing() throws {
+        var (reset, code) = try open()
+        for _ in 0..<50 { #expect(reset.guess("AAAA-AAAA", at: Reset.wait) == .wrong) }
+        #expect(reset.guess(code, at: Reset.wait) == .right)
     }
 
-    @Test func onlyShortlyAfterTheTerminalWasSwitchedOn() {
-        var reset = Reset(switchedOnAt: .seconds(100))
-        #expect(reset.start(at: .seconds(100) + Self.minute * 15) == .tooLate)
-        #expect(reset.code == nil)
-        #expect(reset.start(at: .seconds(99) + Self.minute * 15) == .shown)
+    @Test func aStickThatIsPulledOutEndsTheWaitAndTheCode() throws {
+        var reset = Reset(startingWith: [])
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: .zero) == .began)
+        #expect(
+            reset.look(at: ["sdc1"], isCharging: false, now: Self.minute) == .withdrawn,
+            "another stick is another act"
+        )
+        #expect(reset.look(at: ["sdc1"], isCharging: false, now: Self.minute) == .began)
+        #expect(reset.minutesLeft(at: Self.minute) == 15)
+        var (opened, code) = try open()
+        #expect(opened.look(at: [], isCharging: false, now: Reset.wait) == .withdrawn)
+        #expect(opened.code == nil && opened.guess(code, at: Reset.wait) == .none)
     }
 
-    @Test func thereIsOneAtATime() throws {
-        var (reset, code) = try running()
-        #expect(reset.start(at: .seconds(5)) == .isRunning)
-        #expect(reset.code == code, "whoever asks again does not take it from the one who reads it")
-    }
-
-    @Test func afterOneThatWasNotUsedTheNextWaitsTwiceAsLong() throws {
-        var (reset, _) = try running()
-        var now = Duration.zero
-        for pause in [30, 60, 120, 240] {
-            for _ in 0..<5 { #expect(reset.guess("AAAA-AAAA", at: now) == .wrong) }
-            #expect(reset.start(at: now) == .paused(.seconds(pause)))
-            now += .seconds(pause)
-            #expect(reset.start(at: now) == .shown)
+    /// A crash, an update, a restore and a power cut all end in a start.
+    @Test func aStickThatIsInAtTheStartOpensNothingHoweverLongTheProgramRuns() {
+        var reset = Reset(startingWith: ["sdb1"])
+        for minutes in 0..<600 {
+            #expect(reset.look(at: ["sdb1"], isCharging: false, now: Self.minute * minutes) == nil)
+            #expect(reset.code == nil)
         }
-        reset.forgive()
-        #expect(reset.start(at: now) == .shown)
+        #expect(reset.look(at: [], isCharging: false, now: Self.minute * 600) == nil)
+        #expect(
+            reset.look(at: ["sdb1"], isCharging: false, now: Self.minute * 601) == .began,
+            "plugged in again it counts"
+        )
+    }
+
+    @Test func aChargeKeepsTheWaitFromBeginningAndTheCodeFromBeingShown() {
+        var reset = Reset(startingWith: [])
+        #expect(reset.look(at: ["sdb1"], isCharging: true, now: .zero) == nil && !reset.isUnderWay)
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: Self.minute) == .began)
+        #expect(reset.look(at: ["sdb1"], isCharging: true, now: Self.minute * 20) == nil && reset.code == nil)
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: Self.minute * 21) == .opened)
+    }
+
+    @Test func afterARefusalNoStickCountsForAnHour() {
+        var reset = Reset(startingWith: [])
+        let nothing = reset.refuse(at: .zero)
+        #expect(!nothing && reset.look(at: ["sdb1"], isCharging: false, now: .zero) == .began)
+        let refused = reset.refuse(at: Self.minute)
+        #expect(refused && !reset.isUnderWay)
+        for minutes in 2..<61 {
+            #expect(
+                reset.look(at: minutes.isMultiple(of: 2) ? [] : ["sdb1"], isCharging: false, now: Self.minute * minutes)
+                    == nil
+            )
+        }
+        #expect(reset.look(at: ["sdb1"], isCharging: false, now: Self.minute * 62) == .began)
     }
 }
 
-/// A forgotten password: the code on the terminal's screen, over the page's own API.
+/// A forgotten password: the stick, the wait and the code on the terminal's screen, over the page's own API.
 @Suite(.timeLimit(.minutes(2)))
 struct ForgottenPasswordTests {
     private static let password = "correct horse battery"
@@ -76,37 +118,72 @@ struct ForgottenPasswordTests {
         try await page.send("PUT", "reset", #"{"code":"\#(code)","password":"\#(password)"}"#)
     }
 
+    private func look(_ page: Page, _ sticks: Set<String> = ["sdb1"]) async {
+        await page.console.entrance.look(at: sticks)
+    }
+
+    private func state(_ page: Page) async throws -> String? {
+        (try await page.ask("GET", "reset").said["reset"] as? [String: Any])?["state"] as? String
+    }
+
+    /// Plugs a stick in and waits.
+    private func open(_ page: Page) async throws -> String {
+        await look(page)
+        page.clock.advance(by: Reset.wait)
+        await look(page)
+        return try await page.claimCode()
+    }
+
+    @Test func nobodyOnTheNetworkHasACodeOnTheScreenHoweverEarlyOrOften() async throws {
+        try await withConsole { page in
+            try await claim(page)
+            for _ in 0..<30 {
+                for number in 1...12 {
+                    let stranger = page.another()
+                    #expect(try await stranger.send("POST", "reset", "{}", from: "10.9.0.\(number)") == 405)
+                    #expect(try await finish(stranger, "AAAA-AAAA") == 409)
+                    #expect(try await state(stranger) == nil)
+                }
+                #expect(await page.desk.invitation == nil)
+                page.clock.advance(by: .seconds(60))
+                await look(page, [])
+            }
+        }
+    }
+
     @Test func theCodeOnTheScreenSetsANewPasswordAndSignsEverybodyOut() async throws {
         try await withConsole { page in
             try await claim(page)
-            let stranger = page.another()
-            let answer = try await stranger.ask("POST", "reset")
-            #expect(answer.status == 202)
-            let code = try await page.claimCode()
+            let owner = page.another()
+            await look(page)
+            #expect(try await state(owner) == "waiting")
+            #expect(await page.desk.invitation == nil, "no code yet")
+            #expect(await page.desk.snapshot.ownerReset == .waiting(minutes: 15), "screen and pages say so")
+            let code = try await open(page)
+            #expect(try await state(owner) == "shown")
             guard case .resetting(let invitation) = await page.phase() else {
                 Issue.record("the screen does not show it")
                 return
             }
             #expect(invitation.code == code && invitation.url.hasPrefix(page.console.address))
             #expect(invitation.url.contains("/#reset=\(code)&cert="))
-            let said = try Page.said(answer)
-            #expect(!"\(said)".contains(code), "only the screen says it")
-            #expect(try await stranger.send("POST", "reset", "{}") == 202)
-            #expect(try await page.claimCode() == code)
+            let told = JSON.terminal(await page.desk.snapshot).text
+            #expect(!told.contains(code), "only the screen says it")
+            #expect(!"\(try await owner.ask("GET", "reset").said)".contains(code))
 
-            #expect(try await finish(stranger, "AAAA-AAAA") == 403)
-            #expect(try await finish(stranger, code, "kite") == 422, "and the code is still good")
-            #expect(try await finish(stranger, code) == 200)
+            #expect(try await finish(owner, "AAAA-AAAA") == 403)
+            #expect(try await finish(owner, code, "kite") == 422, "and the code is still good")
+            #expect(try await finish(owner, code) == 200)
             #expect(await page.desk.invitation == nil)
             #expect(try await finish(page.another(), code) == 409, "it works once")
-            #expect(try await stranger.send("GET", "settings", "") == 200)
+            #expect(try await owner.send("GET", "settings", "") == 200)
             #expect(try await page.send("GET", "settings", "") == 401)
             #expect(try await page.send("POST", "login", #"{"password":"\#(Self.password)"}"#) == 401)
             #expect(try await page.send("POST", "login", #"{"password":"\#(Self.new)"}"#) == 200)
             let rows = try await page.rows().filter { $0.what.hasPrefix("reset") }
             #expect(
                 rows.map { "\($0.what) \($0.result)" } == [
-                    "reset.start ok", "reset refused", "reset ok", "reset refused",
+                    "reset.start ok", "reset.code ok", "reset refused", "reset ok", "reset refused",
                 ]
             )
         }
@@ -115,8 +192,7 @@ struct ForgottenPasswordTests {
     @Test func ofTwoWithTheRightCodeExactlyOneSetsThePassword() async throws {
         try await withConsole { page in
             try await claim(page)
-            #expect(try await page.send("POST", "reset", "{}") == 202)
-            let code = try await page.claimCode()
+            let code = try await open(page)
             let entrance = page.console.entrance
             let won = await withTaskGroup(of: Bool.self, returning: Int.self) { group in
                 for number in 0..<2 {
@@ -137,20 +213,43 @@ struct ForgottenPasswordTests {
         }
     }
 
-    @Test func strangersHaveNoCodeOnTheScreenOfATerminalThatHasRunForLong() async throws {
+    @Test func aSignedInOwnerRefusesAndNobodyElseDoes() async throws {
         try await withConsole { page in
             try await claim(page)
-            page.clock.advance(by: Reset.window)
-            let answer = try await page.another().ask("POST", "reset")
-            #expect(try Page.said(answer)["code"] as? String == "reset_needs_restart" && answer.status == 409)
+            let mia = try await StaffShop.add(page, "Mia", "manager", pin: "7391")
+            let manager = try await StaffShop.signIn(page, as: mia, pin: "7391")
+            await look(page)
+            #expect(try await manager.send("DELETE", "reset", "{}") == 403)
+            #expect(try await page.another().send("DELETE", "reset", "{}") == 401)
+            #expect(try await state(page) == "waiting")
+            #expect(try await page.send("DELETE", "reset", "{}") == 200)
+            #expect(await page.desk.snapshot.ownerReset == nil)
+            page.clock.advance(by: Reset.wait)
+            await look(page)
             #expect(await page.desk.invitation == nil)
+            #expect(try await page.rows().last?.what == "reset.refuse")
+        }
+    }
+
+    @Test func whoSignsInWithThePasswordEndsTheWait() async throws {
+        try await withConsole { page in
+            try await claim(page)
+            _ = try await open(page)
+            let other = page.another()
+            #expect(try await other.send("POST", "login", #"{"password":"\#(Self.password)"}"#) == 200)
+            #expect(await page.desk.invitation == nil)
+            #expect(try await state(page) == nil)
         }
     }
 
     @Test func anUnclaimedTerminalHasNothingToReset() async throws {
         try await withConsole { (page: Page) async throws in
-            #expect(try await page.send("POST", "reset", "{}") == 403)
+            await look(page)
+            page.clock.advance(by: .seconds(60))
+            await look(page)
+            #expect(try await page.send("GET", "reset", "") == 403)
             #expect(try await finish(page, "AAAA-AAAA") == 403)
+            #expect(await page.desk.snapshot.ownerReset == nil)
             guard case .unclaimed = await page.phase() else {
                 Issue.record("the claim's code has gone")
                 return
@@ -158,80 +257,119 @@ struct ForgottenPasswordTests {
         }
     }
 
-    @Test func whoRemembersThePasswordTakesTheCodeOffTheScreen() async throws {
+    @Test func aChargeComesBeforeTheCodeAndNoPasswordIsSetWhileItIsOpen() async throws {
         try await withConsole { page in
-            try await claim(page)
-            let other = page.another()
-            #expect(try await other.send("POST", "reset", "{}") == 202)
-            #expect(try await other.send("POST", "login", #"{"password":"\#(Self.password)"}"#) == 200)
-            #expect(await page.desk.invitation == nil)
-        }
-    }
-
-    @Test func aChargeComesBeforeTheCode() async throws {
-        try await withConsole { page in
-            try await claim(page)
-            let settings = """
-                {"operatorID":"op-1","merchantID":"mrch_1","merchantName":"Kiosk","gatewayURL":"https://gateway.test",
-                 "gatewayKey":"key","currency":"EUR"}
-                """
-            #expect(try await page.send("PUT", "settings", settings) == 200)
-            await page.untilReady()
-            #expect(try await page.send("POST", "reset", "{}") == 202)
+            try await StaffShop.open(page, settings: true)
+            let code = try await open(page)
             guard case .resetting = await page.phase() else {
                 Issue.record("the screen does not show the code")
                 return
             }
-            #expect(try await page.send("POST", "charges", #"{"amountMinor":1250}"#) == 201, "nobody waits for it")
+            let opened = try await page.ask("POST", "charges", #"{"amountMinor":1250}"#)
+            #expect(opened.status == 201, "nobody waits for it")
             guard case .charging = await page.phase() else {
                 Issue.record("the code stands before the charge")
                 return
             }
+            let refused = try await page.another().ask(
+                "PUT",
+                "reset",
+                #"{"code":"\#(code)","password":"\#(Self.new)"}"#
+            )
+            #expect(refused.status == 409 && refused.said["code"] as? String == "reset_waits_for_charge")
         }
     }
 
-    @Test func aCodeWhoseTimeIsOverLeavesTheScreen() async throws {
+    @Test func everybodyWhoFollowsTheTerminalHearsOfTheWait() async throws {
+        try await withConsole { page in
+            try await claim(page)
+            await look(page)
+            page.clock.advance(by: .seconds(5 * 60))
+            await look(page)
+            #expect(await page.desk.snapshot.ownerReset == .waiting(minutes: 10))
+            #expect(
+                JSON.terminal(await page.desk.snapshot).text.contains(#""ownerReset":{"minutes":10,"state":"waiting"}"#)
+            )
+            await look(page, [])
+            #expect(JSON.terminal(await page.desk.snapshot).text.contains(#""ownerReset":null"#))
+            #expect(try await page.rows().suffix(2).map(\.what) == ["reset.start", "reset.end"])
+        }
+    }
+
+    @Test func webhooksHearOfEachStep() async throws {
+        try await withConsole { page in
+            try await claim(page)
+            let entrance = page.console.entrance
+            let code = try await open(page)
+            #expect(try await finish(page.another(), code) == 200)
+            await look(page, [])
+            await look(page, ["sdc1"])
+            await look(page, [])
+            entrance.resetNews.continuation.finish()
+            var heard: [ResetNews] = []
+            for await news in entrance.resetNews.stream { heard.append(news) }
+            #expect(heard == [.waiting(minutes: 15), .shown, .done, .waiting(minutes: 15), .ended(.withdrawn)])
+            #expect(ResetNews.ended(.signedIn).data.text == #"{"why":"signed_in"}"#)
+        }
+    }
+
+    @Test func foldersThatTheMachineMakesAreSticksAndNothingElseIs() throws {
         let folder = try TemporaryFolder()
-        let (journal, still) = (try folder.openJournal(), StillClock())
-        // Who sleeps is woken at once, and then it is as late as it wanted it to be.
-        let clock = TerminalClock(
-            elapsed: still.terminalClock.elapsed,
-            sleep: { still.advance(by: $0) },
-            wallTime: { still.wallTime }
-        )
+        let sticks = OwnerSticks(folder: folder.path, mustBeMounted: false)
+        #expect(sticks.present().isEmpty)
+        try FileManager.default.createDirectory(atPath: folder.path + "/sdb1", withIntermediateDirectories: false)
+        #expect(FileManager.default.createFile(atPath: folder.path + "/sdc1", contents: Data()))
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/sdd1", withDestinationPath: "/")
+        #expect(sticks.present() == ["sdb1"])
+        #expect(OwnerSticks(folder: folder.path).present().isEmpty, "a folder that is no mount is no stick")
+        #expect(OwnerSticks(folder: folder.path + "/none").present().isEmpty)
+    }
+
+    @Test func theMachinesAdministratorSetsAPasswordAndEverybodyIsSignedOut() async throws {
+        let folder = try TemporaryFolder()
+        let (journal, clock) = (try folder.openJournal(), StillClock())
+        await #expect(throws: OwnerPassword.Failure.noOwner) {
+            try await OwnerPassword.set(Self.new, in: journal, at: clock.wallTime)
+        }
+        let first = await entrance(journal, clock)
+        try await first.entrance.load()
+        let code = try #require(await first.desk.invitation?.code)
+        _ = try await first.entrance.claim(code: code, password: Self.password, from: Page.peer)
+        clock.advance(by: .seconds(60))
+        await #expect(throws: OwnerPassword.Failure.self) {
+            try await OwnerPassword.set("kite", in: journal, at: clock.wallTime)
+        }
+        try await OwnerPassword.set(Self.new, in: journal, at: clock.wallTime)
+        let sessions = Sessions(journal: journal)
+        let second = await entrance(journal, clock, sessions)
+        try await second.entrance.load()
+        #expect(sessions.list(at: clock.wallTime).isEmpty)
+        await #expect(throws: Problem.self) {
+            try await second.entrance.signIn(password: Self.password, from: Page.peer)
+        }
+        #expect(try await second.entrance.signIn(password: Self.new, from: Page.peer).session.role == .owner)
+        let rows = try await journal.auditEntries(before: nil, limit: 100).map(\.entry)
+        #expect(rows.contains { $0.what == "reset" && $0.from == "till reset-owner" })
+    }
+
+    private func entrance(
+        _ journal: Journal,
+        _ clock: StillClock,
+        _ sessions: Sessions? = nil
+    ) async -> (entrance: Entrance, desk: ChargeDesk) {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let desk = ChargeDesk(archive: journal, clock: clock, logger: logger)
+        let desk = ChargeDesk(archive: journal, clock: clock.terminalClock, logger: logger)
         let entrance = Entrance(
             journal: journal,
             desk: desk,
-            sessions: Sessions(journal: journal),
-            clock: clock,
+            sessions: sessions ?? Sessions(journal: journal),
+            clock: clock.terminalClock,
             logger: logger,
             address: "https://till.local",
             codeAddress: "https://till.local",
             fingerprint: "",
             hashRounds: 1 << 10
         )
-        try await entrance.load()
-        let code = try #require(await desk.invitation?.code)
-        _ = try await entrance.claim(code: code, password: Self.password, from: Page.peer)
-        try await entrance.startReset(from: Page.peer)
-        #expect(await desk.invitation?.purpose == .reset)
-        let keeping = Task { await entrance.keepResetFresh() }
-        for await _ in await desk.snapshots() where await desk.invitation == nil { break }
-        keeping.cancel()
-        await keeping.value
-        #expect(clock.elapsed() == Claim.lifetime)
-    }
-
-    @Test func anAskedForCodeIsAlwaysInTheLog() async throws {
-        try await withConsole { page in
-            try await claim(page)
-            let stranger = page.another()
-            for _ in 0..<40 { _ = try await stranger.send("POST", "charges", "{}") }
-            #expect(try await page.rows().count < 40, "the strangers' budget is used up")
-            #expect(try await stranger.send("POST", "reset", "{}") == 202)
-            #expect(try await page.rows().last?.what == "reset.start")
-        }
+        return (entrance, desk)
     }
 }

@@ -108,7 +108,9 @@ struct SupportTests {
             #expect(written.filter { $0.detail.contains("CANARY") }.count >= 2, "otherwise this proves nothing")
 
             let files = try await opened(try await page.ask("GET", "support-bundle", ""))
-            for (name, content) in files { #expect(!String(decoding: content, as: UTF8.self).contains("CANARY"), "\(name)") }
+            for (name, content) in files {
+                #expect(!String(decoding: content, as: UTF8.self).contains("CANARY"), "\(name)")
+            }
             let audit = try JSONSerialization.jsonObject(with: files["audit.json"] ?? Data()) as? [[String: Any]]
             for entry in audit ?? [] where entry["detail"] is String {
                 let what = try #require(entry["what"] as? String)

@@ -54,11 +54,50 @@ struct TerminalJSONTests {
                 deadline: nil,
                 format: .english
             )
-            return JSON.charge(snapshot).text
+            return JSON.charge(snapshot, for: .staff).text
         }
         #expect(said().contains(#""confirmedBy":null"#))
         events.append(.reported(attempt: 1, report: .succeeded(evidence)))
         #expect(said().contains(#""confirmedBy":"\#(authority)""#))
+    }
+
+    /// The state is what is recorded; that an answer is missing stands beside it, and nothing that could be paid does.
+    @Test func aChargeWhoseAnswerIsNotRecordedIsSaidToBeUnresolved() throws {
+        var generator = SystemRandomNumberGenerator()
+        let terms = ChargeTerms(
+            id: try #require(ChargeID("01941f29-7c00-7000-8000-000000000001")),
+            code: ChargeCode(using: &generator),
+            amount: Money(minorUnits: 1250, currency: .euro),
+            reference: nil,
+            merchantID: "m1",
+            merchantName: "Kiosk",
+            operatorID: "op1",
+            gatewayURL: "https://gateway.test",
+            openedBy: .staff(name: "Ada"),
+            openedAt: WallTime(millisecondsSince1970: 1_790_000_000_000),
+            timeLimitSeconds: 120
+        )
+        let offer = Offer(paymentID: "pay_1", link: "https://pay.test/1", expiresAt: nil)
+        func said(_ recording: Recording) -> String {
+            let events: [Charge.Event] = [.attemptStarted(attempt: 1, rail: .scan), .offered(attempt: 1, offer: offer)]
+            return JSON.charge(
+                ChargeSnapshot(
+                    charge: Charge(terms: terms, replaying: events),
+                    updatedAt: terms.openedAt,
+                    secondsLeft: nil,
+                    deadline: nil,
+                    format: .english,
+                    recording: recording
+                ),
+                for: .staff
+            ).text
+        }
+        #expect(said(.works).contains(#""link":"https://pay.test/1""#))
+        let unrecorded = said(.answerMissing(JournalError.unavailable(detail: "EIO").reasonAtCharge))
+        for part in [
+            #""state":"requiresAction""#, #""unresolved":true"#, #""link":null"#, #""canCancel":false"#,
+            #""canRelease":false"#, #""code":"storage_failed""#, #""case":"charge""#,
+        ] { #expect(unrecorded.contains(part), "\(part) in \(unrecorded)") }
     }
 
     /// The screen says "Refused" then, in a colour of its own; the page is to say the same.
@@ -85,7 +124,7 @@ struct TerminalJSONTests {
                 deadline: nil,
                 format: .english
             )
-            return JSON.charge(snapshot).text
+            return JSON.charge(snapshot, for: .staff).text
         }
         let refusal = Refusal(code: "params_validation", message: "No.")
         let refused = said([.refused(attempt: 1, refusal: refusal)])

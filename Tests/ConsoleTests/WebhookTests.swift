@@ -88,6 +88,23 @@ struct WebhookTests {
             && timestamp == String(time.secondsSince1970)
     }
 
+    /// Whoever takes the terminal over must not be able to do it unheard, whatever charges a webhook chose.
+    @Test func everyWebhookThatIsNotHeldBackHearsOfANewOwnerPassword() async throws {
+        let receiver = Receiver()
+        try await withConsole(webhooks: receiver) { page in
+            try await StaffShop.open(page)
+            let (_, secret) = try await make(page, #""failed""#)
+            let (paused, _) = try await make(page, #""failed""#, url: "https://other.test/")
+            #expect(try await page.send("PUT", "webhooks/\(paused)", #"{"paused":true}"#) == 200)
+            await page.console.webhooks.tell("terminal.reset_waiting", .object(["minutes": .integer(15)]))
+            let post = try #require(await receiver.next())
+            #expect(post.type == "terminal.reset_waiting" && (post.said["data"] as? [String: Int]) == ["minutes": 15])
+            #expect(post.url == Self.url && post.id.hasPrefix("terminal-"))
+            #expect(try isSigned(post, secret, at: page.clock.wallTime))
+            #expect(receiver.posts == 1)
+        }
+    }
+
     @Test func everythingThatHappensToAChargeArrivesInOrderSignedAndWithTheEventsOwnWords() async throws {
         let receiver = Receiver()
         try await withConsole(webhooks: receiver) { page in
@@ -371,6 +388,41 @@ struct WebhookTests {
         #expect(pause == .seconds(90))
         pause = try fail(&asked, retryAfter: .max)
         #expect(pause == .seconds(14_400))
+    }
+
+    /// Each start tries once, at once. Where that fails the wait is neither longer nor shorter than without the start.
+    @Test func aRestartDoesNotLengthenTheWait() throws {
+        var progress = WebhookProgress(after: 0)
+        for _ in 0..<4 { _ = try fail(&progress) }
+        #expect(progress.failures == 4)
+        let later = Self.now.advanced(by: .seconds(100))
+        let failure = try #require(WebhookFailure(.status(503, retryAfter: nil)))
+        for _ in 0..<20 {
+            let kept = try JSONEncoder().encode(progress)
+            progress = try JSONDecoder().decode(WebhookProgress.self, from: kept)
+            let wait = progress.fail(failure, at: later, retryAfter: nil, chance: 1, isAtStart: true)
+            #expect(wait == .seconds(480 - 100) && progress.failures == 4)
+        }
+        // A clock that was set back by years, and one that was set forward.
+        let old = progress.fail(
+            failure,
+            at: WallTime(millisecondsSince1970: 0),
+            retryAfter: nil,
+            chance: 1,
+            isAtStart: true
+        )
+        #expect(old == WebhookProgress.longestDelay)
+        let new = progress.fail(
+            failure,
+            at: Self.now.advanced(by: .seconds(1_000_000)),
+            retryAfter: nil,
+            chance: 1,
+            isAtStart: true
+        )
+        #expect(new == .seconds(5))
+        // What an earlier version kept has no time to wait for.
+        var earlier = try JSONDecoder().decode(WebhookProgress.self, from: Data(#"{"sequence":3,"failures":2}"#.utf8))
+        #expect(earlier.fail(failure, at: later, retryAfter: nil, chance: 0, isAtStart: true) == .seconds(96))
     }
 
     @Test func onlyDaysOfSilenceSwitchItOffAndNeitherAClockNorRestarts() throws {

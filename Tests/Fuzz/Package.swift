@@ -10,7 +10,8 @@ let package = Package(
         .executableTarget(
             name: "till-fuzz",
             dependencies: [
-                "CFuzzer", .product(name: "TapProtocol", package: "till"), .product(name: "Ethereum", package: "till"),
+                "CFuzzer", .product(name: "TapProtocol", package: "till"),
+                .product(name: "TapSigning", package: "till"), .product(name: "Ethereum", package: "till"),
                 .product(name: "Improv", package: "till"),
                 .product(name: "Acquirer", package: "till"), .product(name: "WalletConnectPay", package: "till"),
             ]

@@ -30,7 +30,8 @@ STAND_INS = {
     "sync": "",
     "journalctl": """echo "journalctl $*" >>"$ROOT/did" """,
     "mount": """echo "mount $*" >>"$ROOT/did" """,
-    "blkid": "echo TILL-UPDATE",
+    "blkid": """cat "$ROOT/said/label" """,
+    "umount": """echo "umount $*" >>"$ROOT/did" """,
     "udevadm": """echo USEC_INITIALIZED="$(cat "$ROOT/said/seen")" """,
     "rauc": """
         case $1 in
@@ -56,7 +57,7 @@ class Box:
         self.write("usr/lib/till/version", "2.0")
         self.write("etc/passwd", "till:x:988:988::/:/usr/sbin/nologin")
         self.terminal("active")
-        self.says(**{"self-test": 0, "install": 0, "seen": 90_000_000, "ActiveEnterTimestampMonotonic": 20_000_000})
+        self.says(**{"label": "TILL-UPDATE", "self-test": 0, "install": 0, "seen": 90_000_000, "ActiveEnterTimestampMonotonic": 20_000_000})
         self.settings(A_OK=1, A_TRY=0, A_GOOD=1, B_OK=1, B_TRY=1, B_GOOD=0)
 
     def write(self, name, text):
@@ -257,6 +258,32 @@ def networks_of_an_owner(box):
 
 
 FORGOTTEN = "journalctl --quiet --rotate --vacuum-time=1s"
+
+
+def lies(box):
+    return sorted(str(place.parent.relative_to(box.root / "run/till")) for place in (box.root / "run/till").glob("*/sda1"))
+
+
+def test_a_stick_for_the_owner_stands_for_an_act_where_it_came_while_the_machine_ran(box):
+    box.says(label="TILL-OWNER")
+    box.run("stick", "sda1", "add")
+    assert lies(box) == ["owner"]
+    assert any("ro,umask=022,nosuid,nodev,noexec" in line for line in box.did), "nothing is written to it"
+    box.run("stick", "sda1", "remove")
+    assert lies(box) == [], "pulled out, it stands for nothing"
+
+
+def test_a_stick_for_the_owner_that_was_in_at_the_start_stands_for_nothing(box):
+    box.says(label="TILL-OWNER", seen=19_000_000)
+    assert "plug it in again" in box.run("stick", "sda1", "add").stdout
+    assert lies(box) == ["sticks"]
+
+
+@pytest.mark.parametrize("label", ["", "till-owner", "TILL-OWNER2", "NO NAME", "TILL-UPDATE"])
+def test_no_other_stick_stands_for_an_act(box, label):
+    box.says(label=label)
+    box.run("stick", "sda1", "add")
+    assert lies(box) == ["sticks"]
 
 
 @pytest.mark.parametrize(("files", "is_erased"), [("device.key", False), ("", True), ("device.key wipe.begun", True)])

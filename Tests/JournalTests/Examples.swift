@@ -106,7 +106,7 @@ extension Charge.Event {
         let events: [Charge.Event] = [
             .attemptStarted(attempt: attempt, rail: Rail.allCases.randomElement() ?? .scan),
             .sending(attempt: attempt), .notSent(attempt: attempt, reason: "no route \u{0}"),
-            .silent(attempt: attempt, reason: "30 s"),
+            .silent(attempt: attempt, reason: "30 s"), .overdue(attempt: attempt),
             .offered(attempt: attempt, offer: Offer(paymentID: "pay_\(attempt)", link: nil, expiresAt: nil)),
             .refused(attempt: attempt, refusal: Refusal(code: "invalid_params", message: "“no”\n")),
             .notFound(attempt: attempt),

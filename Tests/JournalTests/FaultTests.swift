@@ -131,7 +131,11 @@ struct FaultTests {
             await #expect {
                 try await journal.append(.resumed, to: charge, at: .example)
             } throws: { error in
-                if case JournalError.unavailable = error { true } else { false }
+                if case JournalError.lostWrite = error { true } else { false }
+            }
+            guard case .lostWrite? = await journal.writeFault() else {
+                Issue.record("it is not said that only a restart helps")
+                return
             }
         }
         try await withLog(replacedBy: "/dev/zero") { await expectRefusal() }
@@ -142,6 +146,60 @@ struct FaultTests {
         #expect(try await again.verifyChain().count == 6)
         try await again.append(.resumed, to: charge, at: .example)
         #expect(try await again.verifyChain().count == 7)
+    }
+
+    /// SQLite leaves out pages whose bytes are the same: a probe that changes nothing writes nothing, and reports success.
+    @Test func whoeverAsksWhetherItCanBeWrittenIsNotToldYesWhileNoWriteWorks() async throws {
+        let charge = try await journal.play(Charge.Event.paid)
+        #expect(await journal.writeFault() == nil)
+        try await withLog(replacedBy: "/dev/full") {
+            await #expect(throws: JournalError.diskFull) {
+                try await journal.append(.resumed, to: charge, at: .example)
+            }
+            for _ in 0..<3 { #expect(await journal.writeFault() == .diskFull) }
+        }
+        for _ in 0..<3 { #expect(await journal.writeFault() == nil) }
+        try journal.close()
+        // Nothing was written since the start: whoever asks is the first to find out.
+        let again = try folder.open()
+        try await withLog(of: again, replacedBy: "/dev/full") { #expect(await again.writeFault() == .diskFull) }
+        #expect(await again.writeFault() == nil)
+    }
+
+    enum Harm: CaseIterable { case deletedLog, deletedDatabase, replacedDatabase, cutDatabase, cutLog }
+
+    /// SQLite goes on writing into a file that has no name any more, and reports success.
+    @Test(arguments: Harm.allCases)
+    func aRecordThatIsDeletedReplacedOrCutUnderTheProgramIsNoticedAtTheNextEntry(harm: Harm) async throws {
+        let charge = try await journal.play(Charge.Event.paid)
+        try harm.happen(to: folder)
+        await #expect {
+            try await journal.append(.resumed, to: charge, at: .example)
+        } throws: { error in
+            if case JournalError.replaced = error { true } else { false }
+        }
+        for fault in [await journal.writeFault(), await journal.recordFault()] {
+            guard case .replaced? = fault else {
+                Issue.record("health does not say so: \(String(describing: fault))")
+                continue
+            }
+        }
+    }
+
+    /// SQLite calls a page that could not be read a damaged one. `/proc/self/mem` answers the first read with EIO.
+    @Test func aPageThatTheStorageCannotReadIsNotCalledADamagedRecord() throws {
+        let corrupt = DatabaseError(resultCode: .SQLITE_CORRUPT)
+        guard case .corrupt = JournalError(corrupt, in: folder.path) else {
+            Issue.record("what can be read and is damaged is called so")
+            return
+        }
+        let broken = try TemporaryFolder()
+        try FileManager.default.createSymbolicLink(atPath: broken.database, withDestinationPath: "/proc/self/mem")
+        guard case .unavailable(let detail) = JournalError(corrupt, in: broken.path) else {
+            Issue.record("a storage that cannot be read is called a damaged record")
+            return
+        }
+        #expect(detail.contains("cannot be read"))
     }
 
     @Test func aStorageThatTakesNoWritesIsNamed() async throws {
@@ -192,9 +250,14 @@ struct FaultTests {
     }
 
     /// Puts a device in place of the log, for every descriptor that this process has of it.
-    private func withLog(replacedBy device: String, _ body: () async throws -> Void) async throws {
+    private func withLog(
+        of other: Journal? = nil,
+        replacedBy device: String,
+        _ body: () async throws -> Void
+    ) async throws {
+        let journal = other ?? journal
         // What is read comes from the file itself then: the device has nothing to read.
-        try await journal.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try await journal.pool.writeWithoutTransaction { try journal.emptyLog($0) }
         let replacement = unsafe open(device, O_RDWR | O_CLOEXEC)
         try #require(replacement >= 0)
         // All are found before the first is copied: a copy is not to be taken for another one.
@@ -214,6 +277,22 @@ struct FaultTests {
         }
         close(replacement)
         try result.get()
+    }
+}
+
+extension FaultTests.Harm {
+    fileprivate func happen(to folder: TemporaryFolder) throws {
+        let files = FileManager.default
+        switch self {
+        case .deletedLog: try files.removeItem(atPath: folder.log)
+        case .deletedDatabase: try files.removeItem(atPath: folder.database)
+        case .replacedDatabase:
+            let copy = folder.path + "/copy"
+            try files.copyItem(atPath: folder.database, toPath: copy)
+            #expect(unsafe rename(copy, folder.database) == 0)
+        case .cutDatabase: #expect(unsafe truncate(folder.database, 4096) == 0)
+        case .cutLog: #expect(unsafe truncate(folder.log, 4096) == 0)
+        }
     }
 }
 

@@ -29,7 +29,8 @@ struct KeyReaderTests {
     @Test(arguments: [
         (UInt16(96), CounterKey.enter), (28, .enter), (78, .plus), (74, .clear), (111, .clear), (14, .backspace),
         (1, .cancel),
-        (69, .cancel), (98, .cancel), (55, .zeros(2)), (83, .point), (121, .point), (52, .point),
+        (69, .cancel), (98, .cancel), (55, .zeros(2)), (83, .point), (121, .point), (52, .point), (57, .other),
+        (12, .other), (13, .other), (16, .other), (30, .other), (50, .other), (53, .other), (117, .other),
     ]) func everyOtherKeyHasItsMeaning(code: UInt16, key: CounterKey) {
         #expect(keys(Events.press(code)) == [.key(key)])
     }

@@ -7,6 +7,8 @@ final class ScriptedServer: Sendable {
     enum Script: Sendable {
         /// Sends these bytes after the request's head and body have come, then closes.
         case answer([UInt8])
+        /// Sends these bytes after a whole TLS record has come, as a server does that speaks plain HTTP, then closes.
+        case answerToHello([UInt8])
         /// Reads this many bytes of the request, then cuts the connection with a reset.
         case cutAfterReading(Int)
         /// Takes everything and says nothing.
@@ -75,6 +77,10 @@ final class ScriptedServer: Sendable {
         switch script {
         case .answer(let bytes):
             read(connection, index, until: Self.isWhole)
+            write(connection, bytes)
+        case .answerToHello(let bytes):
+            // Source: RFC 8446, section 5.1: type, version, and the length of what follows.
+            read(connection, index) { $0.count >= 5 && $0.count >= 5 + (Int($0[3]) << 8 | Int($0[4])) }
             write(connection, bytes)
         case .cutAfterReading(let count):
             read(connection, index) { $0.count >= count }

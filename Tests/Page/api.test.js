@@ -79,8 +79,8 @@ test("A change carries the session's token, a question carries none, and a way i
   const asked = terminal(() => ({ body: {} }));
   await api.cancelCharge("7");
   await api.settings();
-  await api.startReset();
-  equal(asked.map(({ method, headers }) => [method, headers["X-CSRF-Token"] ?? null]), [["POST", "token-1"], ["GET", null], ["POST", null]]);
+  await api.login("password");
+  equal(asked.slice(0, 3).map(({ method, headers }) => [method, headers["X-CSRF-Token"] ?? null]), [["POST", "token-1"], ["GET", null], ["POST", null]]);
 });
 
 test("Nothing is kept in a cache, nothing follows a redirect, and cookies go to this terminal only", async () => {
@@ -96,6 +96,29 @@ test("After a sign-in in another tab a change is asked once more with the new to
   equal(await api.openCharge({ amountMinor: 1250 }, "key"), { id: "7" });
   equal(asked.map(({ method, path }) => `${method} ${path}`), ["POST /charges", "GET /session", "POST /charges"]);
   equal(asked.filter(({ path }) => path === "/charges").map(({ headers }) => headers["Idempotency-Key"]), ["key", "key"]);
+});
+
+test("What lasts longer than the sign-in is asked once more after the password was, with the new token", async () => {
+  await signedIn("token-1");
+  const asked = terminal(({ path, headers }) =>
+    path === "/proof" ? { body: { signedIn: true, csrfToken: "token-2" } } :
+    headers["X-CSRF-Token"] === "token-2" ? { body: { token: "t" } } : { status: 403, body: { ...reason, code: "proof_needed" } });
+  api.whenProofNeeded(async () => (await api.prove({ password: "secret" })).signedIn);
+  equal(await api.makeToken({ name: "till" }), { token: "t" });
+  equal(asked.map(({ method, path }) => `${method} ${path}`), ["POST /tokens", "POST /proof", "POST /tokens"]);
+  api.whenProofNeeded(async () => false);
+});
+
+test("Whoever does not show who they are makes nothing, and is asked once", async () => {
+  await signedIn("token-1");
+  const asked = terminal(() => ({ status: 403, body: { ...reason, code: "proof_needed" } }));
+  let questions = 0;
+  api.whenProofNeeded(async () => { questions += 1; return questions === 2; });
+  equal((await throws(() => api.makeToken({}))).code, "proof_needed");
+  equal([asked.length, questions], [1, 1]);
+  equal((await throws(() => api.makeToken({}))).code, "proof_needed");
+  equal([asked.length, questions], [3, 2]);
+  api.whenProofNeeded(async () => false);
 });
 
 test("A change that this person may not make is asked once and refused", async () => {

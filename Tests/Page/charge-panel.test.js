@@ -14,7 +14,7 @@ function panel(more = {}, isHeld = true) {
   const all = { time: clock() };
   const show = (facts) => {
     const charge = { ...CHARGE, ...facts };
-    update({ session: { signedIn: true, role: "owner" }, terminal: isHeld ? { phase: "charging", charge } : { phase: "idle", charge: null }, followed: charge, followedAt: performance.now() });
+    update({ session: { signedIn: true, role: "owner", currency: "EUR", currencyExponent: 2, locale: "en-US" }, terminal: isHeld ? { phase: "charging", charge } : { phase: "idle", charge: null }, followed: charge, followedAt: performance.now() });
     all.panel.update();
   };
   all.panel = chargePanel();
@@ -53,10 +53,42 @@ test("While the terminal is busy with it, a charge can be cancelled or let go on
   equal([panel().offers(), panel({ canCancel: false, canRelease: true }).offers(), panel({ canCancel: false }).offers()], [["cancel"], ["release"], []]);
 });
 
+test("Nobody is offered to go on without an answer that is on its way", async () => {
+  const all = panel({ state: "processing", canCancel: false, canRelease: true, releaseInSeconds: 20, processingSeconds: 0 });
+  equal([all.offers(), all.find(".panel-under-way").textContent], [[], t("charge.underWay", { time: "0:00" })]);
+  await all.time.advance(19_500);
+  equal([all.offers(), all.find(".panel-under-way").textContent], [[], t("charge.underWay", { time: "0:19" })]);
+  await all.time.advance(1_000);
+  equal(all.offers(), ["release"]);
+});
+
+test("Where nobody answers, staff are offered to go on at once", () => {
+  equal(panel({ state: "processing", canCancel: false, canRelease: true, releaseInSeconds: 0, processingSeconds: 3, unresolved: true }).offers(), ["release"]);
+  equal(panel({ state: "unknown", canCancel: false, canRelease: true, releaseInSeconds: 0, processingSeconds: null }).offers(), ["release"]);
+});
+
+test("A tip is said before it is paid, beside what it is added to", () => {
+  for (const name of ["created", "requiresAction", "processing", "succeeded"]) {
+    equal([name, panel({ state: name, amountText: "€13.75", amountMinor: 1375, tipMinor: 125, tipText: "€1.25" }).find(".panel-split").textContent], [name, "€12.50 + tip €1.25"]);
+  }
+  // On the customer's phone it was added to what staff asked for.
+  equal(panel({ amountText: "€13.50", amountMinor: 1250, tipMinor: null, tipText: "€1.00" }).find(".panel-split").textContent, "€12.50 + tip €1.00");
+  equal(panel().find(".panel-split").hidden, true);
+});
+
 test("An open charge that the terminal has let go leaves the way free for the next customer, and is not charged again", () => {
   const all = panel({ state: "unknown", canCancel: false }, false);
   equal([all.offers(), all.find(".panel-todo").textContent], [["next", "details"], t("state.unknown.todo")]);
   equal(all.find(".panel-doubt").textContent, t("charge.background"));
+});
+
+test("A charge whose answer could not be recorded is not known, runs no clock and is charged again by nobody", () => {
+  const reason = { code: "storage_failed", message: "The storage does not work.", action: "Do not charge again.", values: { case: "charge" } };
+  const unrecorded = { unresolved: true, canCancel: false, canRelease: false, reason };
+  const all = panel({ ...unrecorded, secondsLeft: null });
+  equal([all.says(), all.find(".panel-what").textContent, all.find(".panel-todo").textContent], [t("state.unknown.title"), reason.message, reason.action]);
+  equal([all.offers(), all.find("[role=timer]").hidden, all.panel.element.dataset.tone], [[], true, "unknown"]);
+  equal(panel({ ...unrecorded, state: "expired" }, false).offers(), ["next", "details"]);
 });
 
 test("What is paid is not charged again, and what is not can be", () => {

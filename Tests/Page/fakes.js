@@ -67,8 +67,60 @@ export function clock(at = "2026-11-27T10:00:00Z", world = globalThis) {
   };
 }
 
+/** Replaces Web Locks and broadcast channels by those of a browser that has the test's tabs alone. */
+export function tabs(world = globalThis) {
+  const locks = new Map();
+  const grant = (lock) => {
+    if (lock.holder || lock.waiting.length === 0) return;
+    const place = lock.waiting.shift();
+    lock.holder = place;
+    Promise.resolve().then(place.held).then(place.resolve, place.reject).finally(() => {
+      if (lock.holder === place) lock.holder = null;
+      grant(lock);
+    });
+  };
+  const request = (name, { signal, steal = false }, held) => new Promise((resolve, reject) => {
+    const lock = locks.get(name) ?? { holder: null, waiting: [] };
+    locks.set(name, lock);
+    const place = { held, resolve, reject };
+    if (steal) {
+      lock.holder?.reject(new DOMException("stolen", "AbortError"));
+      lock.holder = null;
+      lock.waiting.unshift(place);
+    } else {
+      lock.waiting.push(place);
+      signal?.addEventListener("abort", () => {
+        const index = lock.waiting.indexOf(place);
+        if (index < 0) return;
+        lock.waiting.splice(index, 1);
+        reject(signal.reason);
+      });
+    }
+    grant(lock);
+  });
+  replace(world.navigator, "locks", { request });
+  const channels = new Set();
+  replace(world, "BroadcastChannel", class extends EventTarget {
+    constructor(name) {
+      super();
+      this.name = name;
+      channels.add(this);
+    }
+
+    postMessage(data) {
+      for (const other of channels) {
+        if (other === this || other.name !== this.name) continue;
+        queueMicrotask(() => { if (channels.has(other)) other.dispatchEvent(new MessageEvent("message", { data: structuredClone(data) })); });
+      }
+    }
+
+    close() { channels.delete(this); }
+  });
+}
+
 /** Replaces `EventSource` and returns the list of opened streams; the test speaks by `says(event, data)` and `breaks()`. */
 export function streams(world = globalThis) {
+  tabs(world);
   const opened = [];
   replace(world, "EventSource", class extends EventTarget {
     constructor(address) {

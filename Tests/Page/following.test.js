@@ -38,6 +38,24 @@ test("A running charge cannot be put away, and one that ended can", () => {
   equal(state.followed, null);
 });
 
+test("Whoever goes on takes the last customer's result off the terminal's screen too, and a failure of that holds nobody up", async () => {
+  const time = page();
+  const asked = terminal(() => { throw new TypeError("Failed to fetch"); });
+  hear(charging(charge("7")));
+  putAway();
+  hear(charging(charge("7", "processing", { holdsTerminal: false })));
+  putAway();
+  await time.advance(0);
+  equal([state.followed, asked.map(({ method, path }) => [method, path])], [null, [["POST", "/charges/7/put-away"]]]);
+  // Another charge has the screen by now.
+  follow(charge("6", "succeeded"));
+  hear(charging(charge("8")));
+  follow(charge("6", "succeeded"));
+  putAway();
+  await time.advance(0);
+  equal(asked.length, 1);
+});
+
 test("A charge that was put away does not come back with the terminal's next word about it", () => {
   page();
   hear(charging(charge("7", "succeeded", { holdsTerminal: false })));

@@ -45,8 +45,9 @@ test("What the terminal refuses is said at each field, and the first of them is 
   const fields = ["name", "amount", "reference"].map((name) => textField(name, { label: name }));
   for (const field of fields) onPage(field.element);
   fields[0].setError("An error of before");
-  equal(showFieldErrors(fields, { fields: { reference: problem("Too long"), amount: problem("Too much") } }), 2);
-  equal(fields.map((field) => field.element.querySelector(".field-error").textContent), ["", "Too much", "Too long"]);
+  equal(showFieldErrors(fields, { fields: { reference: { ...problem("Too long"), action: "Take 35 at most." }, amount: problem("Too much") } }), 2);
+  // The advice holds what the field takes.
+  equal(fields.map((field) => field.element.querySelector(".field-error").textContent), ["", "Too much", "Too long Take 35 at most."]);
   equal(document.activeElement === fields[1].control, true);
 });
 

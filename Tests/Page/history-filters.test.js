@@ -89,7 +89,7 @@ test("Without an amount no currency is asked for", async () => {
 
 test("What is no amount is said at its field, and nothing is asked for", async () => {
   const all = list();
-  for (const text of ["12 50", "1.234,50", "-5", "12.505"]) {
+  for (const text of ["12 50", "1.2.3", "-5", "12.505"]) {
     await all.type("min", text);
     equal([text, all.error("min"), all.changes], [text, t("history.badAmount"), 0]);
   }

@@ -79,12 +79,72 @@ test("The decimal key has the sign of the shop", () => {
   equal([keypad({ locale: "de-DE" }).find(".key-point").textContent, keypad().find(".key-point").textContent], [",", "."]);
 });
 
-test("A key that can do nothing says why", () => {
-  for (const [keys, why] of [["12.505", "tooFine"], ["999999999999", "tooLong"], ["1000*", "badTimes"]]) {
-    const { type, says, leave } = keypad();
+test("What cannot be read stands there as it was typed, says why, and is not charged with Enter", async () => {
+  for (const [keys, why, session] of [
+    ["12.5055", "tooFine"], ["12.50", "tooFine", { currency: "JPY", currencyExponent: 0 }], ["999999999999", "tooLong"], ["1000*", "badTimes"],
+    ["12 50", "notANumber"], ["1.2.3", "notANumber"], ["-5", "negative"], ["1,234", "ambiguous", { locale: "de-DE" }], ["12.50+3", "mixed"],
+  ]) {
+    const { type, says, amount, isOff, button, asked, leave } = keypad(session);
     type(keys);
-    equal([keys, says()], [keys, t(`keypad.${why}`)]);
+    type(["Enter"]);
+    await settled();
+    equal([keys, says(), button(), isOff(), asked.length], [keys, t(`keypad.${why}`), t(`keypad.${why}`), true, 0]);
+    if (why === "notANumber") equal(amount(), keys);
     leave();
+  }
+});
+
+test("A keyboard beside the page types groups, decimals and digits of every script as the terminal's API reads them", async () => {
+  for (const [keys, locale, minor] of [
+    ["1.234,50", "de-DE", 123450], ["1,234.50", "de-DE", 123450], ["1 234,50", "fr-FR", 123450], ["١٢٥٠", "ar-EG", 1250], ["１２．５", "ja-JP", 1250], ["١٬٢٣٤٫٥", "ar-EG", 123450],
+  ]) {
+    const { type, asked, leave } = keypad({ locale });
+    type(keys);
+    type(["Enter"]);
+    await settled();
+    equal([keys, asked[0]?.body.amountMinor], [keys, minor]);
+    leave();
+  }
+});
+
+test("An amount is pasted as it reads, and what is none is said", async () => {
+  const paste = (text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text", text);
+    document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  };
+  const all = keypad({ locale: "de-DE" });
+  paste("€ 5");
+  equal([all.says(), all.isOff()], [t("keypad.notANumber"), true]);
+  paste(" 1.234,50\n");
+  equal(all.isOff(), false);
+  await all.charge();
+  equal(all.asked[0].body.amountMinor, 123450);
+});
+
+test("An amount that was left for a minute is replaced by the next digit, and so is one from before a reload", async () => {
+  const all = keypad();
+  all.type("4.50");
+  equal(all.find(".amount-stack").lastChild.hidden, true);
+  await all.time.advance(60_000);
+  equal([all.amount(), all.find(".amount-stack").lastChild.hidden], ["€4.50", false]);
+  all.type("2000");
+  equal([all.amount(), all.find(".amount-stack").lastChild.hidden], ["€20.00", true]);
+  all.leave();
+  const again = keypad({}, { typed: ["2000"] });
+  equal(again.amount(), "€20.00");
+  again.type("7");
+  equal(again.amount(), "€0.07");
+});
+
+test("An amount that was left is corrected and added to as it stands", async () => {
+  for (const [keys, amount] of [[["Backspace"], "€0.45"], [["+", "5", "0"], "€5.00"]]) {
+    const all = keypad();
+    all.type("450");
+    await all.time.advance(60_000);
+    all.type(keys);
+    equal([keys, all.amount()], [keys, amount]);
+    all.leave();
   }
 });
 
@@ -184,15 +244,27 @@ test("What is typed stays over a reload, for the person who typed it", () => {
   equal([second.amount(), sessionStorage.getItem("till.draft")], ["€0.00", null]);
 });
 
+test("A charge that is not open after three seconds says that it is still tried, and not before", async () => {
+  const all = keypad();
+  all.type("5");
+  terminal(() => new Promise(() => {}));
+  await all.charge();
+  await all.time.advance(2_999);
+  equal(all.says(), "");
+  await all.time.advance(1);
+  equal(all.says(), t("keypad.stillTrying"));
+});
+
 test("A refusal is said where it belongs: at the note, at the reference, or above the button", async () => {
   for (const [body, selector] of [
-    [{ code: "invalid_note", message: "Bad note.", fields: { note: { code: "x", message: "Too long." } } }, "[name=note]"],
-    [{ code: "invalid_reference", message: "Bad reference." }, "[name=reference]"],
+    [{ code: "invalid_note", message: "Bad note.", fields: { note: { code: "x", message: "Too long.", action: "Do this." } } }, "[name=note]"],
+    [{ code: "invalid_reference", message: "Bad reference.", action: "Do this." }, "[name=reference]"],
   ]) {
     const all = keypad();
     all.type("5");
     terminal(() => ({ status: 422, body }));
     await all.charge();
+    equal(all.find(selector).closest(".field").querySelector(".field-error").textContent.endsWith("Do this."), true);
     equal([body.code, all.find(selector).getAttribute("aria-invalid"), all.trouble(), document.activeElement === all.find(selector)], [body.code, "true", "", true]);
     all.leave();
   }
@@ -261,6 +333,14 @@ test("A terminal that just starts charges nothing, and a gateway out of reach is
     all.view.update();
     equal([gateway, all.isOff(), all.says()], [gateway, false, t(words)]);
   }
+});
+
+test("A gateway that asks to wait is said with the terminal's own words for until when", () => {
+  const all = keypad();
+  all.type("5");
+  update({ terminal: { phase: "idle", gateway: "paused", gatewayPause: { code: "gateway_paused", message: "Until 14:05.", action: "Wait." } } });
+  all.view.update();
+  equal([all.isOff(), all.says()], [false, "Until 14:05. Wait."]);
 });
 
 test("A keypad that was left hears no keys any more", () => {

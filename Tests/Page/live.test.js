@@ -2,7 +2,7 @@ import { connect, disconnect, whenSessionChanged } from "/app/live.js";
 import { state, update } from "/app/store.js";
 import { useLanguage } from "/app/strings.js";
 import { clock, streams, terminal } from "./fakes.js";
-import { afterwards, equal, test } from "./harness.js";
+import { afterwards, equal, replace, settled, test } from "./harness.js";
 
 await useLanguage(["en"]);
 
@@ -24,6 +24,7 @@ async function page() {
     update({ session: null, terminal: null, followed: null, link: "connecting" });
   });
   connect();
+  await settled();
   all.says = (more = {}) => opened.at(-1).says("terminal", { phase: "idle", charge: null, at: "", ...more });
   return all;
 }
@@ -106,11 +107,11 @@ test("A short break is not worth a word, and one of two seconds is", async () =>
   equal(state.link, "lost");
 });
 
-test("Silence of forty seconds is a break, and a ping is none", async () => {
+test("Silence of twelve seconds is a break, and a ping is none", async () => {
   const shop = await page();
-  await shop.time.advance(39_000);
+  await shop.time.advance(11_000);
   shop.opened[0].says("ping", "");
-  await shop.time.advance(39_000);
+  await shop.time.advance(11_000);
   equal(shop.opened[0].isOpen, true);
   await shop.time.advance(1_000);
   equal(shop.opened[0].isOpen, false);
@@ -157,6 +158,35 @@ test("When the network or the page comes back, no wait is sat out", async () => 
   document.dispatchEvent(new Event("visibilitychange"));
   await shop.time.advance(0);
   equal(shop.opened.length, 3);
+});
+
+test("A tab that nobody looks at and that hears nothing is no broken connection, until somebody looks", async () => {
+  const shop = await page();
+  shop.says();
+  replace(document, "visibilityState", "hidden");
+  document.dispatchEvent(new Event("visibilitychange"));
+  await shop.time.advance(300_000);
+  equal([state.link, shop.askedAt, shop.opened.map(({ isOpen }) => isOpen)], ["live", [], [false]]);
+  replace(document, "visibilityState", "visible");
+  document.dispatchEvent(new Event("visibilitychange"));
+  await shop.time.advance(0);
+  equal([shop.opened.length, shop.opened[1].isOpen], [2, true]);
+});
+
+test("What another tab heard some time ago is taken as it is now: the clock, and the seconds that run", async () => {
+  const shop = await page();
+  const first = shop.opened[0];
+  disconnect();
+  // Another tab has the connection, and passes on what came ten seconds ago.
+  const channel = new BroadcastChannel("till.events");
+  navigator.locks.request("till.events", {}, () => new Promise(() => {}));
+  await settled();
+  connect();
+  await settled();
+  const charge = { id: "7", state: "processing", holdsTerminal: true, secondsLeft: null, processingSeconds: 3, releaseInSeconds: 17 };
+  channel.postMessage({ kind: "event", name: "terminal", data: JSON.stringify({ phase: "charging", charge, at: "2026-11-27T09:59:50Z" }), ageMilliseconds: 10_000 });
+  await settled();
+  equal([first.isOpen, shop.opened.length, state.clockAhead, state.followed.processingSeconds, state.followed.releaseInSeconds, state.followed.secondsLeft], [false, 1, 0, 13, 7, null]);
 });
 
 test("Without a network the page says so at once", async () => {

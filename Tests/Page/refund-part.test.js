@@ -1,8 +1,8 @@
 import { update } from "/app/store.js";
 import { t, useLanguage } from "/app/strings.js";
 import { refundPart } from "/app/views/refund-part.js";
-import { gone, onPage, terminal } from "./fakes.js";
-import { afterwards, equal, test } from "./harness.js";
+import { clock, gone, onPage, terminal } from "./fakes.js";
+import { afterwards, equal, settled, test } from "./harness.js";
 
 await useLanguage(["en"]);
 
@@ -12,9 +12,12 @@ const PAYMENT = { attempt: 1, leftMinor: 1250, leftText: "€12.50" };
 function refunds(charge, session = {}) {
   const all = { changes: 0, asked: terminal(() => ({ body: {} })) };
   update({ session: { role: "owner", currencyExponent: 2, locale: "en-US", ...session } });
-  all.part = refundPart({ id: "7", ...charge }, { onChanged: async () => { all.changes += 1; } });
+  all.part = refundPart({ id: "7", currency: "EUR", ...charge }, { onChanged: async () => { all.changes += 1; } });
   if (all.part) onPage(all.part);
-  afterwards(() => update({ session: null }));
+  afterwards(() => {
+    update({ session: null });
+    sessionStorage.clear();
+  });
   return all;
 }
 
@@ -48,6 +51,13 @@ test("The whole payment stands there first, and is taken as it stands", async ()
   await give(all, null);
   equal(all.asked.map(({ method, path, body }) => [method, path, body]), [["POST", "/charges/7/refund", { attempt: 1, amountMinor: 1250, reason: "Cold soup" }]]);
   equal(all.changes, 1);
+});
+
+test("Beside the button stands who gives the money back, and no button that only writes down says that it gives", () => {
+  const part = refunds({ payments: [PAYMENT, { ...PAYMENT, attempt: 2, surplus: true }] }).part;
+  equal(part.textContent.includes("You give the money back yourself"), true);
+  const labels = [...part.querySelectorAll("button")].map((button) => button.textContent);
+  equal(labels, ["Write down a refund of €12.50 or less", "Write down the refund of the second payment (€12.50)"]);
 });
 
 test("A part is given back: 2,5 is two and a half", async () => {
@@ -97,6 +107,31 @@ test("A refusal is said, and where the gateway denied it the charge is shown ane
   terminal(() => ({ status: 422, body: { code: "refund_denied", message: "Denied.", action: "Call." } }));
   await give(all, "2");
   equal([all.part.querySelector(".trouble").textContent, all.changes], ["Denied.Call.", 1]);
+});
+
+test("A refund without an answer is asked for again under the same key, and no other is offered meanwhile", async () => {
+  const time = clock();
+  const all = refunds({ payments: [PAYMENT] });
+  const silent = terminal(() => { throw new TypeError("Failed to fetch"); });
+  await give(all, "7,00");
+  await time.advance(10_000);
+  equal([silent.length, new Set(silent.map(({ headers }) => headers["Idempotency-Key"])).size, all.changes], [4, 1, 0]);
+  equal(all.part.querySelector(".trouble").textContent.includes("€7.00"), true);
+  all.part.remove();
+  // After a reload, or on coming back to the charge.
+  const later = refunds({ payments: [PAYMENT] });
+  equal([...later.part.querySelectorAll("button")].map((button) => button.textContent), [t("refund.giveUp"), t("keypad.tryAgain")]);
+  later.part.querySelector(".primary").click();
+  await settled();
+  equal([later.asked[0].headers["Idempotency-Key"], later.asked[0].body, later.changes], [silent[0].headers["Idempotency-Key"], silent[0].body, 1]);
+  equal(sessionStorage.getItem("till.refund"), null);
+});
+
+test("Two refunds that are wanted have two keys", async () => {
+  const all = refunds({ payments: [PAYMENT] });
+  await give(all, "7");
+  await give(all, "7");
+  equal([all.asked.length, new Set(all.asked.map(({ headers }) => headers["Idempotency-Key"])).size], [2, 2]);
 });
 
 test("A refund that the gateway has not confirmed is asked about, and no second one of that payment is offered", () => {

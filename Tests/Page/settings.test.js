@@ -9,11 +9,11 @@ await useLanguage(["en"]);
 const { exponents } = await facts();
 
 /** The owner's settings of a shop with this currency and locale, and with these limits in minor units. */
-async function settings({ currency = "EUR", locale = "en-US", chargeLimitMinor = 50_000, hourlyLimitMinor = null } = {}) {
+async function settings({ currency = "EUR", locale = "en-US", chargeLimitMinor = 50_000, hourlyLimitMinor = null, openPayments } = {}) {
   const all = { sent: [] };
   const saved = {
     currency, locale, chargeLimitMinor, hourlyLimitMinor, language: "en", timeZone: "Europe/Berlin", merchantName: "Café", operatorID: "o",
-    merchantID: "m", gatewayURL: "https://gateway.example", gatewayKeySet: true, version: 3,
+    merchantID: "m", gatewayURL: "https://gateway.example", gatewayKeySet: true, version: 3, openPayments,
   };
   terminal(({ method, path, body }) => {
     if (`${method} ${path}` === "PUT /settings") all.sent.push(body);
@@ -34,6 +34,7 @@ async function settings({ currency = "EUR", locale = "en-US", chargeLimitMinor =
     await settled();
     return all.sent.at(-1);
   };
+  all.text = () => view.element.textContent;
   all.leave = () => view.element.remove();
   return all;
 }
@@ -68,7 +69,7 @@ test("A limit stands there as the shop writes amounts, and so does the example o
 
 test("A limit that is no amount is said at its field, and nothing is saved", async () => {
   const shop = await settings();
-  for (const text of ["1 2", "1.234,50", "-5", "a lot"]) {
+  for (const text of ["1 2", "1.2.3", "-5", "a lot"]) {
     fill(shop.field("chargeLimitMinor"), text);
     await shop.save();
     equal([text, shop.error("chargeLimitMinor"), shop.sent.length], [text, t("settings.chargeLimitError", { example: "500.00" }), 0]);
@@ -84,4 +85,14 @@ test("The password is asked for where payments would go elsewhere, and is sent o
   equal(isAsked(), true);
   fill(shop.field("password"), "secret");
   equal([(await shop.save()).password, shop.sent.at(-1).gatewayURL], ["secret", "https://other.example"]);
+});
+
+test("Whoever changes the gateway reads how many payments are still open there, and who looks later how many elsewhere", async () => {
+  const shop = await settings({ openPayments: { here: 2, followed: 0, stranded: 0 } });
+  equal(shop.text().includes(t("settings.openHere", { count: 2 })), false);
+  fill(shop.field("gatewayURL"), "https://other.example");
+  equal(shop.text().includes(t("settings.openHere", { count: 2 })), true);
+  shop.leave();
+  const later = await settings({ openPayments: { here: 0, followed: 2, stranded: 1 } });
+  equal([t("settings.followed", { count: 2 }), t("settings.stranded", { count: 1 })].map((words) => later.text().includes(words)), [true, true]);
 });

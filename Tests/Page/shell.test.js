@@ -48,10 +48,18 @@ test("At a counter one tap gives the terminal to the next person, and elsewhere 
 test("The gateway's light is what the terminal said, and a word that the page does not know is not checked yet", () => {
   const { find, hears } = frame();
   equal(find(".gateway").hidden, true);
-  for (const [light, words] of [["ready", "ready"], ["unreachable", "unreachable"], ["refused", "refused"], ["clock", "clock"], ["dancing", "unknown"]]) {
+  for (const [light, words] of [["ready", "ready"], ["unreachable", "unreachable"], ["refused", "refused"], ["clock", "clock"], ["paused", "paused"], ["dancing", "unknown"]]) {
     hears({ terminal: { gateway: light } });
     equal([light, find(".gateway").textContent, find(".gateway").hidden], [light, t(`gateway.${words}`), false]);
   }
+});
+
+test("Without the terminal nothing is said of the gateway", () => {
+  const { find, hears } = frame();
+  hears({ terminal: { gateway: "ready" }, link: "lost" });
+  equal(find(".gateway").hidden, true);
+  hears({ link: "live" });
+  equal(find(".gateway").hidden, false);
 });
 
 test("A lost connection is said as long as it lasts", () => {
@@ -68,6 +76,28 @@ test("Of payments that nobody waited for two are shown and the others counted", 
   equal([find(".notices").querySelectorAll(".banner").length, find(".notices-more").textContent], [2, t("notice.more", { count: 2 })]);
   hears({ terminal: { notices: [] } });
   equal(find(".notices").children.length, 0);
+});
+
+test("Everybody hears that a new owner password is asked for, and the owner refuses it", async () => {
+  const waiting = { state: "waiting", minutes: 14 };
+  for (const role of ["owner", "manager", "cashier"]) {
+    const { shell, find, hears } = frame({ role });
+    hears({ terminal: { notices: [], ownerReset: waiting } });
+    equal(find(".reset-line .grow").textContent.startsWith(t("reset.asked", { count: 14 })), true);
+    equal(find(".reset-line .grow").textContent.includes(t("reset.askedStaff")), role !== "owner");
+    equal(find(".reset-line button") !== null, role === "owner");
+    if (role === "owner") {
+      onPage(document.createElement("main"));
+      const asked = terminal(() => ({ body: {} }));
+      shell.element.querySelector(".reset-line button").click();
+      await settled();
+      equal(asked.map(({ method, path }) => `${method} ${path}`), ["DELETE /reset"]);
+    }
+    hears({ terminal: { notices: [], ownerReset: { state: "shown", minutes: null } } });
+    equal(find(".reset-line .grow").textContent.startsWith(t("reset.askedShown")), true);
+    hears({ terminal: { notices: [], ownerReset: null } });
+    equal(find(".reset-line"), null);
+  }
 });
 
 test("Paid twice is said as such, and late as late", () => {

@@ -34,9 +34,20 @@ def facts() -> dict:
         allowed |= {case: re.findall(r"\.(\w+)", names) for case in re.findall(r"\.(\w+)", cases)}
     return {
         "exponents": {code: int(exponents.get(code, 2)) for code in codes},
-        "decimals": dict(re.findall(r'AmountFormat\("([\w-]+)", decimal: "(.)"', formats)),
+        **amount_formats(formats),
         "roles": allowed,
         **typed_amounts(),
+    }
+
+
+def amount_formats(source: str) -> dict:
+    """How the terminal writes amounts: `formats` by locale as the page has them, and the `signs` of currencies."""
+    text = lambda swift: re.sub(r"\\u\{(\w+)\}", lambda code: chr(int(code.group(1), 16)), swift)
+    rows = re.findall(r'AmountFormat\("([\w-]+)", decimal: "(.)", group: "([^"]+)", first: (\w+), space: (\w+)\)', source)
+    signs = source[source.index("symbols: [String: String] = ["):]
+    return {
+        "formats": {locale: [decimal, text(group), first == "true", space == "true"] for locale, decimal, group, first, space in rows},
+        "signs": dict(re.findall(r'"([A-Z]{3})": "([^"]+)"', signs)),
     }
 
 

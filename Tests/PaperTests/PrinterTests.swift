@@ -77,6 +77,56 @@ struct PrinterTests {
         )
     }
 
+    /// Epson's automatic status has four bytes, the fourth with all the bits of an answer.
+    private static let ready: [UInt8] = [0x14, 0x00, 0x00, 0x0F]
+    private static let noPaper: [UInt8] = [0x18, 0x00, 0x0C, 0x0F]
+    private static let coverOpen: [UInt8] = [0x3C, 0x00, 0x00, 0x0F]
+    /// Star's has nine, most of them zero.
+    private static let star: [UInt8] = [0x23, 0x86, 0, 0, 0, 0, 0, 0, 0]
+
+    /// Status that a printer sends by itself is no answer, whatever zeros it has in it.
+    @Test(
+        arguments: [
+            (noPaper, [], "it has no paper"), (coverOpen, [], "its cover is open"), ([], noPaper, "it has no paper"),
+            ([], [0x1C, 0x00, 0x00, 0x00], "it is offline"), ([0x1C, 0x20, 0, 0], [], "it reports a fault"),
+            (ready, [0x0C], "it has no paper"), (noPaper, [0x0F], "it has no paper"), (star, [0x0C], "it has no paper"),
+        ] as [([UInt8], [UInt8], String)]
+    )
+    func aPrinterThatCannotPrintConfirmsNothing(status: [UInt8], answer: [UInt8], why: String) async throws {
+        let fake = try FakePrinter(.telling(status, then: answer))
+        defer { fake.close() }
+        let result = await print(job, on: fake, by: forMute)
+        #expect(result == .failure(.unclear(sentBytes: job.count, of: job.count, why)), "\(status) \(answer)")
+    }
+
+    @Test(
+        arguments: [
+            (ready, [], PrintOutcome.delivered), (star, [], .delivered), ([], ready, .delivered),
+            ([], star, .delivered),
+            (ready, [0x00], .confirmed), (noPaper, [0x00], .confirmed),
+            (star, [0x03], .confirmed),
+            ([], ready + [0x00], .confirmed), ([], [0x11, 0x12, 0x00], .confirmed), ([], [0xFF, 0x00], .delivered),
+        ] as [([UInt8], [UInt8], PrintOutcome)]
+    )
+    func onlyAnAnswerToTheQuestionConfirms(status: [UInt8], answer: [UInt8], outcome: PrintOutcome) async throws {
+        let fake = try FakePrinter(.telling(status, then: answer))
+        defer { fake.close() }
+        #expect(await print(job, on: fake, by: forMute) == .success(outcome), "\(status) \(answer)")
+    }
+
+    /// However the network cuts what the printer sends.
+    @Test func statusIsUnderstoodInPiecesOfAnyLength() {
+        let said = Self.noPaper + Self.star + Self.ready + [0x13, 0x03]
+        for length in 1...said.count {
+            var talk = PrinterTalk()
+            var answers: [UInt8] = []
+            for start in stride(from: 0, to: said.count, by: length) {
+                if let answer = talk.take(said[start..<min(start + length, said.count)]) { answers.append(answer) }
+            }
+            #expect(answers == [0x03] && talk.trouble == nil, "\(length)")
+        }
+    }
+
     @Test(arguments: [1, 10, 2000])
     func aPrinterThatHangsUpMidwayLeavesItUnknown(after bytes: Int) async throws {
         let fake = try FakePrinter(.hangingUp(after: bytes))

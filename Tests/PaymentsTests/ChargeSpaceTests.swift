@@ -328,7 +328,7 @@ extension Charge.Event {
     /// A question or a request that brought no answer about money.
     var isSilence: Bool {
         switch self {
-        case .silent, .notSent, .refused: true
+        case .silent, .overdue, .notSent, .refused: true
         default: false
         }
     }
@@ -337,7 +337,8 @@ extension Charge.Event {
         switch self {
         // A promise is the customer's bank's word, given beforehand; a claim is dropped on the authority's.
         case .offered, .refused, .notFound, .reported, .claimDropped, .promised: true
-        case .attemptStarted, .sending, .notSent, .silent, .cancelRequested, .deadlineReached, .released, .resumed,
+        case .attemptStarted, .sending, .notSent, .silent, .overdue, .cancelRequested, .deadlineReached, .released,
+            .resumed,
             .seen, .claimWanted, .claimed, .givenBack, .refundAsked, .refunded, .refundDenied:
             false
         }
@@ -382,7 +383,7 @@ extension Charge.Event {
         } + [
             .cancelRequested(by: .customer), .deadlineReached, .released(by: .customer), .resumed,
             .claimWanted(attempt: 2, tipMinorUnits: 50), .claimed(attempt: 2), .claimDropped(attempt: 2),
-            .promised(attempt: 2), .givenBack(attempt: 2),
+            .promised(attempt: 2), .givenBack(attempt: 2), .overdue(attempt: 2),
         ]
 }
 

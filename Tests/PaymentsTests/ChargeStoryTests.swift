@@ -32,6 +32,15 @@ struct ChargeStoryTests {
         #expect(waiting.reason?.code == "gateway_silent")
     }
 
+    /// The customer may have scanned and paid. Who is told to pay another way then pays twice.
+    @Test func nobodyIsSentToPayAnotherWayBesideAPaymentThatMayHaveBeenMade() throws {
+        let shown = charge(.sending(attempt: 1), .offered(attempt: 1, offer: offer), .silent(attempt: 1, reason: "x"))
+        let advice = try #require(shown.reason).action
+        #expect(advice.contains("Do not charge again") && !advice.contains("another way"), "\(advice)")
+        let unshown = charge(.sending(attempt: 1), .silent(attempt: 1, reason: "x"))
+        #expect(try #require(unshown.reason).action.contains("another way"), "no code was shown")
+    }
+
     /// Staff call whom the words name.
     @Test func whoIsSilentAndWhoHasConfirmedIsNamed() {
         var phone = Charge.example()
@@ -116,6 +125,36 @@ struct ChargeStoryTests {
         #expect(charge.state == .succeeded && !charge.isLate)
     }
 
+    /// Neither the customer's time nor staff end it: only the authority's next word does.
+    @Test func aTapThatIsOverdueIsNotKnownYetWhileTheTerminalWaits() {
+        var charge = Charge.example()
+        let tap = Offer(paymentID: "019ab697-e800-791a-b5fd-49dd46939c7d", link: nil, expiresAt: nil)
+        for event: Charge.Event in [
+            .attemptStarted(attempt: 1, rail: .tap), .sending(attempt: 1), .offered(attempt: 1, offer: tap),
+        ] { _ = charge.handle(event) }
+        // What waits for the customer is not overdue.
+        #expect(charge.handle(.overdue(attempt: 1)) == [])
+        #expect(charge.state == .requiresAction && charge.canCancel && !charge.isUnresolved)
+        for event: Charge.Event in [.claimWanted(attempt: 1, tipMinorUnits: 0), .claimed(attempt: 1)] {
+            _ = charge.handle(event)
+        }
+        #expect(charge.state == .processing)
+        #expect(charge.handle(.overdue(attempt: 1)) == [])
+        #expect(charge.state == .unknown && charge.holdsTerminal && charge.isUnresolved)
+        #expect(charge.canRelease && !charge.canCancel && charge.reason?.code == "not_known_yet")
+        var paid = charge
+        #expect(paid.handle(.reported(attempt: 1, report: .succeeded(evidence))) == [.freeTerminal])
+        #expect(paid.state == .succeeded && !paid.isLate)
+        var declined = charge
+        _ = declined.handle(.claimDropped(attempt: 1))
+        #expect(declined.state == .requiresAction && !declined.isUnresolved && declined.canCancel)
+        // Past the customer's time the terminal goes on, and the question stays open.
+        var late = charge
+        _ = late.handle(.deadlineReached)
+        _ = late.handle(.silent(attempt: 1, reason: "no answer"))
+        #expect(late.state == .unknown && !late.holdsTerminal)
+    }
+
     /// Nobody but the acquirer ends it, so staff are told whom to ask and for what.
     @Test func aTapOfWhichNobodyKnowsTheEndNamesThePaymentThatTheAcquirerIsAskedFor() {
         var charge = Charge.example()
@@ -188,6 +227,22 @@ struct ChargeStoryTests {
         var charge = charge(.sending(attempt: 1))
         #expect(charge.handle(.resumed) == [.pursue(1)])
         #expect(charge.attempt(1)?.phase == .unanswered && charge.isUnresolved)
+    }
+
+    /// The gateway has answered the order with a payment that is another charge's.
+    @Test func anAnswerThatNamesSomebodyElsesPaymentIsSaidAndOffersNothing() {
+        var charge = charge(
+            .sending(attempt: 1),
+            .reported(attempt: 1, report: .contradictory(what: "it names the payment of charge 7K3F"))
+        )
+        #expect(charge.state == .created && charge.isUnresolved && charge.attempt(1)?.phase == .unanswered)
+        #expect(charge.reason?.code == "contradictory_answer")
+        #expect(charge.handle(.deadlineReached) == [.ask(1)])
+        #expect(!charge.isReleased, "asked once more before the terminal goes on")
+        _ = charge.handle(.silent(attempt: 1, reason: "the gateway lists no payment"))
+        #expect(charge.isReleased && charge.state == .unknown && charge.reason?.code == "contradictory_answer")
+        _ = charge.handle(.offered(attempt: 1, offer: offer))
+        #expect(charge.attempt(1)?.contradiction == nil && !charge.isUnresolved)
     }
 
     @Test func replayingTheEventsGivesTheSameCharge() throws {

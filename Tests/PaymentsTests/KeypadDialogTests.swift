@@ -36,6 +36,20 @@ struct KeypadDialogTests {
         #expect(type("e5e", on: &dialog) == nil, "A second Enter charges nothing a second time")
     }
 
+    /// What stands there is not what was typed: Enter charges nothing until the key too many was taken back.
+    @Test(arguments: ["1.234.50", "12.505", "12?50", "12.50+3"]) func whatIsNoAmountIsNotCharged(keys: String) {
+        var dialog = Self.dialog()
+        #expect(type(keys + "e", on: &dialog) == nil)
+        #expect(type("e", on: &dialog) == nil)
+        guard case .typing(let entry)? = dialog.page else { return #expect(Bool(false), "the amount is gone") }
+        #expect(entry.isDoubtful)
+    }
+
+    @Test func anAmountIsChargedOnceTheKeyTooManyWasTakenBack() {
+        var dialog = Self.dialog()
+        #expect(type("12.505<e", on: &dialog) == .open(euros(1250)))
+    }
+
     @Test func nothingIsNotCharged() {
         var dialog = Self.dialog()
         #expect(type("e", on: &dialog) == nil)
@@ -215,8 +229,9 @@ struct KeypadDialogTests {
             case .open(let money):
                 #expect(event == .key(.enter) && dialog.situation.isUnlocked && dialog.situation.charge == nil)
                 switch before.page {
-                case .typing(let entry): #expect(entry.total == money && entry.earlierCount == 0)
-                case .confirming(let entry): #expect(entry.total == money)
+                case .typing(let entry):
+                    #expect(entry.total == money && entry.earlierCount == 0 && !entry.isDoubtful)
+                case .confirming(let entry): #expect(entry.total == money && !entry.isDoubtful)
                 default: #expect(Bool(false), "nothing was on the screen")
                 }
             case .cancel(let id): #expect(before.page == .askingToCancel(id) && event == .key(.enter))
@@ -248,7 +263,7 @@ struct KeypadDialogTests {
                     }
                 )
             )
-        default: .key(AmountEntryTests.key("0123456789d.+<ceeex1".randomElement(using: &random) ?? "0"))
+        default: .key(AmountEntryTests.key("0123456789d.+<?ceeex1".randomElement(using: &random) ?? "0"))
         }
     }
 }

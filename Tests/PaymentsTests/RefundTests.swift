@@ -12,6 +12,10 @@ struct RefundTests {
                 refund: Refund(minorUnits: minorUnits, reason: "cold", by: .staff(name: "Ada"))
             )
         } + [
+            .refundAsked(
+                attempt: 1,
+                refund: Refund(minorUnits: 250, reason: "cold", by: .staff(name: "Ada"), key: "one")
+            ),
             .refunded(attempt: 1, mark: .marked), .refunded(attempt: 1, mark: .keptHere),
             .refundDenied(attempt: 1, code: "conflict"), .givenBack(attempt: 1),
         ]
@@ -50,6 +54,16 @@ struct RefundTests {
         charge.attempts.flatMap(\.refunds).reduce(0) { $0 + $1.refund.minorUnits }
     }
 
+    /// Whoever reads it decides by it whether the customer still gets money.
+    @Test func aRefundThatStaffWroteDownIsNeverSaidToHaveSentMoney() {
+        for step in Self.steps where step.after.reason?.code == "given_back" {
+            let isByHand = Self.booked(step.after) > 0
+            #expect(step.after.isRefundedByHand == isByHand)
+            #expect(step.after.reason?.values["case"] == (isByHand ? "marked" : "returned"))
+            #expect(step.after.reason?.message.contains("went back") == !isByHand, "\(step.event)")
+        }
+    }
+
     @Test func neverMoreGoesBackThanWasPaid() {
         for step in Self.steps {
             let asked = step.after.attempt(1)?.askedRefund?.minorUnits ?? 0
@@ -66,10 +80,21 @@ struct RefundTests {
             let isWhole = step.before.attempt(1)?.isGivenBack == true
             let left = isWhole ? 0 : Self.paidMinorUnits - Self.booked(step.before)
             let isTaken = step.after.attempt(1)?.askedRefund == refund
-            #expect(isTaken == (refund.minorUnits > 0 && refund.minorUnits <= left), "\(refund.minorUnits) of \(left)")
+            let isRepeated = refund.key.flatMap(step.before.refund(under:)) != nil
+            #expect(
+                isTaken == (refund.minorUnits > 0 && refund.minorUnits <= left && !isRepeated),
+                "\(refund.minorUnits) of \(left)"
+            )
             if isTaken { taken += 1 } else { refused += 1 }
         }
         #expect(taken > 0 && refused > 0)
+    }
+
+    @Test func aKeyIsBookedOnceWhateverComesInBetween() {
+        for step in Self.steps {
+            let booked = step.after.attempts.flatMap(\.refunds).filter { $0.refund.key == "one" }
+            #expect(booked.count <= 1, "\(step.event)")
+        }
     }
 
     /// A second wish would be booked in place of the first by the answer to the first.

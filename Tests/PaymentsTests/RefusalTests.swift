@@ -22,6 +22,8 @@ struct RefusalTests {
         ("params_validation", "Reference ID contains invalid characters", .reference),
         ("params_validation", "Reference ID exceeds maximum length of 35 characters", .reference),
         ("params_validation", "", .order), ("params_validation", "at least 14", .order),
+        ("params_validation", "expiresAt: Expiration must be in the future", .clock),
+        ("params_validation", "Expiration is too far in the future", .clock),
         ("invalid_api_key", "Currency 'JPY' is not supported", .credentials), ("forbidden", "", .credentials),
         ("merchant_not_found", "", .merchant), ("unknown_api_version", "", .version),
         ("invalid_api_version", "", .version), ("api_version_downgrade", "", .version),
@@ -40,6 +42,17 @@ struct RefusalTests {
         ] { _ = charge.handle(event) }
         #expect(charge.state == .failed)
         return try #require(charge.reason(format: AmountFormat(locale: locale)))
+    }
+
+    /// Nobody corrects an amount that was right.
+    @Test func aClockThatIsOffIsSaidAndNotTheAmount() throws {
+        let reason = try reason("params_validation", "Expiration must be in the future")
+        #expect(reason.code == "gateway_clock_differs" && reason.message.contains("clock"))
+        #expect(!reason.action.contains("amount") && reason.message.contains("no money moved"))
+    }
+
+    @Test func aRefusalWithoutWordsSaysNoMoreThanThatItIsOne() throws {
+        #expect(try reason("forbidden_here", "").message.hasPrefix("The gateway refused the charge. "))
     }
 
     @Test func aCurrencyThatIsRefusedIsNamedAndTheOwnerCanChooseAnother() throws {

@@ -58,6 +58,104 @@ struct MemoryTests {
         #expect(clerk.accepts.count == 1)
     }
 
+    /// A terminal without network finds its payer by that name alone.
+    @Test func anAcceptThatIsOutKeepsItsSessionsNameOverARestart() async throws {
+        let storage = Drawer()
+        let request = try merchant.request()
+        var configuration = bench.configuration { $0.diesAt = KillPoint(.heard, 2) }
+        let first = try await bench.run(configuration, storage: storage) { phone in
+            let name = try await sessionName(of: phone)
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(request)
+            _ = try await terminal.received()
+            let (accept, _) = try await terminal.accept()
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            await bench.diary.wait(for: .died(KillPoint(.heard, 2)))
+            return name
+        }
+        configuration.diesAt = nil
+        let again = try await bench.run(configuration, storage: storage) { phone in
+            let name = try await sessionName(of: phone)
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(request)
+            #expect(try await terminal.received().state == .acceptSent)
+            let (accept, _) = try await terminal.accept()
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            await bench.diary.wait { $0.contains { if case .ended(_, .paid) = $0 { true } else { false } } }
+            return name
+        }
+        #expect(again == first)
+        // The next payment is no business of whoever saw this one.
+        let next = try await bench.run(configuration, storage: storage) { try await sessionName(of: $0) }
+        #expect(next != first)
+        #expect(await bench.acquirer.charges(request.payload.paymentID) == 1)
+    }
+
+    /// Shops that compare what they were shown find no customer in it.
+    @Test func noTwoPassesHaveAKeyInCommon() async throws {
+        let storage = Drawer()
+        var keys: [VerificationKey] = []
+        for _ in 0..<2 {
+            keys += try await bench.run(bench.configuration { $0.voucherWish = .standard }, storage: storage) { phone in
+                var shown: [VerificationKey] = []
+                for isVoucher in [false, true] {
+                    let request = try merchant.request { $0.flags = isVoucher ? .vouchersTaken : .terminalOnline }
+                    if isVoucher { await phone.setOnline(false) }
+                    let terminal = Stranger(phone, merchant)
+                    try await terminal.connect(request)
+                    _ = try await terminal.received()
+                    let (accept, pass) = try await terminal.accept()
+                    #expect((accept.payload.spend != nil) == isVoucher)
+                    try accept.verify(pass.payload.deviceKey)
+                    shown.append(pass.payload.deviceKey)
+                    try await terminal.send(
+                        .claim(merchant.claim(accept.hash, of: request, mode: isVoucher ? .offline : .online)),
+                        answering: 2
+                    )
+                    await bench.diary.wait {
+                        $0.contains { if case .ended(accept.payload.paymentID, _) = $0 { true } else { false } }
+                    }
+                    await bench.pass(.seconds(5), phone)
+                    await terminal.disconnect()
+                }
+                return shown
+            }
+        }
+        // The voucher's own spends form a chain.
+        #expect(keys.count == 4 && Set(keys).count == 3 && keys[1] == keys[3])
+    }
+
+    /// A terminal without network hears of the end by this phone alone, and a question moves no money.
+    @Test func aRestartedPhoneHandsItsBundleInAgain() async throws {
+        let storage = Drawer()
+        let request = try merchant.request { $0.flags = [] }
+        let id = request.payload.paymentID
+        try await bench.run(bench.configuration(), storage: storage) { phone in
+            await bench.acquirer.set(isReachable: false)
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(request)
+            _ = try await terminal.received()
+            let (accept, _) = try await terminal.accept()
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            try await terminal.hearsNothingMore()
+        }
+        #expect(await bench.acquirer.charges(id) == 0)
+        await bench.acquirer.set(isReachable: true)
+        // No terminal is near any more.
+        let later = Diary()
+        try await bench.run(bench.configuration(), storage: storage, diary: later) { _ in
+            await later.wait { $0.contains { if case .ended(id, .paid) = $0 { true } else { false } } }
+        }
+        #expect(await bench.acquirer.charges(id) == 1)
+        #expect(await bench.acquirer.bundles == 1)
+    }
+
+    /// As a terminal that comes by reads it.
+    private func sessionName(of phone: TapPhone) async throws -> [UInt8] {
+        let first = await phone.read(by: "passer-by")
+        return try Hello(decoding: Array(first.dropFirst(32))).sessionID
+    }
+
     @Test func aVouchersCounterNeverGoesBack() async throws {
         let storage = Drawer()
         var configuration = bench.configuration { $0.voucherWish = .standard }

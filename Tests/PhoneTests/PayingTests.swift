@@ -82,6 +82,59 @@ struct PayingTests {
         #expect(await bench.acquirer.charges(id) == 0)
     }
 
+    @Test func whoClosesThePayScreenDeclinesWhatIsAsked() async throws {
+        let request = try merchant.request()
+        let id = request.payload.paymentID
+        try await bench.run(bench.configuration(PhoneUser(answer: .never))) { phone in
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(request)
+            #expect(try await terminal.received().state == .prompting)
+            await phone.closePayScreen()
+            #expect(try await terminal.message().body == .cancelledByPayer(id, .user))
+            let advertised = bench.diary.events.last(where: { if case .advertising = $0 { true } else { false } })
+            #expect(advertised == .advertising(nil))
+        }
+        #expect(bench.diary.outcomes == [.declined])
+        #expect(await bench.acquirer.charges(id) == 0)
+    }
+
+    @Test func whoClosesThePayScreenBeforeAnythingIsAskedSaysGoodbye() async throws {
+        try await bench.run(bench.configuration()) { phone in
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(nil)
+            // Another one is still shaking hands.
+            let other = Stranger(phone, merchant, central: "U")
+            _ = await phone.read(by: "U")
+            await other.subscribe()
+            await phone.closePayScreen()
+            guard case .bye = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
+            #expect(try await other.control() == .closing)
+        }
+        #expect(bench.diary.prompts == 0)
+    }
+
+    @Test func whoClosesThePayScreenAfterAgreeingPaysAllTheSame() async throws {
+        let request = try merchant.request()
+        let id = request.payload.paymentID
+        try await bench.run(bench.configuration()) { phone in
+            let terminal = Stranger(phone, merchant)
+            try await terminal.connect(request)
+            _ = try await terminal.received()
+            let (accept, _) = try await terminal.accept()
+            await phone.closePayScreen()
+            try await terminal.send(.claim(merchant.claim(accept.hash, of: request)), answering: 2)
+            guard case .result(id, .completed, _?, nil) = try await terminal.message().body else {
+                throw CertifiedMerchant.Broken()
+            }
+            #expect(!bench.diary.events.contains(.advertising(nil)))
+            try await terminal.send(.acknowledge(id), answering: 3)
+            guard case .bye = try await terminal.message().body else { throw CertifiedMerchant.Broken() }
+            await bench.diary.wait(for: .advertising(nil))
+        }
+        #expect(bench.diary.outcomes == [.paid])
+        #expect(await bench.acquirer.charges(id) == 1)
+    }
+
     @Test func whoNeverAnswersIsKeptAliveUntilTheRequestEnds() async throws {
         let request = try merchant.request(life: 20_000)
         let id = request.payload.paymentID

@@ -68,6 +68,20 @@ struct ConfigurationTests {
         #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
     }
 
+    /// Windows' editor saves “UTF-8 with BOM”, with its own line ends, and the card's file may begin with a key.
+    @Test(arguments: ["", "# Till\r\n"]) func aFileWithAByteOrderMarkIsReadAsWithoutIt(first: String) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "till-\(UUID().uuidString).yaml")
+        try Data(("\u{FEFF}" + first + "web: { port: 8443 }\r\nscreen: { sink: none }\r\n").utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }  // Of a test: a rest does no harm.
+        let result = try await run(
+            .path(Programs.directory.appending("till")),
+            arguments: ["check-config", file.path()],
+            output: .string(limit: 4096),
+            error: .string(limit: 4096)
+        )
+        #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
+    }
+
     @Test(arguments: [
         ("web: { port: 443 }", "web.port: ‘443’"), ("web: { redirectPort: 8080 }", "web.redirectPort: ‘8080’"),
         ("web: { address: 127.0.0.1 }", "web.address: ‘127.0.0.1’"), ("web: { pages: /srv/page }", "web.pages"),

@@ -72,8 +72,8 @@ struct ExampleWalletTests {
     @Test func theExampleWalletPaysAndTheMerchantSeesTheSameTransaction() async throws {
         let outcome = try await pay()
         #expect(outcome.isPaid && outcome.status == .succeeded)
-        #expect(outcome.text.contains("Sandbox Shop asks for 1250 of iso4217/EUR"))
-        #expect(outcome.text.contains(" units of USDC on Base\n"))
+        #expect(outcome.text.contains("Sandbox Shop asks for 12.50 EUR\n"))
+        #expect(outcome.text.contains("- 13.50 USDC on Base\n"))
         let transaction = try #require(outcome.transactionID)
         #expect(outcome.text.contains("Paid: \(transaction)"))
     }
@@ -111,14 +111,27 @@ struct ExampleWalletTests {
     }
 
     @Test func theExampleWalletStopsAtAFormThatItCannotShow() async throws {
-        for (options, known) in [([], 0), (["--accept-terms"], 2)] {
+        for (options, known) in [([], 0), (["--accept-terms"], 4)] {
             let asProduction = ["--collect-data", "--form-base", "https://pay.walletconnect.com/"]
             let outcome = try await pay(asProduction, wallet: options)
             #expect(!outcome.isPaid && outcome.status == .requiresAction)
-            #expect(outcome.text.contains(" units of USDC on Base (info required)\n"))
+            #expect(outcome.text.contains("- 13.50 USDC on Base (info required)\n"))
             #expect(outcome.text.contains("The form opens with \(known) answers filled in."))
             #expect(outcome.text.contains("Not paid: unsupported(\"a form\")") && !outcome.text.contains("Jane"))
         }
+    }
+
+    /// Where the gateway takes the answers with the confirmation, a wallet without a web view pays too.
+    @Test func theExampleWalletAnswersAFormsQuestionsByItself() async throws {
+        let late = ["--collect-data", "--collect-late"]
+        let unasked = try await pay(late, wallet: ["--answer-forms"])
+        #expect(!unasked.isPaid && unasked.text.contains("Not paid: termsNotAccepted"))
+        #expect(!unasked.text.contains("Signing"))
+        let outcome = try await pay(late, wallet: ["--answer-forms", "--accept-terms"])
+        #expect(outcome.isPaid && outcome.status == .succeeded && !outcome.text.contains("Jane"))
+        let early = try await pay(["--collect-data"], wallet: ["--answer-forms", "--accept-terms"])
+        #expect(!early.isPaid && early.text.contains("Not paid: fetchError(\"400: IC data required but not found\")"))
+        #expect(early.status == .requiresAction)
     }
 
     @Test func theExampleWalletOutlastsAGatewayInTrouble() async throws {

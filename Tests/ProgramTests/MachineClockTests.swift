@@ -78,4 +78,21 @@ struct MachineClockTests {
     @Test func theKernelAnswers() {
         #expect((-1...5).contains(MachineClock.kernelState()))
     }
+
+    /// A shop without a time server whose clock is right is not told that its clock is to blame for a wrong certificate.
+    @Test func aCertificateIsJudgedByAClockThatCanBeRight() {
+        let built = WallTime(millisecondsSince1970: 1_790_000_000_000)
+        func isPlausible(_ days: Int64, state: Int32 = 5) -> Bool {
+            MachineClock.isPlausible(
+                now: built.advanced(by: .seconds(days * 86_400)),
+                kernel: { state },
+                builtAt: built,
+                latest: built.advanced(by: .seconds(7000 * 86_400))
+            )
+        }
+        #expect(isPlausible(1) && isPlausible(6999))
+        #expect(!isPlausible(-1) && !isPlausible(-20_000), "1970, or the day before the program was built")
+        #expect(!isPlausible(7001), "2100")
+        #expect(isPlausible(-1, state: 0), "somebody who knows has set it")
+    }
 }

@@ -36,7 +36,7 @@ struct RelayRuleTests {
     }
 
     private func publish(_ message: String, ttl: String = "300", topic: String? = nil) -> String {
-        #"{"id":5,"jsonrpc":"2.0","method":"irn_publish","params":{"topic":"\#(topic ?? self.topic.text)","#
+        #"{"id":1000000005,"jsonrpc":"2.0","method":"irn_publish","params":{"topic":"\#(topic ?? self.topic.text)","#
             + #""message":"\#(message)","ttl":\#(ttl),"tag":1108}}"#
     }
 
@@ -53,7 +53,10 @@ struct RelayRuleTests {
                 (publish("m", ttl: "0"), "TtlTooShort"), (publish("m", ttl: "2592001"), "TtlTooLong"),
                 (publish("m", topic: "short"), "InvalidTopic"), (publish(""), "InvalidParams"),
                 (publish(String(repeating: "m", count: 1001)), "PayloadSizeExceeded"), ("no JSON", "Serialization"),
-                (#"{"id":5,"jsonrpc":"2.0","method":"irn_watchRegister","params":{}}"#, "InvalidMethod"),
+                (#"{"id":1000000005,"jsonrpc":"2.0","method":"irn_watchRegister","params":{}}"#, "InvalidMethod"),
+                (publish("m").replacing("1000000005", with: "999999999"), "InvalidRequestId"),
+                (publish("m").replacing("1000000005", with: "-1000000005"), "InvalidRequestId"),
+                (publish("m").replacing("1000000005", with: "\"999999999\""), "InvalidRequestId"),
             ] { #expect(try await refusal(line, text) == expected) }
             #expect(try await refusal(line, publish(String(repeating: "m", count: 1000))) == nil)
             await line.close(code: 1000)
@@ -71,7 +74,7 @@ struct RelayRuleTests {
             }
             guard case .closed(let code, _) = failure else { throw Unexpected() }
             #expect(code == 1009)
-            #expect(try await answer(good, publish("m")) == .result(RelayID(5), .bool(true)))
+            #expect(try await answer(good, publish("m")) == .result(RelayID(1_000_000_005), .bool(true)))
         }
     }
 
@@ -143,7 +146,8 @@ struct RelayRuleTests {
         } _: { relay in
             let (dapp, wallet) = (try await line(relay), try await line(relay))
             for number in 0..<250 { _ = try await answer(dapp, publish("m\(number)")) }
-            let ask = #"{"id":6,"jsonrpc":"2.0","method":"irn_fetchMessages","params":{"topic":"\#(topic.text)"}}"#
+            let ask =
+                #"{"id":1000000006,"jsonrpc":"2.0","method":"irn_fetchMessages","params":{"topic":"\#(topic.text)"}}"#
             var pages: [Int] = []
             var seen: Set<String> = []
             for _ in 0..<3 {
@@ -172,7 +176,7 @@ struct RelayRuleTests {
                 }
                 for number in 0..<20 {
                     let frame = try await answer(calm, publish("c\(number)"))
-                    #expect(frame == .result(RelayID(5), .bool(true)))
+                    #expect(frame == .result(RelayID(1_000_000_005), .bool(true)))
                 }
                 await flood.close(code: 1000)
             }

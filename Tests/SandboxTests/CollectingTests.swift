@@ -73,6 +73,22 @@ struct CollectingTests {
         )
     }
 
+    /// As the SDK's complete example goes: there is something to sign first, and the form comes before the confirmation.
+    @Test func aGatewayThatAsksLateSpellsOutAndWaitsWithTheConfirmation() throws {
+        var bench = GatewayBench {
+            $0.collectsData = true
+            $0.collectsLate = true
+        }
+        let id = bench.newPayment()
+        #expect(options(&bench, id)["collectData"]?["url"] != nil)
+        let option = bench.option(id)
+        #expect(fetch(&bench, id, option).status == 200)
+        let results = [try bench.signature(of: bench.typedDataText(id, option))]
+        #expect(bench.confirm(id, option, results).json["message"]?.stringValue == "IC data required but not found")
+        #expect(bench.answer("POST", "/collect/?pid=\(id)", [:], "{\(Self.details)}").status == 200)
+        #expect(bench.confirm(id, option, results).status == 200)
+    }
+
     private static let details =
         #""fullName":"Ada","dob":"1990-01-31","tosConfirmed":true,"porCountry":"CH","porAddress":"Bern""#
 

@@ -43,6 +43,16 @@ struct ListTests {
         #expect(listed(&bench, query, path: "/v1/payments") == expected.map { ids[$0] })
     }
 
+    /// That version's enum does not have the word.
+    @Test(arguments: ["/v1/merchants/payments", "/v1/payments"])
+    func aListOfTheGeneralVersionKnowsNothingCancelled(path: String) throws {
+        var (bench, ids) = try shop()
+        let headers = GatewayBench.merchant.merging(["WCP-Version": "2026-02-18"]) { $1 }
+        let data = bench.answer("GET", path, headers).json["data"]?.arrayValue ?? []
+        #expect(data.compactMap { $0["paymentId"]?.stringValue } == [4, 2, 1, 0].map { ids[$0] })
+        #expect(bench.answer("GET", "\(path)?status=cancelled", headers).status == 400)
+    }
+
     @Test(arguments: [
         "limit=0", "limit=201", "limit=x", "sortBy=name", "sortDir=up", "status=paid", "startTs=yesterday",
         "startTs=2026-02-30T00:00:00Z", "referenceId=ab", "referenceId=a_b_c", "cursor=zz",

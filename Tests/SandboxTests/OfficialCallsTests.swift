@@ -129,7 +129,8 @@ struct OfficialCallsTests {
                 return
             }
             #expect(DataCollection.staysInside(url) && url.contains("pid=\(response.paymentId)"))
-            #expect(DataCollection.requiredNames(schema: action.schema ?? "") == ["fullName", "dob", "tosConfirmed"])
+            let names = ["fullName", "dob", "tosConfirmed", "pobCountry", "pobAddress", "porCountry", "porAddress"]
+            #expect(DataCollection.requiredNames(schema: action.schema ?? "") == names)
             #expect(action.fields.map(\.fieldType) == [.text, .date] && action.fields.allSatisfy(\.required))
             await #expect(throws: GetPaymentRequestError.fetchError("400: IC data required but not found")) {
                 _ = try await clients.client.getRequiredPaymentActions(

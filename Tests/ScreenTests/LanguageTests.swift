@@ -23,7 +23,6 @@ struct LanguageTests {
     private static var scenes: [Scene] {
         Sample.scenes().filter { scene in
             switch scene {
-            case .notPaid(let notPaid): notPaid.whatHappened == nil
             case .offline(let offline): offline.detail == nil
             case .message(let message): message.text.count < 100
             default: true

@@ -34,6 +34,7 @@ enum Sample {
         _ link: String = usualLink,
         name: String = "Café Morgenrot",
         amount: String = "€12.50",
+        tip: String? = nil,
         ways: [Scene.WayToPay] = [.scan, .tap, .connect],
         seconds: Int? = 272,
         note: Scene.ChargeView.Note? = nil
@@ -42,6 +43,7 @@ enum Sample {
             .init(
                 merchantName: name,
                 amountText: amount,
+                tipText: tip,
                 link: link,
                 waysToPay: ways,
                 secondsLeft: seconds,
@@ -134,7 +136,7 @@ enum Sample {
     /// What staff type, with the longest of it.
     static let keypad: [Scene] =
         [
-            .keypad(.init(.typing, amountText: "€0.12")),
+            .keypad(.init(.typing, amountText: "€0.12")), .keypad(.init(.notAnAmount, amountText: "CHF 1,234,567.50")),
             .keypad(
                 .init(
                     .typing,
@@ -166,6 +168,8 @@ enum Sample {
         ]
         + [.notWritten, .reading, .whole, .notUsable, .restoring, .restored, .notRestored].map { .backup(.init($0)) }
 
+    static let ownerResets: [Scene] = [1, 15].map { .ownerReset(.init(minutes: $0)) }
+
     static let onboardings: [Scene] =
         [.asking, .allowed, .notJoined].map { .onboarding(.init($0)) }
         + [
@@ -175,7 +179,7 @@ enum Sample {
 
     /// Every scene, and every kind of it, with a code first.
     static func scenes(name: String = "Café Morgenrot") -> [Scene] {
-        tapScenes(name: name) + messages(name: name) + keypad + updates + backups + onboardings + [
+        tapScenes(name: name) + messages(name: name) + keypad + updates + backups + ownerResets + onboardings + [
             setup(), charge(name: name),
             charge(name: name, amount: "CHF 1,234,567.50", seconds: nil, note: .gatewaySilent),
             .charge(
@@ -213,6 +217,8 @@ enum Sample {
             .idle(.init(merchantName: name, webAddressText: "https://till.local", progress: .init(step: 3, count: 9))),
             .idle(.init(merchantName: name, notices: [.init(.late, amountText: "€12.50", chargeCode: "K7QM")])),
             .processing(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
+            .processing(.init(merchantName: name, amountText: "€13.75", tipText: "€1.25", chargeCode: "K7QM")),
+            charge(name: name, amount: "CHF 1,234,567.50", tip: "CHF 112,233.40"),
             .paid(.init(merchantName: name, amountText: "€12.50", chargeCode: "K7QM")),
             .paid(
                 .init(merchantName: name, amountText: "€13.75", tipText: "€1.25", chargeCode: "K7QM", arrivedLate: true)
@@ -220,19 +226,12 @@ enum Sample {
             .unknown(.init(amountText: "€12.50", chargeCode: "K7QM")), .unknown(.init()),
             .offline(.init(merchantName: name)), .offline(.init(merchantName: name, detail: "No network cable.")),
             .offline(.init(merchantName: name, clockText: "1970-01-01")),
+            .offline(.init(merchantName: name, pausedUntilText: "14:05")),
         ]
             + Scene.Idle.Rest.allCases.map { .idle(.init(merchantName: name, rest: $0)) }
             + Scene.Update.Kind.allCases.map { .update(.init($0)) }
             + Scene.Offline.Storage.allCases.map { .offline(.init(merchantName: name, storage: $0)) }
             + Scene.NotPaid.Kind.allCases.map { .notPaid(.init(kind: $0, amountText: "€12.50", chargeCode: "K7QM")) }
-            + [
-                .notPaid(
-                    .init(
-                        kind: .failed,
-                        whatHappened: "The wallet gave up because its balance of USDC on Base is too small for this.",
-                        whatToDo: "Pay with another account of the wallet, or choose another way to pay at the counter."
-                    )
-                )
-            ]
+            + [.notPaid(.init(kind: .failed))]
     }
 }

@@ -29,7 +29,10 @@ struct TroubleshootingTests {
         case .unknown: [text.unknownTitle]
         case .offline(let offline):
             offline.storage.map { [text.storageTitle, text.storageDetails($0)] }
-                ?? [offline.clockText == nil ? text.offlineTitle : text.clockTitle]
+                ?? [
+                    offline.pausedUntilText != nil
+                        ? text.pausedTitle : offline.clockText == nil ? text.offlineTitle : text.clockTitle
+                ]
         case .message: [text.messageIsNoPayment]
         case .keypad(let keypad): [text.keypadTitles(keypad.kind)]
         case .update(let update):
@@ -39,6 +42,7 @@ struct TroubleshootingTests {
                     ? [text.updateDetails(update.kind).prefix { $0 != "." } + "."].map(String.init) : [])
         case .backup(let backup): [text.backupTitles(backup.kind)]
         case .onboarding(let onboarding): [text.onboardingTitles(onboarding.kind)]
+        case .ownerReset: [text.ownerResetTitle]
         }
     }
 

@@ -193,7 +193,7 @@ struct PhonePaymentTests {
 
     @Test func aRestartForgetsNoAccept() {
         var phone = after(.request(offer), accepted)
-        #expect(phone.handle(.restarted) == [.tell(.mayBeCharged), .askGateway(id), .advertise(newSession: true)])
+        #expect(phone.handle(.restarted) == [.tell(.mayBeCharged), .askGateway(id), .advertise(newSession: false)])
         #expect(phone.handle(.request(offer)) == [.received(.acceptSent), .sendAccept])
         var prompting = after(.request(offer))
         #expect(prompting.handle(.restarted) == [])

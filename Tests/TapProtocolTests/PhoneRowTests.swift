@@ -166,4 +166,111 @@ struct PhoneRowTests {
             #expect(phone.state == .advertising)
         }
     }
+
+    /// REOPEN comes right behind the ACK of RESULT.
+    @Test func afterADeclineOnlyTheFiveSecondsEndTheLink() {
+        var phone = won
+        _ = phone.handle(.result(id, .failed, .valid))
+        let declined = phone
+        #expect(phone.handle(.acknowledged) == [])
+        #expect(phone == declined)
+        #expect(phone.handle(.reopen(id)) == [.prompt(id), .enableAccept])
+        #expect(phone.state == .prompting(offer))
+        var left = declined
+        #expect(left.handle(.closingOver) == [.bye])
+        #expect(left.state == .advertising)
+        // Of a voucher the terminal may still bring the receipt.
+        var promised = after(
+            .request(offer),
+            .userAccepted(mine, isVoucher: true),
+            .claim(id, mine, .offline, isPhoneOnline: false)
+        )
+        #expect(promised.handle(.acknowledged) == [])
+        #expect(promised.state == .ended(offer, .acceptedOffline))
+    }
+
+    /// The link fell between RESULT and REOPEN, and the five seconds are over.
+    @Test func aDeclineWhoseReopenWasLostIsReopenedOnTheNextLink() {
+        var phone = won
+        for event in [Phone.Event.result(id, .failed, .valid), .linkLost, .closingOver, .read] {
+            _ = phone.handle(event)
+        }
+        #expect(phone.state == .linked)
+        #expect(phone.handle(.request(offer)) == [.received(.alreadyFinal), .result(id, .failed)])
+        #expect(phone.handle(.acknowledged) == [])
+        #expect(phone.handle(.reopen(id)) == [.prompt(id), .enableAccept])
+        #expect(phone.state == .prompting(offer))
+    }
+
+    // MARK: The pay screen closes
+
+    @Test func aClosedPayScreenDeclinesWhatIsAskedAndAdvertisesNoMore() {
+        let declined: [Phone.Action] = [.store, .cancel(id, .user), .closePrompt, .stopAdvertising]
+        let rows: [(Phone, [Phone.Action])] = [
+            (Phone(), []), (after(.requestRefused(.requestInvalid)), [.stopAdvertising]),
+            (after(), [.hangUp, .stopAdvertising]), (asked, declined), (held, declined),
+        ]
+        for (start, actions) in rows {
+            var phone = start
+            #expect(phone.handle(.payScreenClosed) == actions, "\(start.state)")
+            #expect(phone.state == .idle, "\(start.state)")
+            #expect(phone.handle(.payScreenOpened) == [.advertise(newSession: true)], "\(start.state)")
+        }
+    }
+
+    @Test func aPaymentThatWasAgreedToGoesOnWithoutItsScreenAndThenNothingIsAdvertised() {
+        let ends: [(Phone.Event, [Phone.Action])] = [
+            (
+                .gatewayResult(id, .completed),
+                [.store, .result(id, .completed), .tell(.finishedPayment(.completed))]
+            ), (.result(id, .completed, .valid), [.store, .acknowledge(id), .tell(.finishedPayment(.completed))]),
+        ]
+        for start in [sent, won] {
+            for (end, actions) in ends {
+                var phone = start
+                #expect(phone.handle(.payScreenClosed) == [])
+                #expect(phone.state == start.state)
+                #expect(phone.handle(.linkLost).contains(.advertise(newSession: false)))
+                #expect(phone.handle(end) == actions)
+                #expect(phone.handle(.acknowledged) == [.bye, .stopAdvertising])
+                #expect(phone.state == .idle)
+            }
+            // Whoever opens it again meanwhile is found by the next terminal.
+            var back = start
+            for event in [Phone.Event.payScreenClosed, .payScreenOpened, .gatewayResult(id, .completed)] {
+                _ = back.handle(event)
+            }
+            #expect(back.handle(.closingOver) == [.bye])
+            #expect(back.state == .advertising)
+        }
+        // An accept that is given up is followed, and nobody new is met.
+        for event in [Phone.Event.otherPaid(id), .cancelledByTerminal(id), .error(.overLimit)] {
+            var phone = sent
+            _ = phone.handle(.payScreenClosed)
+            #expect(phone.handle(event).last == .stopAdvertising, "\(event)")
+            #expect(phone.state == .idle && phone.watched[id] == offer, "\(event)")
+        }
+    }
+
+    @Test func aClosedPayScreenIsNotAskedAgainAfterADecline() {
+        var phone = won
+        _ = phone.handle(.result(id, .failed, .valid))
+        #expect(phone.handle(.payScreenClosed) == [.bye, .stopAdvertising])
+        #expect(phone.state == .idle)
+        var away = won
+        _ = away.handle(.payScreenClosed)
+        _ = away.handle(.result(id, .failed, .valid))
+        #expect(away.handle(.reopen(id)) == [.cancel(id, .user), .stopAdvertising])
+        #expect(away.state == .idle)
+    }
+
+    /// After a restart an accept that is out is advertised without a pay screen, and nothing else is.
+    @Test func aRestartOpensNoPayScreen() {
+        var phone = sent
+        _ = phone.handle(.restarted)
+        #expect(!phone.isScreenOpen)
+        _ = phone.handle(.gatewayResult(id, .completed))
+        #expect(phone.handle(.closingOver) == [.bye, .stopAdvertising])
+        #expect(phone.state == .idle)
+    }
 }

@@ -101,6 +101,7 @@ struct World {
             now += Int.random(in: 0...9000, using: &random)
             tell(.clock(nowMilliseconds: now))
             tell(phone, .clock(nowMilliseconds: now))
+            tell(phone, .closingOver)
         default: askGateway(phone)
         }
     }
@@ -231,6 +232,7 @@ struct World {
         case .otherPaidTo(let link): sayOtherPaid(link)
         case .otherPaid(let link): others(than: link) { $0.sayOtherPaid($1) }
         case .reopenAll: others(than: nil) { $0.send($1, .reopen) }
+        case .reopen(let link, _): send(link, .reopen)
         case .cancel(let link, _): sayCancelled(link)
         case .cancelAll: others(than: nil) { $0.sayCancelled($1) }
         case .cancelOthers(let link, _): others(than: link) { $0.sayCancelled($1) }

@@ -232,5 +232,28 @@ struct SessionTests {
         "bpp:1?t=QNX4-kmbQhyY_95E8q03zg&k=FCFINLla_Dnv0wzdKK34TQ&n=%0a",
         "bpp:1?t=QNX4-kmbQhyY_95E8q03zg&k=FCFINLla_Dnv0wzdKK34TQ&n",
     ])
-    func whatIsNoTagIsRefused(uri: String) { #expect(TerminalTag(uri: uri) == nil) }
+    func whatIsNoTagIsRefused(uri: String) {
+        #expect(TerminalTag(uri: uri) == nil)
+        #expect(TerminalTag(uri: "https://pay.example/tap#" + uri) == nil)
+    }
+
+    /// A phone's system opens an app by the app's own link; no server is sent what stands behind its mark.
+    @Test func aTagThatOpensAnAppSaysTheSame() throws {
+        let key = try Vectors.bytes("key.terminal.x25519.pub")
+        let tag = try #require(TerminalTag(tagID: Vectors.bytes("tag.id"), terminalKey: key, name: "Coffee Shop"))
+        let uri = tag.uri(opening: "https://pay.example/tap")
+        #expect(uri == "https://pay.example/tap#" + tag.uri)
+        #expect(TerminalTag(uri: uri) == tag && tag.uri(opening: "") == tag.uri)
+        for wrong in [
+            "http://pay.example/tap#" + tag.uri, "https://pay.example/tap", "https://pay.example/tap?" + tag.uri,
+            "https://pay.example/tap##" + tag.uri, "pay#" + tag.uri,
+        ] { #expect(TerminalTag(uri: wrong) == nil, "\(wrong)") }
+    }
+
+    @Test func eachRequestHasATagOfItsOwn() throws {
+        let key = try Vectors.bytes("key.terminal.x25519.pub")
+        let tags = [[1], [2]].map { TerminalTag(for: ObjectHash(of: $0), terminalKey: key, name: "Coffee Shop") }
+        #expect(tags[0].tagID != tags[1].tagID && tags[0].tagID.count == 16)
+        #expect(tags.allSatisfy { $0.matches(terminalKey: key) && TerminalTag(uri: $0.uri) == $0 })
+    }
 }

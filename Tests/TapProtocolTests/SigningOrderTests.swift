@@ -1,6 +1,7 @@
 import Ethereum
 import StrictJSON
 import TapProtocol
+import TapSigning
 import Testing
 
 struct SigningOrderTests {

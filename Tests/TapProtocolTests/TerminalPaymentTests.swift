@@ -50,7 +50,7 @@ struct TerminalPaymentTests {
         for link in [one, two] {
             events += [
                 .linkReady(link), .phoneSpoke(link), .cancelledByPayer(link), .receiptRefused(link),
-                .errorFromPhone(link),
+                .errorFromPhone(link, .unknownType), .errorFromPhone(link, .requestInvalid),
                 .linkLost(link), .ping(link), .unknownType(link), .unexpected(link), .accept(link, valid()),
                 .accept(link, valid(hashTwo)), .accept(link, valid(hashTwo, .offline, online: false)),
                 .accept(link, valid(hashTwo, online: false)), .accept(link, .invalid(hashOne, .paymentClosed)),
@@ -251,6 +251,17 @@ struct TerminalPaymentTests {
         var payment = Payment(expiresAtMilliseconds: Self.end)
         #expect(payment.handle(.restarted(nowMilliseconds: 10, mayResume: true)) == [.startScanning])
         #expect(payment.state == .open)
+    }
+
+    /// The phone may have lost its claim with its power, and bring the receipt where the terminal has no network.
+    @Test func afterARestartThePayerIsLookedForUntilThePaymentIsOver() {
+        for start in Self.all() where start.winner != nil {
+            var payment = start
+            let isLookedFor = payment.handle(.restarted(nowMilliseconds: 10, mayResume: true)).contains(
+                .recover(Self.one)
+            )
+            #expect(isLookedFor == [.claimed, .executing, .unknown].contains(start.state), "\(start.state)")
+        }
     }
 
     @Test func theWinnerMayComeBackOverAnotherLink() {

@@ -42,7 +42,10 @@ struct TerminalRowTests {
         #expect(payment.state == .done(.completed))
         // What did not move money ends nothing that is still open.
         var open = after(.linkReady(one))
-        #expect(open.handle(.receipt(.phone(one), .failed, nowMilliseconds: 10)) == [.acknowledge(one)])
+        #expect(
+            open.handle(.receipt(.phone(one), .failed, nowMilliseconds: 10))
+                == [.acknowledge(one), .reopen(one, attempt: 1)]
+        )
         #expect(open.handle(.receipt(.phone(one), .cancelled, nowMilliseconds: 10)) == [.acknowledge(one)])
         #expect(open.state == .open)
     }
@@ -107,14 +110,29 @@ struct TerminalRowTests {
                     ? [.close(link), .recover(link)] : [.close(link)]
                 let rows: [(Payment.Event, [Payment.Action])] = [
                     (.ping(link), [.pong(link)]), (.unknownType(link), [.refuse(link, .unknownType)]),
-                    (.unexpected(link), [.refuse(link, .unexpected)]), (.errorFromPhone(link), lost),
-                    (.linkLost(link), lost),
+                    (.unexpected(link), [.refuse(link, .unexpected)]), (.linkLost(link), lost),
                 ]
                 for (event, answer) in rows {
                     var payment = start
                     #expect(payment.handle(event) == answer, "\(start.state) \(event)")
                     #expect(payment == start, "\(start.state) \(event)")
                 }
+            }
+        }
+    }
+
+    /// What a later version adds is answered with 0x02 or 0x03 by a phone of today, and the payment goes on.
+    @Test func anErrorThatEndsNothingLeavesTheLink() {
+        let codes = TapErrorCode.all + [TapErrorCode(rawValue: 0x99)]
+        #expect(codes.count { $0.ends == .nothing } == 7)
+        for start in TerminalPaymentTests.all() {
+            for code in codes {
+                var payment = start
+                let actions = payment.handle(.errorFromPhone(one, code))
+                #expect(payment == start, "\(start.state) \(code)")
+                #expect(actions.isEmpty == (code.ends == .nothing), "\(start.state) \(code)")
+                guard code.ends != .nothing else { continue }
+                #expect(actions.first == .close(one), "\(start.state) \(code)")
             }
         }
     }

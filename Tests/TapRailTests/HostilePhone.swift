@@ -208,6 +208,8 @@ actor HostilePhone: Peripheral {
 
     private var lastRequest: Signed<PaymentRequest>?
 
+    func end(with code: ControlCode) async { await raw(fragmenter.control(code)) }
+
     func say(_ body: TapBody) async { await sealed(TapMessage(number: numbers.next(), body: body).encoded) }
 
     private func sealed(_ plain: [UInt8]) async {

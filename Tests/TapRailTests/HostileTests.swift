@@ -1,4 +1,5 @@
 import Foundation
+import Locks
 import Payments
 import Sandbox
 import TapProtocol
@@ -33,6 +34,56 @@ struct HostileTests {
             try bed.phone("anna")
             try await shift.until(id, is: .succeeded, within: .seconds(60))
             #expect(bed.outcome("anna") == .paid || bed.outcome("anna") == nil)
+        }
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
+    /// Two shops stand side by side, and the other terminal's request is on the phone's screen for a while.
+    @Test func aPhoneThatIsBusyIsAskedAgainUntilItIsNot() async throws {
+        let bed = try TapTestBed()
+        let visits = Mutex(0)
+        let phone = HostilePhone { [acquirer = bed.acquirer] phone, request in
+            let visit = visits.withLock { visits in
+                visits += 1
+                return visits
+            }
+            guard visit > 6 else { return await phone.end(with: .busy) }
+            await RecoveryTests.accept(request, of: acquirer, by: phone)
+        }
+        bed.radio.add("anna", phone, service: .standard)
+        try await bed.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+        }
+        #expect(visits.withLock { $0 } == 7)
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
+    /// A message that a later version adds is answered with 0x02 by a phone of today, and the two go on.
+    @Test(arguments: TapErrorCode.all.filter { $0.ends == .nothing })
+    func aPhoneThatDoesNotKnowAMessagePaysAllTheSame(code: TapErrorCode) async throws {
+        let bed = try TapTestBed()
+        let phone = HostilePhone { [acquirer = bed.acquirer] phone, request in
+            let id = request.payload.paymentID
+            await phone.say(
+                .received(
+                    ReceivedNotice(paymentID: id, state: .prompting, capabilities: [], timeSeconds: 0, isOnline: true)
+                )
+            )
+            await phone.say(.error(id, code, text: nil))
+            await RecoveryTests.accept(request, of: acquirer, by: phone)
+        }
+        bed.radio.add("anna", phone, service: .standard)
+        try await bed.run { shift in
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded)
+            try await shift.until("anna hears it") {
+                await phone.heard.contains { if case .result = $0 { true } else { false } }
+            }
+            let heard = await phone.heard
+            let end = heard.firstIndex { if case .result = $0 { true } else { false } }
+            #expect(!heard[..<(end ?? 0)].contains { if case .bye = $0 { true } else { false } })
+            #expect(bed.radio.connects == ["anna"])
         }
         #expect(await bed.acquirer.paid == 1050)
     }

@@ -53,6 +53,80 @@ struct OfflineTests {
         #expect(await bed.acquirer.paid == 1050)
     }
 
+    /// Its power went before it could store the claim, so nobody can execute until the terminal has served it again. Systems
+    /// end apps in the background, also for minutes.
+    @Test(arguments: [Duration.zero, .seconds(100), .seconds(400)])
+    func aPhoneThatWasRestartedIsServedByATerminalWithoutNetwork(pause: Duration) async throws {
+        let bed = try bed()
+        let drawer = PhoneDrawer()
+        try await bed.run { shift in
+            let phone = try bed.phone("anna", storage: drawer, diesAt: KillPoint(.heard, 2))
+            try await shift.until("anna has passes") { await bed.acquirer.passes >= 4 }
+            try await shift.passes(.milliseconds(200))
+            await goOffline(bed, shift)
+            let id = try await shift.charge()
+            try await shift.until("anna's power goes") { bed.heard("anna").contains(.died(KillPoint(.heard, 2))) }
+            await phone.end()
+            await bed.radio.switchOff("anna")
+            #expect(await bed.acquirer.executions == 0)
+            for _ in 0..<(pause.components.seconds / 2) { try await shift.skips(.seconds(2)) }
+            try bed.phone("anna again", storage: drawer)
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            try await shift.until("anna knows") { bed.outcome("anna again") == .paid }
+            #expect(bed.timesAsked("anna again") == 0)
+        }
+        #expect(await bed.acquirer.executions == 1)
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
+    /// The terminal looks for the payer whose link fell, and meets others.
+    @Test func aPhoneThatIsNotAskedHearsThatTheTerminalIsBusy() async throws {
+        let bed = try bed()
+        let drawer = PhoneDrawer()
+        try await bed.run { shift in
+            let phone = try bed.phone("anna", storage: drawer, diesAt: KillPoint(.heard, 2))
+            try await shift.until("anna has passes") { await bed.acquirer.passes >= 4 }
+            try await shift.passes(.milliseconds(200))
+            await goOffline(bed, shift)
+            let id = try await shift.charge()
+            try await shift.until("anna's power goes") { bed.heard("anna").contains(.died(KillPoint(.heard, 2))) }
+            await phone.end()
+            await bed.radio.switchOff("anna")
+            try bed.phone("ben")
+            try await shift.until("ben hears why") { bed.heard("ben").contains(.linkEnded("control code 2")) }
+            try bed.phone("anna again", storage: drawer)
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            #expect(bed.timesAsked("ben") == 0)
+        }
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
+    /// The terminal's power goes, too: it looks for the payer that its journal names.
+    @Test func aRestartedTerminalWithoutNetworkServesItsRestartedPayer() async throws {
+        let bed = try bed()
+        let (drawer, place) = (PhoneDrawer(), Place())
+        try await bed.play {
+            try await bed.open { shift in
+                let phone = try bed.phone("anna", storage: drawer, diesAt: KillPoint(.heard, 2))
+                try await shift.until("anna has passes") { await bed.acquirer.passes >= 4 }
+                try await shift.passes(.milliseconds(200))
+                await goOffline(bed, shift)
+                await place.put(try await shift.charge())
+                try await shift.until("anna's power goes") { bed.heard("anna").contains(.died(KillPoint(.heard, 2))) }
+                await phone.end()
+                await bed.radio.switchOff("anna")
+                // Longer than the time to execute: the journal says unknown.
+                try await shift.passes(.seconds(50))
+            }
+            try await bed.open { shift in
+                try bed.phone("anna again", storage: drawer)
+                let id = try #require(await place.id)
+                try await shift.until(id, is: .succeeded, within: .seconds(60))
+            }
+        }
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
     @Test func withNobodyOnlineAVoucherPaysAndIsSettledLater() async throws {
         let bed = try bed()
         try await bed.run { shift in

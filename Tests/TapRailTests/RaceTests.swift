@@ -1,3 +1,4 @@
+import Journal
 import Locks
 import Payments
 import Sandbox
@@ -208,6 +209,66 @@ struct RaceTests {
             let id = try await shift.charge()
             try await shift.until(id, is: .succeeded)
             try await shift.until("anna knows") { bed.outcome("anna") == .paid }
+        }
+        #expect(await bed.acquirer.executions == 1)
+    }
+
+    /// The link falls right behind the decline: the customer pays with the next instrument all the same.
+    @Test func aDeclineWhoseReopenWasLostCanBeTriedAgain() async throws {
+        let bed = try TapTestBed()
+        await bed.acquirer.change { $0.mood = .declinesOnce }
+        let cuts = Mutex(0)
+        bed.whenever.withLock {
+            $0.act = { [weak bed] _, event in
+                guard case .heard(.result(_, .failed, _, _)) = event else { return }
+                let isFirst = cuts.withLock { cuts in
+                    cuts += 1
+                    return cuts == 1
+                }
+                if isFirst { bed?.radio.cut(after: 0) }
+            }
+        }
+        try await bed.run { shift in
+            try await offlinePhone(bed, shift)
+            let id = try await shift.charge()
+            try await shift.until(id, is: .succeeded, within: .seconds(60))
+            try await shift.until("anna knows") { bed.outcome("anna") == .paid }
+        }
+        #expect(cuts.withLock { $0 } >= 1)
+        #expect(await bed.acquirer.executions == 2)
+        #expect(await bed.acquirer.paid == 1050)
+    }
+
+    /// Till, page and screen go by the charge's state: after 30 seconds, or 45 where only the phone can say it, that state is
+    /// “not known yet”, long before the customer's time is over.
+    @Test(arguments: [true, false])
+    func whatNobodySaysInTimeIsNotKnownYet(isTerminalOnline: Bool) async throws {
+        let bed = try TapTestBed()
+        try await bed.run { shift in
+            let phone = try bed.phone("anna")
+            try await shift.until("anna has passes") { await bed.acquirer.passes >= 4 }
+            try await shift.passes(.milliseconds(200))
+            if isTerminalOnline {
+                await phone.setOnline(false)
+                await bed.acquirer.change { $0.lostAnswers = .max }
+            } else {
+                // The phone takes itself for online and reaches nobody.
+                await bed.acquirer.change { ($0.reachesTerminal, $0.reachesPhones) = (false, false) }
+                await shift.station.note(online: false)
+            }
+            let id = try await shift.charge()
+            try await shift.until(id, is: .processing)
+            let begin = bed.clock.now
+            try await shift.until(id, is: .unknown, within: .seconds(60))
+            #expect(bed.clock.now - begin > .seconds(isTerminalOnline ? 25 : 40))
+            let charge = try await shift.snapshot(id)
+            #expect(charge.holdsTerminal && charge.canRelease && !charge.canCancel && charge.isUnresolved)
+            #expect(charge.reason?.code == "not_known_yet" && !charge.isPastDeadline)
+            // Kept as it is over a look at the journal.
+            #expect(try await shift.journal.charge(id)?.charge.state == .unknown)
+            await bed.acquirer.change { ($0.lostAnswers, $0.reachesTerminal) = (0, true) }
+            try await shift.until(id, is: .succeeded)
+            #expect(try await shift.snapshot(id).isLate == false)
         }
         #expect(await bed.acquirer.executions == 1)
     }

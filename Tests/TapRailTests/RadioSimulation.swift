@@ -33,6 +33,8 @@ final class RadioSimulation: TapRadio {
         var order: [String] = []
         var links = 0
         var open = 0
+        /// The last link to each phone, while it stands.
+        var connections: [String: SimulatedConnection] = [:]
         /// Values that still pass, both ways together; nil for any number.
         var valuesLeft: Int?
         /// The value that is lost, counted from 0, while its link stays.
@@ -183,6 +185,7 @@ final class RadioSimulation: TapRadio {
             maximumValueLength: maximumValueLength
         )
         await connection.open()
+        state.withLock { $0.connections[name] = connection }
         return connection
     }
 
@@ -198,7 +201,21 @@ final class RadioSimulation: TapRadio {
         }
     }
 
-    func closed() { state.withLock { $0.open -= 1 } }
+    fileprivate func closed(_ connection: SimulatedConnection) {
+        state.withLock { state in
+            state.open -= 1
+            if let name = state.connections.first(where: { $0.value === connection })?.key {
+                state.connections[name] = nil
+            }
+        }
+    }
+
+    /// A phone is switched off: it is gone, and its link with it.
+    func switchOff(_ name: String) async {
+        let connection = state.withLock { $0.connections[name] }
+        remove(name)
+        await connection?.fall()
+    }
 }
 
 /// One link over the simulated radio.
@@ -288,7 +305,7 @@ final class SimulatedConnection: TapConnection {
         await fall()
     }
 
-    private func fall() async {
+    fileprivate func fall() async {
         let isFirst = isClosed.withLock { isClosed in
             defer { isClosed = true }
             return !isClosed
@@ -296,7 +313,7 @@ final class SimulatedConnection: TapConnection {
         guard isFirst else { return }
         incoming.finish()
         buffer.continuation.finish()
-        radio.closed()
+        radio.closed(self)
         await peripheral.unsubscribe(central: central)
     }
 }

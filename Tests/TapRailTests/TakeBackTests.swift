@@ -157,6 +157,42 @@ struct TakeBackTests {
         #expect(Set(bed.radio.connects) == ["anna"])
     }
 
+    /// Who photographs the screen's code meets no later charge by it.
+    @Test func theScreensCodeLeadsToItsOwnChargeAlone() async throws {
+        let bed = try TapTestBed {
+            $0.mode = .tagged
+            $0.appLink = "https://pay.example/tap"
+        }
+        try await bed.run { shift in
+            let first = try await shift.charge()
+            let old = try await shown(first, shift)
+            try bed.phone("anna", tag: old)
+            try await shift.until(first, is: .succeeded)
+            try await shift.until("anna knows") { bed.outcome("anna") == .paid }
+            let second = try await shift.charge()
+            let new = try await shown(second, shift)
+            #expect(new.tagID != old.tagID && new.tagID != bed.tag?.tagID)
+            bed.radio.forgetThePast()
+            try bed.phone("ben", tag: old)
+            try await shift.passes(.seconds(10))
+            #expect(bed.radio.connects.isEmpty && bed.timesAsked("ben") == 0)
+            try bed.phone("clara", tag: new)
+            try await shift.until(second, is: .succeeded)
+            // The sticker's own is good for every charge.
+            #expect(await shift.station.status.tagURI == bed.tag?.uri(opening: "https://pay.example/tap"))
+            try bed.phone("dora", tag: bed.tag)
+            try await shift.until(try await shift.charge(), is: .succeeded)
+        }
+        #expect(await bed.acquirer.executions == 3)
+    }
+
+    private func shown(_ id: ChargeID, _ shift: Shift) async throws -> TerminalTag {
+        try await shift.until("the code is there") { try await shift.snapshot(id).attempts.first?.offer?.link != nil }
+        let link = try #require(try await shift.snapshot(id).attempts.first?.offer?.link)
+        #expect(link.hasPrefix("https://pay.example/tap#bpp:1?"))
+        return try #require(TerminalTag(uri: link))
+    }
+
     @Test func bothScreensShowTheSameCodeAboveTheSetAmount() async throws {
         let bed = try TapTestBed { $0.shortCodeAboveMinorUnits = 1000 }
         try bed.phone("anna", user: PhoneUser(answer: .never))

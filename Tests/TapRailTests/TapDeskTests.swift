@@ -371,7 +371,7 @@ struct TapDeskTests {
         ("tipMaximumPercent", "tipMaximumPercent"), ("tipPresets", "tipPresets"), ("offlineHours", "offlineHours"),
         ("offlineFloorMinor", "offlineFloorMinor"), ("offlineTotalMinor", "offlineTotalMinor"),
         ("shortCodeAboveMinor", "shortCodeAboveMinor"), ("acquirerURL", "acquirerURL"),
-        ("acquirerLogin", "acquirerLogin"), ("terminalID", "terminalID"),
+        ("acquirerLogin", "acquirerLogin"), ("terminalID", "terminalID"), ("appLink", "appLink"),
     ])
     func eachFieldSaysWhatIsWrongWithIt(field: String, named: String) async throws {
         let parts = try parts()
@@ -393,6 +393,7 @@ struct TapDeskTests {
             case "shortCodeAboveMinor": form.shortCodeAboveMinor = -1
             case "acquirerURL": form.acquirerURL = "http://elsewhere.example"
             case "acquirerLogin": form.acquirerLogin = ""
+            case "appLink": form.appLink = "https://pay.example/tap#more"
             default: form.terminalID = "till 1"
             }
             #expect(await taps.validate(form).keys.sorted() == [named])

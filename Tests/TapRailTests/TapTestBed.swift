@@ -157,7 +157,9 @@ final class TapTestBed: Sendable {
         acquirer: (any PhoneAcquirer)? = nil,
         characteristics: TapCharacteristics = TapCharacteristics(),
         clock: SandboxClock? = nil,
-        clockIsOffBy offset: Duration = .zero
+        clockIsOffBy offset: Duration = .zero,
+        storage: (any PhoneStorage)? = nil,
+        diesAt: KillPoint? = nil
     ) throws -> TapPhone {
         var configuration = PhoneConfiguration(
             service: characteristics.service,
@@ -173,6 +175,7 @@ final class TapTestBed: Sendable {
             )
         ]
         configuration.wallet = wallet
+        configuration.diesAt = diesAt
         configuration.voucherWish = voucher.map {
             VoucherWish(instrumentID: "card", currency: "EUR", exponent: 2, limitTotal: $0)
         }
@@ -187,6 +190,7 @@ final class TapTestBed: Sendable {
             acquirer: acquirer ?? self.acquirer,
             linkWallet: linkWallet,
             clock: clock ?? wall(offBy: offset),
+            storage: storage,
             executor: executor.forActors,
             log: record
         )
@@ -261,6 +265,14 @@ final class TapTestBed: Sendable {
             if case .ended(_, let outcome) = event { outcome } else { nil }
         }.first
     }
+}
+
+/// What a phone of the bed keeps over its restarts.
+final class PhoneDrawer: PhoneStorage {
+    private let text = Mutex<String?>(nil)
+
+    func save(_ text: String) { self.text.withLock { $0 = text } }
+    func load() -> String? { text.withLock { $0 } }
 }
 
 /// The terminal while it is switched on.

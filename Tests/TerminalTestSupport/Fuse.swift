@@ -106,6 +106,13 @@ public struct FusedArchive: ChargeArchive {
     public func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
         try await work { journal async throws(JournalError) in try await journal.record(of: id) }
     }
+    public func writeFault() async -> JournalError? {
+        guard !fuse.isBlown else { return .unavailable(detail: "the power is out") }
+        return try? await work { journal async throws(JournalError) in await journal.writeFault() }
+    }
+    public func charges(ofPayment name: String) async throws(JournalError) -> [Charge] {
+        try await work { journal async throws(JournalError) in try await journal.charges(ofPayment: name) }
+    }
     public func records(
         before: ChargeID?,
         limit: Int,

@@ -74,13 +74,30 @@ struct ChargeDeskTests {
     }
 
     @Test(arguments: [
-        ("", ChargeRefusal.invalidReference), ("A_1", .invalidReference), ("A#1", .invalidReference),
-        ("naïve", .invalidReference), (String(repeating: "1", count: 36), .invalidReference),
+        "", "   ", String(repeating: "1", count: 36), "a\nb", "a\u{202E}b", "a\u{200B}b", "\u{0}",
     ])
-    func aReferenceThatTheGatewayWouldRefuseIsRefusedHere(reference: String, refusal: ChargeRefusal) async throws {
+    func aReferenceThatCannotBeShownIsRefused(reference: String) async throws {
         try await withDesk { desk in
-            await #expect(throws: refusal) { try await desk.desk.open(desk.request(reference: reference)) }
+            await #expect(throws: ChargeRefusal.invalidReference) {
+                try await desk.desk.open(desk.request(reference: reference))
+            }
             #expect(desk.archive.allCharges.isEmpty)
+        }
+    }
+
+    /// The gateway never sees it, so that its alphabet is no limit to the shop's.
+    @Test(arguments: [
+        "Tisch Müller", "Table n° 4 (terrasse)", "Mesa José & Ñ", "طاولة ٤", "A_1#7", String(repeating: "ü", count: 35),
+    ])
+    func aReferenceIsInTheShopsOwnLanguage(reference: String) async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request(reference: reference)).charge
+            #expect(charge.terms.reference == reference)
+            #expect(
+                charge.terms.reference(on: .scan).utf8.allSatisfy {
+                    (0x30...0x39).contains($0) || (0x61...0x7A).contains($0)
+                }
+            )
         }
     }
 
@@ -226,6 +243,52 @@ struct ChargeDeskTests {
             await desk.until { if case .starting = $0.phase { false } else { true } }
             #expect(try await desk.desk.charge(opened).charge.state == .succeeded)
             _ = try await desk.desk.open(desk.request())
+        }
+    }
+
+    /// The page and the till's API serve before the desk has looked at the journal: what stands there was not asked about yet.
+    @Test func beforeTheDeskHasLoadedNothingIsSaidOfAnEarlierCharge() async throws {
+        let archive = MemoryArchive()
+        let opened = try await archive.openTwice()
+        let desk = ChargeDesk(
+            archive: archive,
+            clock: ManualClock().terminalClock,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        await #expect(throws: ChargeRefusal.starting) { try await desk.charge(opened) }
+        await #expect(throws: ChargeRefusal.starting) { try await desk.cancel(opened, by: .staff(name: "Ada")) }
+        await #expect(throws: ChargeRefusal.starting) { try await desk.history(before: nil, limit: 10, state: nil) }
+        #expect(archive.writes == 7, "nothing was recorded")
+        try await withDesk(archive: archive, awaitReady: false) { desk in
+            await desk.until { $0.phase.charge != nil }
+            let charge = try await desk.desk.charge(opened)
+            #expect(charge.isUnresolved, "it is asked about first")
+        }
+    }
+
+    /// A gateway that names one payment for two orders: the first sale stands, the second is none.
+    @Test func onePaymentIsNotBookedForTwoCharges() async throws {
+        try await withDesk { desk in
+            let first = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(first.id)] }
+            try await desk.pay(first.id)
+            let second = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0.contains(.pursue(second.id)) }
+            try await desk.offer(second.id)
+            let offered = try await desk.desk.charge(second.id)
+            #expect(offered.charge.state == .created && offered.link == nil, "nobody can pay the other charge by it")
+            #expect(offered.reason?.code == "contradictory_answer")
+            #expect(offered.reason?.message.contains("charge \(first.charge.terms.code.rawValue)") == true)
+            let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+            try await desk.say(.reported(attempt: 1, report: .succeeded(evidence)), of: second.id)
+            #expect(try await desk.desk.charge(second.id).charge.paidAttempt == nil)
+            #expect(try await desk.desk.charge(first.id).charge.state == .succeeded)
+            // An answer that fits is taken.
+            let link = try #require(desk.rail.link(second.id))
+            await link.record(
+                .offered(attempt: 1, offer: Offer(paymentID: "pay_2", link: "https://pay.test/2", expiresAt: nil))
+            )
+            #expect(try await desk.desk.charge(second.id).link == "https://pay.test/2")
         }
     }
 
@@ -383,6 +446,70 @@ struct ChargeDeskTests {
             #expect(await desk.desk.snapshot.phase.charge?.charge.state == .succeeded)
             desk.clock.advance(by: .seconds(1))
             await desk.until { $0.phase == .idle }
+        }
+    }
+
+    /// The next customer stands there, and reads whatever is on the screen as theirs.
+    @Test(arguments: [true, false]) func aResultLeavesTheScreenWhenStaffGoOn(isPaid: Bool) async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            await #expect(throws: ChargeRefusal.tooLate(.requiresAction)) { try await desk.desk.putAway(charge.id) }
+            if isPaid {
+                try await desk.pay(charge.id, offering: false)
+            } else {
+                try await desk.say(.reported(attempt: 1, report: .processing), of: charge.id)
+                await #expect(throws: ChargeRefusal.tooLate(.processing)) { try await desk.desk.putAway(charge.id) }
+                _ = try await desk.desk.release(charge.id, by: .staff(name: "Ada"))
+            }
+            await desk.until { $0.phase.charge?.charge.holdsTerminal == false }
+            _ = try await desk.desk.putAway(charge.id)
+            #expect(await desk.desk.snapshot.phase == .idle)
+            // Twice is once, and what is open is asked about as before.
+            _ = try await desk.desk.putAway(charge.id)
+            let known = try await desk.desk.charge(charge.id).charge
+            #expect(known.state.isFinal == isPaid && known.attempts.contains { $0.isOpen } == !isPaid)
+        }
+    }
+
+    @Test func anotherChargesResultStays() async throws {
+        try await withDesk { desk in
+            let first = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(first.id)] }
+            try await desk.pay(first.id)
+            let second = try await desk.desk.open(desk.request())
+            _ = try await desk.desk.putAway(first.id)
+            #expect(await desk.desk.snapshot.phase.charge?.id == second.id)
+        }
+    }
+
+    /// An answer takes a few seconds. Whoever is offered to go on at once does, and gives up one that is on its way.
+    @Test func goingOnWithoutAnAnswerIsOfferedWhenNoneComes() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            #expect(try await desk.desk.charge(charge.id).releaseInSeconds == nil)
+            try await desk.say(.reported(attempt: 1, report: .processing), of: charge.id)
+            func offered() async throws -> Int? { try await desk.desk.charge(charge.id).releaseInSeconds }
+            #expect(try await offered() == 20)
+            desk.clock.advance(by: .milliseconds(19_500))
+            #expect(try await offered() == 1)
+            #expect(try await desk.desk.charge(charge.id).processingSeconds == 19)
+            desk.clock.advance(by: .milliseconds(500))
+            #expect(try await offered() == 0)
+        }
+    }
+
+    @Test func whereTheGatewayDoesNotAnswerGoingOnIsOfferedAtOnce() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            try await desk.say(.reported(attempt: 1, report: .processing), of: charge.id)
+            try await desk.say(.silent(attempt: 1, reason: "time-out"), of: charge.id)
+            #expect(try await desk.desk.charge(charge.id).releaseInSeconds == 0)
         }
     }
 
@@ -611,12 +738,18 @@ func withDesk<Value: Sendable>(
     settings: MerchantSettings? = .example,
     awaitReady: Bool = true,
     startingAt start: Duration = .zero,
+    gatewayAhead: @escaping @Sendable () -> Duration? = { nil },
     _ body: (DeskUnderTest) async throws -> Value
 ) async throws -> Value {
     let clock = ManualClock()
     clock.advance(by: start)
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let desk = ChargeDesk(archive: archive, clock: clock.terminalClock, logger: logger)
+    let desk = ChargeDesk(
+        archive: archive,
+        clock: clock.terminalClock,
+        logger: logger,
+        gatewayAhead: gatewayAhead
+    )
     await desk.use(settings, drivers: [rail] + others)
     let under = DeskUnderTest(desk: desk, archive: archive, rail: rail, clock: clock)
     return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -19,6 +19,8 @@ struct DayComparisonTests {
     private struct Day {
         var journal: [JournalPayment] = []
         var listed: [ListedEntry] = []
+        /// Names that bear the terminal's mark.
+        var own: Set<String> = []
 
         init(charges: Int, _ random: inout SeededGenerator) {
             for number in 0..<charges {
@@ -62,7 +64,11 @@ struct DayComparisonTests {
             }
         }
 
-        func find() -> DayComparison.Finding { DayComparisonTests.comparison.find(journal: journal, listed: listed) }
+        func find() -> DayComparison.Finding {
+            var comparison = DayComparisonTests.comparison
+            comparison.isOwn = { [own] in own.contains($0) }
+            return comparison.find(journal: journal, listed: listed)
+        }
     }
 
     @Test(arguments: 0..<200)
@@ -114,6 +120,10 @@ struct DayComparisonTests {
         case .otherMerchant: day.listed[index].merchantID = "mrch_2"
         case .otherReference: day.listed[index].reference = "ORDER-7"
         case .notListed: day.listed.remove(at: index)
+        case .lost:
+            day.journal.removeAll { $0.id == charge.id }
+            day.listed[index].createdAt = charge.openedAt
+            day.own = [charge.id.compact]
         case .notOurs:
             day.journal.removeAll { $0.id == charge.id }
             day.listed[index].createdAt = charge.openedAt
@@ -122,7 +132,11 @@ struct DayComparisonTests {
         let kinds = found.map(\.kind)
         // A second payment of the same charge is also one that the journal has not booked.
         #expect(kinds == (kind == .paidTwice ? [.paidAtGateway, .paidTwice] : [kind]))
-        #expect(found.allSatisfy { $0.charge == (kind == .notOurs ? nil : charge.id) && $0.paymentID != nil })
+        #expect(
+            found.allSatisfy {
+                $0.charge == (kind == .notOurs || kind == .lost ? nil : charge.id) && $0.paymentID != nil
+            }
+        )
         #expect(found.allSatisfy { !$0.reason(format: .english).message.isEmpty })
     }
 

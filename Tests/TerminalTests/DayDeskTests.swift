@@ -18,6 +18,15 @@ struct DayDeskTests {
         }
     }
 
+    /// The shop's own sales are not a stranger's because somebody saved the address with a slash.
+    @Test(arguments: ["https://gateway.test/", "https://gateway.test/v1", "https://GATEWAY.test:443/v1/"])
+    func aDayIsTheSameHoweverTheGatewayWasWritten(gatewayURL: String) async throws {
+        try await DayShop.open(madeAt: gatewayURL) { shop in
+            let report = try await shop.comparing()
+            #expect(report.allAgree && report.charges == 5 && report.notOurs.isEmpty, "\(report)")
+        }
+    }
+
     @Test(arguments: [2, 3, 4, 5])
     func aPaymentThatTheListHasAsPaidIsBookedByItsStatusAndSaid(number: Int) async throws {
         try await DayShop.open { shop in

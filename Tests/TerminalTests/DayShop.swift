@@ -59,11 +59,13 @@ struct DayShop: Sendable {
     ///   - pageSize: Payments on a page of the gateway's list.
     ///   - inFlight: The gateway's word for the last charge, which the journal has as open.
     ///   - isOver: Whether it is half an hour after the day's end.
+    ///   - madeAt: How the gateway's address was written when the charges were opened.
     static func open(
         pageSize: Int = 200,
         inFlight: String? = nil,
         isOver: Bool = true,
         merchantID: String = "mrch_1",
+        madeAt gatewayURL: String = "https://gateway.test",
         _ body: (DayShop) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "till-day-\(UUID().uuidString)")
@@ -98,7 +100,7 @@ struct DayShop: Sendable {
         )
         _ = try await settings.save(form, replacing: nil, by: .staff(name: "Ada"))
         let now = clock.terminalClock.wallTime()
-        let ids = try await Self.fill(journal, gateway, at: now, inFlight)
+        let ids = try await Self.fill(journal, gateway, at: now, inFlight, gatewayURL)
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock.terminalClock, logger: logger)
         // Midnight in Berlin is 30 400 seconds away. What was charged just now may not be listed yet.
         clock.advance(by: .seconds(isOver ? 32_400 : 900))
@@ -112,7 +114,8 @@ struct DayShop: Sendable {
         _ journal: Journal,
         _ gateway: ListGateway,
         at now: WallTime,
-        _ inFlight: String?
+        _ inFlight: String?,
+        _ gatewayURL: String
     ) async throws -> [ChargeID] {
         var random = SystemRandomNumberGenerator()
         var ids: [ChargeID] = []
@@ -125,7 +128,7 @@ struct DayShop: Sendable {
                 merchantID: "mrch_1",
                 merchantName: "Kiosk",
                 operatorID: "op-1",
-                gatewayURL: "https://gateway.test",
+                gatewayURL: gatewayURL,
                 openedBy: .staff(name: "Ada"),
                 openedAt: now,
                 timeLimitSeconds: 300

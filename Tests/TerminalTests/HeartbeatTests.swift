@@ -78,6 +78,6 @@ struct HeartbeatTests {
 
     @Test func whatTheTerminalDoesIsSaidWithoutNamesAndAmounts() async {
         let desk = ChargeDesk(archive: archive, clock: clock.terminalClock, logger: Logger(label: "test"))
-        #expect(await desk.snapshot.summary == "starting: asks how open payments ended")
+        #expect(await desk.snapshot.summary == "starting: asks how earlier payments ended")
     }
 }

@@ -72,6 +72,36 @@ struct KeypadDeskTests {
         }
     }
 
+    @Test func nobodyIsAskedToGoOnWhileTheAnswerIsOnItsWay() async throws {
+        try await withKeypad { desk, keypad in
+            await keypad.type("1250e")
+            let charge = await desk.charge()
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            try await desk.say(.reported(attempt: 1, report: .processing), of: charge.id)
+            await keypad.type("x")
+            await desk.until { $0.keypad?.kind == .tooLate }
+            await keypad.type("x")
+            await desk.until { $0.keypad == nil }
+            desk.clock.advance(by: .seconds(20))
+            await keypad.type("x")
+            await desk.until { $0.keypad?.kind == .release }
+        }
+    }
+
+    @Test func typingTheNextAmountTakesTheLastResultOffTheScreen() async throws {
+        try await withKeypad { desk, keypad in
+            await keypad.type("1250e")
+            let charge = await desk.charge()
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.pay(charge.id)
+            await desk.until { $0.phase.charge?.charge.state == .succeeded }
+            await keypad.type("5")
+            await desk.until { $0.keypad?.kind == .typing }
+            #expect(await desk.desk.snapshot.phase == .idle)
+        }
+    }
+
     @Test func whatTheDeskRefusesIsSaid() async throws {
         var settings = MerchantSettings.example
         settings.limits.maximumMinorUnits = 1000

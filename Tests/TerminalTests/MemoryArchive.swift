@@ -83,6 +83,16 @@ final class MemoryArchive: ChargeArchive {
         return allCharges.filter { $0.terms.openedAt >= time }.reduce(0) { $0 + $1.terms.amount.minorUnits }
     }
 
+    func writeFault() async -> JournalError? {
+        await Task.yield()
+        return state.withLock { state in state.failsAt?.contains(state.writes + 1) == true ? .diskFull : nil }
+    }
+
+    func charges(ofPayment name: String) async throws(JournalError) -> [Charge] {
+        await Task.yield()
+        return allRecords.map(\.charge).filter { $0.attempts.contains { $0.names(payment: name) } }
+    }
+
     func record(of id: ChargeID) async throws(JournalError) -> (charge: Charge, updatedAt: WallTime)? {
         await Task.yield()
         waiting.withLock { $0 += 1 }

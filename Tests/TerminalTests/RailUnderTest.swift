@@ -157,6 +157,14 @@ final class Lights: Sendable {
     func note(_ light: GatewayLight) { lights.withLock { $0.append(light) } }
 }
 
+/// Keeps why nobody answers.
+final class Hindrances: Sendable {
+    private let state = Mutex<AskingHindrance?>(nil)
+
+    var last: AskingHindrance? { state.withLock { $0 } }
+    func note(_ hindrance: AskingHindrance?) { state.withLock { $0 = hindrance } }
+}
+
 struct RailUnderTest: Sendable {
     let rail: ScanRail
     let link: AttemptLink
@@ -166,6 +174,8 @@ struct RailUnderTest: Sendable {
     let pace: GatewayPace
     /// What the rail said of the gateway, in order.
     let lights: Lights
+    /// Why nobody answers, as the rail said it last.
+    let hindrances: Hindrances
 
     /// Throws where the test's time is over first, like the other two.
     /// - Parameter orOver: Whether to stop waiting also where the attempt has ended.
@@ -219,6 +229,7 @@ func withRail(
     merchantID: String = "mrch_1",
     recording takes: @escaping @Sendable (Charge.Event) -> Bool = { _ in true },
     pursues: Bool = true,
+    gatewayAheadSeconds: Int64 = 0,
     _ body: @Sendable (RailUnderTest) async throws -> Void
 ) async throws {
     let clock = ManualClock()
@@ -235,7 +246,8 @@ func withRail(
         gatewayURL: "https://gateway.test",
         openedBy: .staff(name: "Ada"),
         openedAt: now,
-        timeLimitSeconds: 300
+        timeLimitSeconds: 300,
+        gatewayAheadSeconds: gatewayAheadSeconds
     )
     let ledger = Ledger(terms, recording: takes)
     let gateway = ScriptedGateway(answers, ledger, clock)
@@ -252,13 +264,14 @@ func withRail(
         clock: clock.terminalClock,
         pace: pace
     )
-    let lights = Lights()
+    let (lights, hindrances) = (Lights(), Hindrances())
     let link = AttemptLink(
         terms: terms,
         id: 1,
         read: { await ledger.charge.attempt(1) },
         write: { await ledger.apply($0) },
-        light: { lights.note($0) }
+        light: { lights.note($0) },
+        hinder: { hindrances.note($0) }
     )
     let under = RailUnderTest(
         rail: rail,
@@ -267,7 +280,8 @@ func withRail(
         gateway: gateway,
         clock: clock,
         pace: pace,
-        lights: lights
+        lights: lights,
+        hindrances: hindrances
     )
     try await withThrowingTaskGroup(of: Void.self) { group in
         if pursues { group.addTask { await rail.pursue(link) } }

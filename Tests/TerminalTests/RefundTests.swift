@@ -27,10 +27,16 @@ struct RefundTests {
         try await withDesk(rail: rail) { desk in
             rail.marks.withLock { $0.answers = [.marked(.marked)] }
             let id = try await paid(desk)
-            let after = try await desk.desk.refund(id, attempt: nil, minorUnits: nil, reason: "cold", by: Self.bea)
-                .charge
+            let after = try await desk.desk.refund(
+                id,
+                attempt: nil,
+                minorUnits: nil,
+                reason: "cold",
+                by: Self.bea,
+                key: "one"
+            ).charge
             #expect(after.isGivenBack && after.refundedMinorUnits == after.total.minorUnits && !after.hasAskedRefund)
-            let refund = Refund(minorUnits: after.total.minorUnits, reason: "cold", by: Self.bea)
+            let refund = Refund(minorUnits: after.total.minorUnits, reason: "cold", by: Self.bea, key: "one")
             let last = Array(desk.archive.events(of: id).suffix(2))
             #expect(last == [.refundAsked(attempt: 1, refund: refund), .refunded(attempt: 1, mark: .marked)])
             await #expect(throws: RefundRefusal.nothingPaid) {
@@ -89,6 +95,104 @@ struct RefundTests {
             let charge = try await desk.desk.charge(id).charge
             #expect(booked == 1 && charge.refundedMinorUnits == 700 && !charge.isGivenBack)
             #expect(charge.attempt(1)?.refunds.count == 1 && charge.attempt(1)?.askedRefund == nil)
+        }
+    }
+
+    /// The answer got lost, or two requests overlap: whoever asks again with the same key gets the same refund.
+    @Test func theSameRequestIsOneRefundHoweverOftenItComes() async throws {
+        try await withDesk(rail: ScriptedRail()) { desk in
+            let id = try await paid(desk)
+            let answers = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let refund = try? await desk.desk.refund(
+                            id,
+                            attempt: 1,
+                            minorUnits: 100,
+                            reason: "cold",
+                            by: Self.bea,
+                            key: "one"
+                        )
+                        return refund?.charge.refund(under: "one")?.refund.minorUnits == 100
+                    }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            let charge = try await desk.desk.charge(id).charge
+            #expect(answers == 20 && charge.refundedMinorUnits == 100 && charge.attempt(1)?.refunds.count == 1)
+        }
+    }
+
+    /// Two people give the same amount back for the same reason, at once: each yes stands in the record.
+    @Test(arguments: [true, false]) func asManyRefundsAreBookedAsWereAnsweredWithYes(haveKeys: Bool) async throws {
+        try await withDesk(rail: ScriptedRail()) { desk in
+            let id = try await paid(desk)
+            let yes = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<24 {
+                    group.addTask {
+                        let refund = try? await desk.desk.refund(
+                            id,
+                            attempt: 1,
+                            minorUnits: 10,
+                            reason: "cold",
+                            by: Self.bea,
+                            key: haveKeys ? "key \(number)" : nil
+                        )
+                        return refund != nil
+                    }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            let charge = try await desk.desk.charge(id).charge
+            #expect(yes > 0 && charge.refundedMinorUnits == Int64(yes) * 10)
+            #expect(charge.attempt(1)?.refunds.count == yes)
+            if !haveKeys { #expect(yes == 1, "without a key equal requests are one") }
+        }
+    }
+
+    @Test func aKeyIsForOneRefundAndAnEqualOneWithoutAKeyIsRefusedInWords() async throws {
+        try await withDesk(rail: ScriptedRail()) { desk in
+            let id = try await paid(desk)
+            func refund(_ minorUnits: Int64, _ reason: String, _ key: String?, by actor: Actor) async throws {
+                _ = try await desk.desk.refund(
+                    id,
+                    attempt: 1,
+                    minorUnits: minorUnits,
+                    reason: reason,
+                    by: actor,
+                    key: key
+                )
+            }
+            try await refund(100, "cold", "one", by: Self.bea)
+            for (amount, reason, actor) in [
+                (101, "cold", Self.bea), (100, "colder", Self.bea), (100, "cold", .staff(name: "Ada")),
+            ] as [(Int64, String, Actor)] {
+                await #expect(throws: RefundRefusal.keyUsed) { try await refund(amount, reason, "one", by: actor) }
+            }
+            await #expect(throws: RefundRefusal.repeated) { try await refund(100, "cold", nil, by: Self.bea) }
+            try await refund(100, "cold", "two", by: Self.bea)
+            try await refund(100, "cold", nil, by: .staff(name: "Ada"))
+            #expect(try await desk.desk.charge(id).charge.refundedMinorUnits == 300)
+        }
+    }
+
+    @Test func aRequestThatIsRepeatedAfterTheWholeWentBackIsAnsweredAsBefore() async throws {
+        let rail = ScriptedRail()
+        try await withDesk(rail: rail) { desk in
+            rail.marks.withLock { $0.answers = [.marked(.marked)] }
+            let id = try await paid(desk)
+            for _ in 0..<2 {
+                let charge = try await desk.desk.refund(
+                    id,
+                    attempt: 1,
+                    minorUnits: nil,
+                    reason: "cold",
+                    by: Self.bea,
+                    key: "one"
+                ).charge
+                #expect(charge.isGivenBack)
+            }
+            #expect(rail.marks.withLock { $0.asked } == 1)
         }
     }
 

@@ -316,7 +316,10 @@ struct ScanRailFollowingTests {
     // MARK: - What it says of the gateway
 
     @Test(arguments: [
-        (Answer.succeeded, GatewayLight.ready), (.waiting(pollInMs: "1000"), .ready), (.slowDown(60), .ready),
+        (Answer.succeeded, GatewayLight.ready), (.waiting(pollInMs: "1000"), .ready),
+        // Left alone for a minute at most: somebody may have paid.
+        (.slowDown(30), .paused(until: WallTime(millisecondsSince1970: 1_790_000_030_000))),
+        (.slowDown(86_400), .paused(until: WallTime(millisecondsSince1970: 1_790_000_060_000))),
         (.status(401, #"{"code":"invalid_api_key","message":"no"}"#), .refused), (.silence, .unreachable),
         (.notSent, .unreachable), (.status(503, ""), .unreachable), (.clockIsNotSet, .clock),
     ])
@@ -324,6 +327,21 @@ struct ScanRailFollowingTests {
         try await withOffered([answer]) { rail in
             await rail.rail.ask(rail.link)
             #expect(rail.lights.all == [light])
+        }
+    }
+
+    /// "Go on without an answer" ends a question that the gateway still holds.
+    @Test func aQuestionThatTheTerminalCutsShortSaysNothingOfTheGateway() async throws {
+        try await withOffered([]) { rail in
+            await withTaskGroup { group in
+                group.addTask { await rail.rail.pursue(rail.link) }
+                while rail.gateway.requests.isEmpty, !Task.isCancelled {
+                    if let sleep = rail.clock.shortestSleep { rail.clock.advance(by: sleep) }
+                    await Task.yield()
+                }
+                group.cancelAll()
+            }
+            #expect(rail.lights.all.isEmpty)
         }
     }
 
@@ -341,6 +359,18 @@ struct ScanRailFollowingTests {
     }
 
     // MARK: - Other settings
+
+    /// The same gateway, as somebody typed it when the settings were saved again.
+    @Test(arguments: ["https://gateway.test/", "https://gateway.test/v1", "HTTPS://Gateway.Test:443/v1/"])
+    func anotherSpellingOfTheGatewayIsTheSameGateway(gatewayURL: String) async throws {
+        try await withRail([.succeeded], gatewayURL: gatewayURL, pursues: false) { rail in
+            await rail.ledger.apply(.sending(attempt: 1))
+            await rail.ledger.apply(.offered(attempt: 1, offer: RailUnderTest.offer))
+            await rail.rail.ask(rail.link)
+            #expect(await rail.ledger.charge.state == .succeeded)
+            #expect(rail.lights.all == [.ready])
+        }
+    }
 
     @Test(arguments: [("https://other.test", "mrch_1"), ("https://gateway.test", "mrch_2")])
     func anotherGatewayOrMerchantIsNeverAskedAboutThisPayment(gatewayURL: String, merchantID: String) async throws {
@@ -369,6 +399,7 @@ struct ScanRailFollowingTests {
                     return
                 }
                 #expect(reason.contains("another gateway or merchant"))
+                #expect(rail.hindrances.last == .elsewhere && !rail.rail.canAsk(about: rail.link.terms))
             }
         }
     }

@@ -130,6 +130,55 @@ struct ScanRailTests {
         }
     }
 
+    /// The customer pays meanwhile, and has five minutes in all.
+    @Test(arguments: [61, 3600, 86_400])
+    func aPauseThatIsLongerThanACustomerWaitsIsCutShort(seconds: Int) async throws {
+        try await withRail([.created, .slowDown(seconds), .slowDown(seconds), .succeeded]) { rail in
+            for count in 2...3 {
+                try await rail.untilSleeping(for: .seconds(60), orRequests: count + 1)
+                #expect(rail.gateway.requests.count == count)
+                let until = rail.clock.wallTime().advanced(by: .seconds(60))
+                #expect(rail.hindrances.last == .paused(until: until), "and staff are told until when")
+                rail.clock.advance(by: .seconds(60))
+            }
+            try await rail.untilOver()
+            #expect(await rail.ledger.charge.state == .succeeded)
+            #expect(rail.hindrances.last == nil)
+        }
+    }
+
+    @Test func onePauseIsOneHoweverTheGatewayIsWritten() async throws {
+        try await withOffered([.succeeded]) { rail in
+            await rail.pace.pause("https://GATEWAY.test:443/v1/", for: .seconds(16))
+            await rail.rail.ask(rail.link)
+            #expect(rail.gateway.requests.isEmpty)
+        }
+    }
+
+    /// Whoever pays has the time that the screen says, and the gateway does not refuse what is over by its clock.
+    @Test(arguments: [Int64(-3600), 0, 420])
+    func theTimeToPayEndsByTheGatewaysClock(ahead: Int64) async throws {
+        try await withRail([.created], gatewayAheadSeconds: ahead) { rail in
+            try await rail.untilRequests(2)
+            let body = String(decoding: rail.gateway.requests.first?.body ?? [], as: UTF8.self)
+            let end = rail.link.terms.deadline.secondsSince1970 + ahead
+            #expect(body.contains("\"expiresAt\":\(end),"), "\(body)")
+        }
+    }
+
+    /// Something between the terminal and the gateway answers, after the gateway has made the payment.
+    @Test(arguments: [403, 404, 425], ["", "<html>no</html>"])
+    func aNoThatIsNotTheGatewaysEndsNothing(status: Int, body: String) async throws {
+        try await withRail([.status(status, body), .created]) { rail in
+            try await rail.untilSleeping(for: .seconds(1), orOver: true)
+            let attempt = await rail.link.current()
+            #expect(attempt?.phase == .unanswered && attempt?.mayHoldMoney == true)
+            rail.clock.advance(by: .seconds(1))
+            try await rail.untilRequests(3, orOver: true)
+            #expect(await rail.link.current()?.offer?.paymentID == "pay_1", "the same order finds its payment")
+        }
+    }
+
     @Test func aPauseHoldsForEveryChargeAtThatGateway() async throws {
         try await withRail([.created], pursues: false) { rail in
             await rail.pace.pause("https://gateway.test", for: .seconds(60))
@@ -141,6 +190,8 @@ struct ScanRailTests {
                 #expect(rail.gateway.requests.isEmpty)
                 let attempt = await rail.link.current()
                 #expect(attempt?.phase == .idle && attempt?.isSilent == true, "and staff are told that nothing moves")
+                let until = rail.clock.wallTime().advanced(by: .seconds(60))
+                #expect(rail.hindrances.last == .paused(until: until))
                 rail.clock.advance(by: .seconds(60))
                 try await rail.untilRequests(1)
                 group.cancelAll()

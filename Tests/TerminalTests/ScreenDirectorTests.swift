@@ -109,6 +109,33 @@ struct ScreenDirectorTests {
         }
     }
 
+    /// The customer reads it before paying, and not only on the receipt.
+    @Test func aTipStandsOnTheScreenBeforeItIsPaid() async throws {
+        try await withDesk { desk in
+            var tips = CounterTips()
+            tips.mode = .allowed
+            await desk.desk.use(tips: tips)
+            var request = desk.request(minorUnits: 2200)
+            request.tip = Money(minorUnits: 200, currency: .euro)
+            let charge = try await desk.desk.open(request)
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            let director = Self.director(desk.desk, desk.clock.terminalClock)
+            func scene() async -> Scene { director.scene(of: await desk.desk.snapshot, at: desk.clock.now) }
+            guard case .charge(let view) = await scene() else {
+                Issue.record("it is not the page to pay at")
+                return
+            }
+            #expect(view.amountText == "€22.00" && view.tipText == "€2.00")
+            try await desk.say(.reported(attempt: 1, report: .processing), of: charge.id)
+            guard case .processing(let processing) = await scene() else {
+                Issue.record("it is not the page of a payment under way")
+                return
+            }
+            #expect(processing.amountText == "€22.00" && processing.tipText == "€2.00")
+        }
+    }
+
     /// Whoever reads it sees whether that day is right.
     @Test func aClockThatNobodyHasSetIsSaidWithTheDayThatItShows() async throws {
         try await withDesk { desk in
@@ -130,6 +157,19 @@ struct ScreenDirectorTests {
                 return
             }
             #expect(offline.clockText == nil, "money may move: something has left")
+        }
+    }
+
+    @Test func aPauseThatTheGatewayAsksForIsOnTheScreenWithItsEnd() async throws {
+        try await withDesk { desk in
+            let director = Self.director(desk.desk, desk.clock.terminalClock)
+            let until = WallTime(millisecondsSince1970: 1_790_000_030_000)
+            await desk.desk.setGateway(.paused(until: until))
+            let zone = MerchantSettings.example.zone
+            let page = Scene.offline(
+                Scene.Offline(merchantName: "Kiosk", pausedUntilText: until.timeOfDay(in: zone))
+            )
+            #expect(director.scene(of: await desk.desk.snapshot, at: desk.clock.now) == page)
         }
     }
 
@@ -170,6 +210,21 @@ struct ScreenDirectorTests {
             }
             await desk.desk.hideBackup(half)
             #expect(await desk.desk.snapshot.backup == end, "only what is gone is taken away")
+        }
+    }
+
+    @Test func aWaitForANewPasswordIsOnTheScreenAndGivesWayToACharge() async throws {
+        try await withDesk { desk in
+            let director = Self.director(desk.desk, desk.clock.terminalClock)
+            await desk.desk.setOwnerReset(.waiting(minutes: 14))
+            #expect(director.scene(of: await desk.desk.snapshot, at: desk.clock.now) == .ownerReset(.init(minutes: 14)))
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            if case .ownerReset = director.scene(of: await desk.desk.snapshot, at: desk.clock.now) {
+                Issue.record("the customer sees the wait instead of the charge")
+            }
+            await desk.desk.setOwnerReset(nil)
+            #expect(await desk.desk.snapshot.ownerReset == nil)
         }
     }
 

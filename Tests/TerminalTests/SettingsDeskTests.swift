@@ -107,6 +107,121 @@ struct SettingsDeskTests {
         }
     }
 
+    /// Gives every question the same answer.
+    private struct Same: HTTPTransport {
+        let answer: Result<HTTPResponse, TransportError>
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            await Task.yield()
+            return try answer.get()
+        }
+    }
+
+    /// Whoever set the terminal up looks at what is wrong, and at nothing else.
+    @Test(arguments: [
+        (404, "<html>", "gateway_silent", "address"), (200, "<html>", "gateway_silent", "address"),
+        (401, "<html>", "gateway_sign_in", "address"), (403, "", "gateway_sign_in", "address"),
+        (407, "", "gateway_proxy", "network"), (503, "<html>", "gateway_out_of_order", "few minutes"),
+        (500, #"{"code":"internal_error","message":"no"}"#, "gateway_out_of_order", "few minutes"),
+        (401, #"{"code":"invalid_api_key","message":"no"}"#, "gateway_invalid_api_key", "Copy both"),
+        (404, #"{"code":"merchant_not_found","message":"no"}"#, "gateway_merchant_not_found", "Copy both"),
+    ])
+    func aFailedTestNamesWhatAnswered(status: Int, body: String, code: String, advice: String) async throws {
+        let gateway = Same(answer: .success(HTTPResponse(status: status, body: Array(body.utf8))))
+        let test = try await desk(gateway: gateway).settings.testConnection(form(key: "one"))
+        #expect(!test.isOK && test.reason.code == code, "\(test.reason)")
+        #expect(test.reason.action.contains(advice) && !test.reason.action.contains("merchant ID"), "\(test.reason)")
+    }
+
+    @Test func aTestThatNobodyAnswersSaysSo() async throws {
+        let gateway = Same(answer: .failure(.noAnswer(after: .seconds(15))))
+        let test = try await desk(gateway: gateway).settings.testConnection(form(key: "one"))
+        #expect(test.reason.code == "gateway_silent" && test.reason.message == "Nobody answered in time.")
+    }
+
+    /// Asks to wait once, then answers.
+    private final class Pausing: HTTPTransport {
+        let times = Mutex<[Duration]>([])
+        let clock: ManualClock
+        init(_ clock: ManualClock) { self.clock = clock }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            await Task.yield()
+            let isFirst = times.withLock { times in
+                times.append(clock.now)
+                return times.count == 1
+            }
+            if isFirst { return HTTPResponse(status: 429, headers: [("Retry-After", "7")], body: []) }
+            return HTTPResponse(status: 200, body: Array(#"{"data":[],"nextCursor":null}"#.utf8))
+        }
+    }
+
+    @Test func aPauseIsSaidAsLongAsItLastsAndIsOverToTheSecond() async throws {
+        let gateway = Pausing(clock)
+        let (settings, charges) = desk(gateway: gateway)
+        try await settings.load()
+        _ = try await settings.save(form(key: "key"), replacing: nil, by: .staff(name: "Ada"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await settings.watchGateway() }
+            let until = clock.wallTime().advanced(by: .seconds(7))
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .paused(until: until) { break }
+            while !clock.hasSleeper(for: .seconds(7)) { try await Task.sleep(for: .milliseconds(2)) }
+            clock.advance(by: .seconds(7))
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .ready { break }
+            #expect(gateway.times.withLock { $0 } == [.zero, .seconds(7)])
+            group.cancelAll()
+        }
+    }
+
+    /// Goes away and comes back while nobody charges.
+    private final class Coming: HTTPTransport {
+        let state = Mutex((isUp: true, questions: 0))
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            await Task.yield()
+            let isUp = state.withLock { state in
+                state.questions += 1
+                return state.isUp
+            }
+            guard isUp else { throw .notSent(reason: "no network") }
+            let stats = #"{"totalRevenue":[],"totalTransactions":0,"totalCustomers":0}"#
+            return HTTPResponse(status: 200, body: Array(#"{"data":[],"nextCursor":null,"stats":\#(stats)}"#.utf8))
+        }
+    }
+
+    /// Whoever sets the terminal up reads "ready" once it is, and not a minute later.
+    @Test func theLightIsTrueWithinAMinuteWhileNobodyCharges() async throws {
+        let gateway = Coming()
+        let (settings, charges) = desk(gateway: gateway)
+        try await settings.load()
+        func untilAsleep() async throws {
+            while !clock.hasSleeper(for: .seconds(60)) { try await Task.sleep(for: .milliseconds(2)) }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await settings.watchGateway() }
+            try await untilAsleep()
+            _ = try await settings.save(form(key: "key"), replacing: nil, by: .staff(name: "Ada"))
+            // No time passes.
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .ready { break }
+            gateway.state.withLock { $0.isUp = false }
+            try await untilAsleep()
+            clock.advance(by: .seconds(60))
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .unreachable { break }
+            gateway.state.withLock { $0.isUp = true }
+            try await untilAsleep()
+            clock.advance(by: .seconds(60))
+            for await snapshot in await charges.snapshots() where snapshot.gateway == .ready { break }
+            // A charge heard of it half a minute ago: that is new enough.
+            try await untilAsleep()
+            let asked = gateway.state.withLock { $0.questions }
+            clock.advance(by: .seconds(30))
+            await charges.setGateway(.ready)
+            clock.advance(by: .seconds(30))
+            try await untilAsleep()
+            #expect(gateway.state.withLock { $0.questions } == asked)
+            group.cancelAll()
+        }
+    }
+
     private func form(_ gateway: String = "https://gateway.test", key: String? = nil) -> SettingsForm {
         SettingsForm(
             operatorID: "op_1",

@@ -7,6 +7,8 @@ public final class FakePrinter: Sendable {
     public enum Manner: Sendable {
         /// Answers how it stands with the paper, by this byte, when it is asked.
         case answering(UInt8)
+        /// Says the first as soon as somebody connects, and the second when it is asked.
+        case telling([UInt8], then: [UInt8])
         /// Takes everything, says nothing, and closes when the terminal does.
         case mute
         /// Takes everything and holds the line open for ever.
@@ -71,6 +73,10 @@ public final class FakePrinter: Sendable {
             $0.atOnce += 1
             $0.mostAtOnce = max($0.mostAtOnce, $0.atOnce)
         }
+        if case .telling(let status, _) = manner {
+            var status = status
+            _ = unsafe send(peer, &status, status.count, Int32(MSG_NOSIGNAL))
+        }
         var job: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         reading: while true {
@@ -92,10 +98,14 @@ public final class FakePrinter: Sendable {
             let count = unsafe recv(peer, &buffer, limit, 0)
             guard count > 0 else { break }
             job += buffer.prefix(count)
-            if case .answering(let byte) = manner, job.suffix(3) == [0x1D, 0x72, 1] {
-                var answer = byte
-                _ = unsafe send(peer, &answer, 1, Int32(MSG_NOSIGNAL))
-            }
+            guard job.suffix(3) == [0x1D, 0x72, 1] else { continue }
+            var answer: [UInt8] =
+                switch manner {
+                case .answering(let byte): [byte]
+                case .telling(_, let bytes): bytes
+                default: []
+                }
+            if !answer.isEmpty { _ = unsafe send(peer, &answer, answer.count, Int32(MSG_NOSIGNAL)) }
         }
         if case .clinging = manner {
             var poll = pollfd(fd: peer, events: 0, revents: 0)

@@ -12,22 +12,24 @@ struct ConfigureTests {
     }
 
     @Test func theSharedClientIsWhatItWasLastSetUpToBe() async throws {
-        #expect(throws: ConfigError.notConfigured) { try WalletConnectPay.instance }
+        #expect(WalletConnectPay.configurationError == .notConfigured)
         #expect(WalletConnectPay.isPaymentLink("pay_1"), "needs no configuration")
+        #expect(WalletConnectPay.instance.isPaymentLink("pay_1"), "neither does a client that was not set up")
 
         let gateway = ScriptedGateway(Answer.options("[]"))
         WalletConnectPay.configure(transport: gateway)
-        #expect(throws: ConfigError.missingAuth) { try WalletConnectPay.instance }
+        #expect(WalletConnectPay.configurationError == .missingAuth)
         WalletConnectPay.configure(apiKey: "", appId: "", transport: gateway)
-        #expect(throws: ConfigError.missingAuth) { try WalletConnectPay.instance }
+        #expect(WalletConnectPay.configurationError == .missingAuth)
         WalletConnectPay.configure(apiKey: "k", baseUrl: "http://gateway.test", transport: gateway)
-        #expect(throws: ConfigError.invalidBaseURL("http://gateway.test")) { try WalletConnectPay.instance }
+        #expect(WalletConnectPay.configurationError == .invalidBaseURL("http://gateway.test"))
 
         WalletConnectPay.configure(apiKey: "key-1", transport: gateway)
         let withKey = try await headers(gateway)
         #expect(withKey["Api-Key"] == "key-1" && withKey["App-Id"] == nil && withKey["Client-Id"] == nil)
         #expect(gateway.requests.last?.url.hasPrefix("https://api.pay.walletconnect.com/v1/gateway/") == true)
-        let old = try WalletConnectPay.instance
+        let old = WalletConnectPay.instance
+        #expect(WalletConnectPay.configurationError == nil)
 
         WalletConnectPay.configure(
             apiKey: "key-1",
@@ -48,16 +50,38 @@ struct ConfigureTests {
         await withTaskGroup { group in
             for number in 0..<50 {
                 group.addTask { WalletConnectPay.configure(appId: "app-\(number)", transport: gateway) }
-                group.addTask { #expect(throws: Never.self) { try WalletConnectPay.instance } }
+                group.addTask { #expect(WalletConnectPay.configurationError == nil) }
             }
         }
+    }
+
+    /// The call's own error type is kept, so that a wallet can ask it whether the money is safe.
+    @Test func aClientThatWasNotSetUpSendsNothingAndSaysWhy() async throws {
+        defer { WalletConnectPay.configure(failing: .notConfigured) }
+        WalletConnectPay.configure(failing: .notConfigured)
+        do throws(ConfirmPaymentError) {
+            _ = try await WalletConnectPay.instance.confirmPayment(paymentId: "pay_1", optionId: "o", signatures: [])
+            Issue.record("it was sent somewhere")
+        } catch {
+            #expect(error == .noConnection("WalletConnectPay.configure was not called") && !error.mayHavePaid)
+        }
+        for error in [.missingAuth, .invalidBaseURL("ftp://x"), .noTransport("no sockets")] as [ConfigError] {
+            WalletConnectPay.configure(failing: error)
+            await #expect(throws: GetPaymentOptionsError.noConnection("\(error)")) {
+                _ = try await WalletConnectPay.instance.getPaymentOptions(paymentLink: "pay_1", accounts: [])
+            }
+            await #expect(throws: GetPaymentRequestError.noConnection("\(error)")) {
+                _ = try await WalletKit.instance.Pay.getRequiredPaymentActions(paymentId: "pay_1", optionId: "o")
+            }
+        }
+        #expect(GatewayAddress(WalletConnectPay.productionURL) == .production)
     }
 
     /// The two ways of setting up lead to one client, and either of them does.
     @Test func walletKitPaysThroughTheSharedClient() async throws {
         defer { WalletConnectPay.configure(failing: .notConfigured) }
         WalletConnectPay.configure(failing: .notConfigured)
-        #expect(throws: ConfigError.notConfigured) { try WalletKit.instance }
+        #expect(WalletKit.instance.Pay.isPaymentLink("pay_1"))
         #expect(WalletKit.isPaymentLink("pay_1") && !WalletKit.isPaymentLink("wc:1@2"), "needs no configuration")
 
         let gateway = ScriptedGateway(
@@ -67,14 +91,14 @@ struct ConfigureTests {
             .answer(200, #"{"status":"succeeded","isFinal":true,"pollInMs":null}"#)
         )
         WalletKit.configure(projectId: "", transport: gateway)
-        #expect(throws: ConfigError.missingAuth) { try WalletKit.instance }
+        #expect(WalletConnectPay.configurationError == .missingAuth)
         WalletKit.configure(
             projectId: "project-1",
             payBaseUrl: "https://gateway.test",
             payLogging: true,
             transport: gateway
         )
-        let pay = try WalletKit.instance.Pay
+        let pay = WalletKit.instance.Pay
         #expect(pay.isPaymentLink("pay_1"))
         let found = try await pay.getPaymentOptions(paymentLink: "pay_1", accounts: [], includePaymentInfo: false)
         let actions = try await WalletConnectPay.instance.getRequiredPaymentActions(

@@ -72,6 +72,19 @@ struct ConfirmTests {
         #expect(result.status == .succeeded && gateway.requests.count == 2)
     }
 
+    /// Whoever asked on would ask for ever, or tell of a time-out after the gateway had said all it had to say.
+    @Test(arguments: ["refunded", "", "processing", "requires_action", "succeeded"], [nil, 6000] as [Int64?])
+    func theGatewaysLastWordEndsItWhateverTheWord(word: String, limit: Int64?) async throws {
+        let gateway = ScriptedGateway(
+            Answer.status("processing", pollInMs: 10),
+            .answer(200, #"{"status":"\#(word)","isFinal":true}"#)
+        )
+        let result = try await confirm(gateway, maxPollMs: limit)
+        #expect(result.status == PaymentStatus(word: word) && result.isFinal)
+        #expect(result.status.isFinal == (word == "succeeded"), "an end, and an outcome only by a word that is one")
+        #expect(gateway.requests.count == 2)
+    }
+
     @Test(arguments: [1, 700, 1000, 4500, 60_000] as [Int64])
     func whatIsNotOverInTimeIsNotKnownYet(limit: Int64) async throws {
         let gateway = ScriptedGateway(Answer.status("processing", pollInMs: 1000))
@@ -93,13 +106,22 @@ struct ConfirmTests {
     }
 
     @Test(arguments: [nil, 0, -1] as [Int64?])
-    func withoutALimitItIsFollowedForAsLongAsItTakes(limit: Int64?) async throws {
-        let turns = ScriptedGateway(Answer.status("processing", pollInMs: 60_000))
+    func withoutALimitItIsFollowedForAnHour(limit: Int64?) async throws {
         let clock = InstantClock()
-        let following = Task { try await confirm(turns, clock: clock, maxPollMs: limit) }
-        while clock.now.offset < .seconds(86_400) { await Task.yield() }
-        following.cancel()
-        await #expect(throws: ConfirmPaymentError.cancelled) { try await following.value }
+        for word in ["processing", "requires_action", "in_review"] {
+            let started = clock.now.offset
+            await #expect {
+                _ = try await confirm(
+                    ScriptedGateway(Answer.status(word, pollInMs: 50_000)),
+                    clock: clock,
+                    maxPollMs: limit
+                )
+            } throws: {
+                guard case .pollingTimeout? = $0 as? ConfirmPaymentError else { return false }
+                return true
+            }
+            #expect(clock.now.offset - started == .seconds(3600))
+        }
     }
 
     @Test func aCancelledTaskEndsAnExchangeAtOnceAndAsksNoMore() async throws {
@@ -203,6 +225,31 @@ struct ConfirmTests {
         } throws: {
             ($0 as? ConfirmPaymentError)?.mayHavePaid == true
         }
+    }
+
+    /// The gateway said yes in a way that cannot be read: how the payment stands tells what to.
+    @Test(arguments: ["succeeded", "failed", "expired", "processing"])
+    func aYesThatCannotBeReadIsAskedAbout(word: String) async throws {
+        let gateway = ScriptedGateway(
+            .answer(200, "<html>"),
+            .answer(502, ""),
+            Answer.status(word, pollInMs: word == "processing" ? 10 : nil),
+            Answer.status("succeeded")
+        )
+        let result = try await confirm(gateway, retries: 5)
+        #expect(result.status == (word == "processing" ? .succeeded : PaymentStatus(word: word)))
+        #expect(gateway.requests.count { $0.method == .post } == 1, "it is not confirmed again")
+    }
+
+    @Test(
+        arguments: [
+            Answer.status("requires_action", pollInMs: 10), .answer(200, "<html>"), .fail(.notSent(reason: "cable")),
+        ] as [ScriptedGateway.Turn]
+    )
+    func whereNobodyCanReadTheYesItMayHaveBeenPaid(next: ScriptedGateway.Turn) async throws {
+        let error = ConfirmPaymentError.internalError("an answer with a body that is not as documented")
+        await #expect(throws: error) { _ = try await confirm(ScriptedGateway(.answer(200, "{"), next)) }
+        #expect(error.mayHavePaid)
     }
 
     @Test func aPollThatFailsForAMomentEndsNothing() async throws {

@@ -67,6 +67,8 @@ struct DataCollectionTests {
         ("https://h.test/c", "https://h.test/c?prefill="), ("https://h.test/c?", "https://h.test/c?prefill="),
         ("https://h.test/c?a=1", "https://h.test/c?a=1&prefill="),
         ("https://h.test/c?a=1&", "https://h.test/c?a=1&prefill="), (url, url + "&prefill="),
+        ("https://h.test/c?prefill=old&a=1", "https://h.test/c?a=1&prefill="),
+        ("https://h.test/c?a=prefill=1&prefills=2", "https://h.test/c?a=prefill=1&prefills=2&prefill="),
     ])
     func aPrefillIsAddedToWhatTheAddressHas(base: String, prefix: String) throws {
         // Chosen so that its base64 has `+`, `/` and `=`.
@@ -91,6 +93,14 @@ struct DataCollectionTests {
             DataCollection.buildPrefillUrl(baseUrl: "https://h.test/#f", prefillData: ["a": "b"], theme: .light)
                 == "https://h.test/?prefill=eyJhIjoiYiJ9&theme=light#f"
         )
+        #expect(
+            DataCollection.buildPrefillUrl(
+                baseUrl: "https://h.test/?theme=dark&prefill=x",
+                prefillData: [:],
+                theme: .light
+            ) == "https://h.test/?prefill=x&theme=light",
+            "what the wallet does not say anew stays"
+        )
     }
 
     @Test func aSchemaNamesWhatItRequires() {
@@ -98,6 +108,66 @@ struct DataCollectionTests {
         for schema in ["", "[]", "{}", #"{"required":"dob"}"#] {
             #expect(DataCollection.requiredNames(schema: schema).isEmpty)
         }
+    }
+
+    private static let published = """
+        {"type":"object","required":["fullName","dob","tosConfirmed"],
+         "anyOf":[{"required":["pobCountry","pobAddress"]},{"required":["porCountry","porAddress"]}],
+         "properties":{"fullName":{"type":"string","title":"Full name"},"dob":{"type":"string","format":"date"},
+          "pobCountry":{"type":"string"},"pobAddress":{"type":"string"},"nickname":{"type":"string"},
+          "porCountry":{"type":"string"},"porAddress":{"type":"string"},"tosConfirmed":{"type":"boolean"},
+          "height":{"type":"number"}}}
+        """
+
+    /// A wallet that knows the place of birth fills it in: the form asks for one of two places.
+    @Test func aSchemaNamesAlsoWhatItRequiresInOneOfSeveralWays() {
+        #expect(
+            DataCollection.requiredNames(schema: Self.published)
+                == ["fullName", "dob", "tosConfirmed", "pobCountry", "pobAddress", "porCountry", "porAddress"]
+        )
+        #expect(
+            DataCollection.requiredNames(schema: #"{"allOf":[{"required":["a"]}],"oneOf":[{"required":["b","a"]}]}"#)
+                == ["a", "b"]
+        )
+        #expect(DataCollection.requiredNames(schema: #"{"required":["a"],"anyOf":7,"properties":[]}"#) == ["a"])
+    }
+
+    /// A wallet without a web view asks the form's questions by itself.
+    @Test func aSchemasQuestionsCanBeAskedWithoutItsForm() throws {
+        let schema = try #require(FormSchema(Self.published))
+        let fields = schema.fields.map { "\($0.id) \($0.name) \($0.fieldType.word) \($0.required)" }
+        #expect(
+            fields == [
+                "fullName Full name text true", "dob dob date true", "tosConfirmed tosConfirmed checkbox true",
+                "pobCountry pobCountry text false", "pobAddress pobAddress text false",
+                "porCountry porCountry text false", "porAddress porAddress text false", "height height number false",
+                "nickname nickname text false",
+            ]
+        )
+        #expect(schema.alternatives == [["pobCountry", "pobAddress"], ["porCountry", "porAddress"]])
+        var answers = ["fullName": "A", "dob": "1990-01-15", "tosConfirmed": ""]
+        #expect(schema.missing(from: answers) == ["tosConfirmed", "pobCountry", "pobAddress"])
+        answers["tosConfirmed"] = "true"
+        answers["porAddress"] = "Bern"
+        #expect(schema.missing(from: answers) == ["porCountry"])
+        answers["porCountry"] = "CH"
+        #expect(schema.missing(from: answers).isEmpty)
+        for text in ["", "[]", "7", "\"{}\""] { #expect(FormSchema(text) == nil) }
+        #expect(FormSchema("{}")?.fields.isEmpty == true)
+    }
+
+    /// Some forms post an object, and a bridge may hand on the JSON of what it got.
+    @Test(
+        arguments: [
+            (#""{\"type\":\"IC_COMPLETE\",\"success\":true}""#, .complete),
+            (#""{\"type\":\"IC_ERROR\",\"error\":\"Try again\"}""#, .failed("Try again")),
+            (#"{"type":"IC_ERROR","error":{"message":"odd"}}"#, .failed("Unknown error")),
+            (#"{"type":"IC_COMPLETE","success":"yes"}"#, .complete), (#""IC_COMPLETE""#, nil), (#""""#, nil),
+            ("[object Object]", nil), ("undefined", nil),
+        ] as [(String, DataCollection.Message?)]
+    )
+    func aMessageIsReadHoweverTheBridgeWritesIt(text: String, message: DataCollection.Message?) {
+        #expect(DataCollection.message(text) == message)
     }
 
     @Test(
@@ -134,7 +204,9 @@ struct DataCollectionTests {
     func aBridgeForwardsToAFunctionsNameOnly(name: String) {
         #expect(DataCollection.bridgeScript(forwardingTo: name) == nil)
         for good in ["tillBridge", "_a1", "window.$bridge.tell"] {
-            #expect(DataCollection.bridgeScript(forwardingTo: good)?.contains("{ \(good)(String(message)); }") == true)
+            #expect(
+                DataCollection.bridgeScript(forwardingTo: good)?.contains("\n\(good)(String(typeof message") == true
+            )
         }
     }
 

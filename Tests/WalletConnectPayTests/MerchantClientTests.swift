@@ -70,6 +70,87 @@ struct MerchantClientTests {
         } throws: { ($0 as? MerchantError)?.mayHaveTakenEffect == true }
     }
 
+    /// One with this ID in the answer, and another one in the code that the customer scans.
+    @Test(arguments: [
+        "https://pay.walletconnect.com/?pid=pay_2", "https://pay.walletconnect.com/?pid=pay_1&pid=pay_2",
+        "https://pay.walletconnect.com/?pid=pay_2&pid=pay_1", "https://pay.walletconnect.com/?pid=pay%5F2",
+        "https://pay.walletconnect.com/?pid=%", "https://pay.walletconnect.com/pay_2",
+        "https://pay.walletconnect.com/pay_2?pid=pay_1", "https://pay.walletconnect.com/?pid=PAY_1",
+    ])
+    func aLinkThatNamesAnotherPaymentIsNeverOffered(link: String) async throws {
+        let script = json(201, Self.order.replacing("https://pay.walletconnect.com/?pid=pay_1", with: link))
+        let payment = try NewPayment(reference: "A", amount: .fiat(code: "EUR", minorUnits: 1), expiresAtSeconds: nil)
+        await #expect {
+            _ = try await self.client(script).create(payment, idempotencyKey: "k")
+        } throws: { ($0 as? MerchantError)?.mayHaveTakenEffect == true }
+    }
+
+    @Test(arguments: [
+        "https://pay.walletconnect.com/", "https://pay.walletconnect.com/s/3fK9", "https://pay.walletconnect.com/pay_1",
+        "https://pay.walletconnect.com/?pid=pay_1&preferUniversalLinks=1", "https://pay.wct.me/?a=b&pid=pay%5F1",
+    ])
+    func aLinkThatNamesThisPaymentOrNoneIsOffered(link: String) async throws {
+        let script = json(201, Self.order.replacing("https://pay.walletconnect.com/?pid=pay_1", with: link))
+        let payment = try NewPayment(reference: "A", amount: .fiat(code: "EUR", minorUnits: 1), expiresAtSeconds: nil)
+        #expect(try await client(script).create(payment, idempotencyKey: "k").link == link)
+    }
+
+    /// The order was carried out, and something between the gateway and the terminal answered in its place.
+    @Test(
+        arguments: [400, 401, 403, 404, 405, 407, 421, 425, 451, 499],
+        ["", "<html>no</html>", "{}", #"{"error":"no"}"#]
+    )
+    func aNoThatIsNotTheGatewaysIsNoRefusal(status: Int, body: String) async throws {
+        let payment = try NewPayment(reference: "A", amount: .fiat(code: "EUR", minorUnits: 1), expiresAtSeconds: nil)
+        await #expect {
+            _ = try await self.client(self.json(status, body)).create(payment, idempotencyKey: "k")
+        } throws: { ($0 as? MerchantError)?.mayHaveTakenEffect == true }
+    }
+
+    @Test(arguments: [
+        #"{"status":"failed","isFinal":true,"status":"succeeded"}"#, #"{"status":"succeeded","status":"failed"}"#,
+        #"{"status":"succeeded","isFinal":true,"info":{"txId":"0x1","txId":"0x2"}}"#,
+    ])
+    func anAnswerThatSaysTwoThingsUnderOneNameIsNoAnswer(body: String) async throws {
+        let id = try #require(PaymentID("pay_1"))
+        await #expect {
+            _ = try await self.client(self.json(200, body)).status(of: id, waitingUpTo: nil)
+        } throws: { ($0 as? MerchantError)?.mayHaveTakenEffect == true }
+    }
+
+    /// The word is the authority's; what stands beside it may be of a form that nobody documented.
+    @Test(arguments: [
+        #""pollInMs":"1000""#, #""pollInMs":1.5"#, #""info":"0x1""#, #""info":[]"#, #""info":{"txId":7}"#,
+        #""info":{"optionAmount":"5 USDC"}"#, #""failureCode":{"code":1}"#, #""info":{"optionAmount":{"unit":7}}"#,
+    ])
+    func anotherFormBesideTheWordLeavesTheWordReadable(fact: String) async throws {
+        let id = try #require(PaymentID("pay_1"))
+        let report = try await client(json(200, #"{"status":"succeeded","isFinal":true,\#(fact)}"#))
+            .status(of: id, waitingUpTo: nil)
+        #expect(report.status == .succeeded && report.isFinal && report.pollAfter == nil)
+    }
+
+    @Test(arguments: [
+        ("https://gateway.test", true), ("https://gateway.test/", true), ("https://gateway.test/v1", true),
+        ("https://gateway.test/v1/", true), ("https://gateway.test//", true), ("HTTPS://Gateway.TEST", true),
+        ("https://gateway.test:443/v1", true), ("https://gateway.test:0443", true), ("https://gateway.test/V1", false),
+        ("https://gateway.test:8443", false), ("https://gateway.test/pay", false), ("https://gateway.tests", false),
+        ("http://127.0.0.1", false),
+    ])
+    func oneGatewayIsOneValueHoweverItsAddressIsWritten(text: String, isSame: Bool) throws {
+        let address = try #require(GatewayAddress(text))
+        let plain = try #require(GatewayAddress("https://gateway.test"))
+        #expect((address == plain) == isSame && (address.url("/payments") == plain.url("/payments")) == isSame)
+        #expect(GatewayAddress(address.text) == address, "the canonical form is one")
+    }
+
+    @Test func aPortThatIsNotTheSchemesOwnStaysAndLoopbackNamesStayApart() {
+        #expect(GatewayAddress("http://localhost:80/v1/v1/")?.text == "http://localhost")
+        #expect(GatewayAddress("http://127.0.0.1:443")?.text == "http://127.0.0.1:443")
+        #expect(GatewayAddress("http://localhost:8455") != GatewayAddress("http://127.0.0.1:8455"))
+        #expect(GatewayAddress("https://gateway.test/?x=1") == nil && GatewayAddress("http://gateway.test") == nil)
+    }
+
     @Test(arguments: [
         (400, "params_validation", false), (401, "invalid_api_key", false), (404, "payment_not_found", false),
         (409, "idempotency_conflict", false), (410, "payment_expired", false), (429, "rate_limited", false),

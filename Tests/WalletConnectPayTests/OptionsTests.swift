@@ -107,7 +107,62 @@ struct OptionsTests {
         let option = try #require(response.options.first)
         #expect(response.info == nil && option.actions.isEmpty && option.etaS == 0 && option.collectData == nil)
         #expect(option.amount.display == nil && option.amount.display.assetSymbol.isEmpty)
-        #expect(option.amount.display.networkName ?? "Unknown" == "Unknown")
+        #expect(option.amount.display.networkName ?? "Unknown" == "Unknown" && option.amount.display.decimals == nil)
+    }
+
+    /// A customer with one good option can pay, whatever the gateway wrote beside it.
+    @Test(arguments: [
+        Answer.option("bad", actions: "[]").replacing(#""account":"eip155:8453:0xAb","#, with: ""),
+        Answer.option("bad", actions: "[]").replacing(#""value":"13500000""#, with: #""value":13500000"#),
+        Answer.option("bad", actions: #"[{"type":"walletRpc","data":{"chain_id":"eip155:1"}}]"#),
+        Answer.option("bad", actions: "[7]"), Answer.option("bad", actions: "[]", collectData: #"{"fields":"all"}"#),
+        Answer.option("bad", actions: "[]", collectData: "7"), "7", "null", "[]", "{}",
+    ])
+    func anOptionThatIsNotAsDocumentedIsLeftOutAndCounted(bad: String) async throws {
+        let good = Answer.option(actions: "[\(Answer.call("a"))]")
+        for list in ["[\(good),\(bad)]", "[\(bad),\(good)]"] {
+            let response = try await options(ScriptedGateway(Answer.options(list)))
+            #expect(response.options.map(\.id) == ["opt-1"] && response.unreadableOptions == 1, "\(list)")
+            #expect(response.options.first?.actions.map(\.walletRpc.method) == ["a"])
+        }
+        // Without any good one there is nothing to choose from, and that is not the customer's lack of money.
+        await #expect(throws: GetPaymentOptionsError.internalError("none of the 2 options is as documented")) {
+            _ = try await self.options(ScriptedGateway(Answer.options("[\(bad),\(bad)]")))
+        }
+    }
+
+    @Test func whatOnlyDecoratesAnAnswerSpoilsNothing() async throws {
+        let info = Answer.info.replacing(#""name":"Corner Shop","iconUrl":null"#, with: #""iconUrl":7"#)
+            .replacing(#""buyer":null"#, with: #""buyer":{}"#)
+        let odd = Answer.option(actions: "[]").replacing(#""etaS":5"#, with: #""etaS":5.5"#)
+            .replacing(#""decimals":6"#, with: #""decimals":"six""#)
+        let turn = Answer.options("[\(odd)]", info: info, collectData: "7", more: #","resultInfo":[]"#)
+        let response = try await options(ScriptedGateway(turn))
+        #expect(response.info?.merchant == MerchantInfo(name: "", iconUrl: nil) && response.info?.buyer == nil)
+        #expect(response.options.first?.etaS == 6 && response.options.first?.amount.display == nil)
+        #expect(response.options.first?.amount.value == "13500000" && response.resultInfo == nil)
+        #expect(response.collectData == CollectDataAction(), "a question that cannot be read is not taken for none")
+        for eta in ["-1", "1e300", #""soon""#, "null"] {
+            let odd = Answer.option(actions: "[]").replacing(#""etaS":5"#, with: #""etaS":\#(eta)"#)
+            #expect(try await options(ScriptedGateway(Answer.options("[\(odd)]"))).options.first?.etaS == 0)
+        }
+    }
+
+    /// A wallet's own tests and previews need no gateway.
+    @Test func answersCanBeMadeByHand() async throws {
+        let amount = PayAmount(unit: "x", value: "1")
+        let call = Action(walletRpc: WalletRpcAction(chainId: "eip155:1", method: "m", params: "[]"))
+        let option = PaymentOption(id: "o", account: "eip155:1:0xab", amount: amount, actions: [call])
+        let response = PaymentOptionsResponse(
+            paymentId: "pay_1",
+            info: PaymentInfo(status: .requiresAction, amount: amount, expiresAt: 1, merchant: MerchantInfo(name: "M")),
+            options: [option]
+        )
+        #expect(response.options[0].actions == [call] && response.info?.buyer == nil)
+        #expect(DataCollection.requirement(for: option, in: response) == .none)
+        #expect(ConfirmPaymentResultResponse(status: .succeeded, isFinal: true).info == nil)
+        #expect(BuyerInfo(accountCaip10: "eip155:1:0xab").accountProviderName.isEmpty)
+        #expect(PaymentResultInfo(txId: "0x1", optionAmount: amount).optionAmount == amount)
     }
 
     @Test func wordsThatNobodyKnowsSurviveReadingAndWriting() async throws {

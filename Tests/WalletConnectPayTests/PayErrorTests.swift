@@ -42,6 +42,8 @@ struct PayErrorTests {
             (500, "internal_error", .internalError("HTTP 500 internal_error")),
             (502, "b", .internalError("HTTP 502 b")),
             (429, "rate_limited", .rateLimited("429: too many requests")),
+            (400, "invalid_account", .invalidAccount("400: no")),
+            (403, "compliance_failed", .complianceFailed("403: no")),
         ] as [(Int, String, GetPaymentOptionsError)]
     )
     func refusedOptions(status: Int, code: String, error: GetPaymentOptionsError) async throws {
@@ -63,6 +65,10 @@ struct PayErrorTests {
             (410, "payment_expired", "no", .fetchError("410: no")), (401, "invalid_app_id", "no", .http("401: no")),
             (500, "internal_error", "no", .internalError("HTTP 500 internal_error")),
             (429, "rate_limited", "no", .rateLimited("429: too many requests")),
+            (404, "option_not_found", "no", .optionNotFound("404: no")),
+            (400, "invalid_account", "no", .invalidAccount("400: no")),
+            (403, "compliance_failed", "no", .fetchError("403: no")),
+            (400, "route_expired", "no", .fetchError("400: no")),
         ] as [(Int, String, String, GetPaymentRequestError)]
     )
     func refusedActions(status: Int, code: String, message: String, error: GetPaymentRequestError) async throws {
@@ -80,6 +86,8 @@ struct PayErrorTests {
             (451, "x", .http("451: no")),
             (500, "internal_error", .internalError("HTTP 500 internal_error")),
             (429, "rate_limited", .rateLimited("429: too many requests")),
+            (400, "invalid_signature", .invalidSignature("400: no")), (400, "route_expired", .routeExpired("400: no")),
+            (404, "option_not_found", .invalidOption("404: no")), (403, "compliance_failed", .http("403: no")),
         ] as [(Int, String, ConfirmPaymentError)]
     )
     func refusedConfirmations(status: Int, code: String, error: ConfirmPaymentError) async throws {

@@ -65,6 +65,20 @@ struct NamespaceTests {
         }
     }
 
+    /// Everything is optional in what most dapps ask for, so that nothing else tells a wallet that it can serve none of it.
+    @Test func aWalletThatHasNothingOfWhatIsAskedForLearnsSoAndCanSaySo() throws {
+        let supported = try Example.grant(["eip155:100"])
+        let error = #expect(throws: NamespaceError.self) {
+            try AutoNamespaces.build(required: [:], optional: Example.wish(["eip155:8453"]), supported: supported)
+        }
+        #expect(error?.reason == JSONRPCError(code: 5100, message: "Session namespaces must not be empty"))
+        #expect(throws: NamespaceError.self, "neither where nothing is asked for and nothing there") {
+            try AutoNamespaces.build(required: [:], optional: [:], supported: [:])
+        }
+        #expect(try AutoNamespaces.build(required: [:], optional: [:], supported: supported) == supported)
+        #expect(throws: NamespaceError.self) { try NamespaceRules.check([:], gives: [:]) }
+    }
+
     @Test func anOpenSessionIsFoundForAWishAsInTheOfficialSDK() throws {
         for entry in try Vectors.load("namespaces_js").list("isSessionCompatible") {
             guard let requested = try? ProposalNamespace.read(try entry.at("requested")) else {

@@ -214,6 +214,25 @@ struct SignClientTests {
         }
     }
 
+    @Test func aSignatureForAnExpiredRequestIsNotSentAndTheDappHearsWhy() async throws {
+        try await Duo.run { duo in
+            let (ours, _) = try await duo.settle()
+            var requests = duo.wallet.streams.sessionRequests.makeAsyncIterator()
+            var answers = duo.dapp.streams.sessionResponses.makeAsyncIterator()
+            let id = try await duo.dapp.request(duo.sign(ours.topic))
+            _ = await requests.next()
+            await duo.beat(seconds: 301)
+            let account = try #require(Account("eip155:1:\(Example.address)"))
+            let error = await #expect(throws: SignError.self) {
+                try await duo.wallet.respond(requestId: id, signature: "0xabcd", from: account)
+            }
+            try #require(error == .requestExpired)
+            let answer = try #require(await answers.next())
+            #expect(answer.id == id && answer.result == .error(.sessionRequestExpired))
+            #expect(answer.timing == .afterExpiry)
+        }
+    }
+
     @Test func everyListenerGetsEverythingAndStatesBeginWithThePresent() async throws {
         try await Duo.run { duo in
             let (first, second) = (duo.dapp.streams.sessionSettles, duo.dapp.streams.sessionSettles)
@@ -228,6 +247,41 @@ struct SignClientTests {
             #expect(await proposals.next()?.isEmpty == true)
             var statuses = duo.dapp.streams.socketConnectionStatuses.makeAsyncIterator()
             #expect(await statuses.next() == .connected)
+        }
+    }
+
+    @Test func everyStreamTellsWhatItsNameSays() async throws {
+        try await Duo.run { duo in
+            let topic = try await duo.settle().dapp.topic
+            let streams = duo.dapp.streams
+            var updates = streams.sessionUpdates.makeAsyncIterator()
+            var extends = streams.sessionExtends.makeAsyncIterator()
+            var events = streams.sessionEvents.makeAsyncIterator()
+            var pongs = streams.pingResponses.makeAsyncIterator()
+            var rejections = streams.sessionRejections.makeAsyncIterator()
+            let wider = try Example.grant(["eip155:1", "eip155:10"])
+            try await duo.wallet.update(topic: topic, namespaces: wider)
+            let update = try #require(await updates.next())
+            #expect(update.topic == topic && update.namespaces == wider)
+            await duo.beat(seconds: 60)
+            try await duo.wallet.extend(topic: topic)
+            let extended = try #require(await extends.next())
+            #expect(extended.topic == topic && extended.expiry == 1_800_604_860)
+            let event = Session.Event(name: "chainChanged", data: .string("0x1"))
+            try await duo.wallet.emit(topic: topic, event: event, chainId: .example("eip155:1"))
+            let told = try #require(await events.next())
+            #expect(try told.event == event && told.topic == topic && told.chainId == .example("eip155:1"))
+            try await duo.dapp.ping(topic: topic)
+            #expect(await pongs.next() == topic)
+            var proposals = duo.wallet.streams.sessionProposals.makeAsyncIterator()
+            var ended = duo.wallet.streams.pairingDeletes.makeAsyncIterator()
+            let uri = try await duo.dapp.connect(namespaces: Example.wish())
+            try await duo.wallet.pair(uri: uri)
+            let proposal = try #require(await proposals.next()).proposal
+            try await duo.wallet.reject(proposalId: proposal.id, reason: .userRejected)
+            #expect(await rejections.next()?.pairingTopic == uri.topic)
+            try await duo.dapp.disconnect(topic: uri.topic)
+            #expect(await ended.next()?.topic == uri.topic)
         }
     }
 
@@ -347,9 +401,18 @@ struct SignClientTests {
     }
 
     @Test func theSharedClientIsWhatItWasLastSetUpToBe() async throws {
+        #expect(!WalletKit.isConfigured)
+        // Whoever asks too early hears so from the call itself, and nobody waits for ever.
+        let (early, nowhere) = (WalletKit.instance, try #require(Topic(PairingURITests.topic)))
+        await #expect(throws: PairingError.stopped) { try await early.pair(scanned: PairingURITests.good) }
+        await #expect(throws: SignError.stopped) { try await early.connect(namespaces: [:]) }
+        await #expect(throws: SignError.stopped) { try await early.run() }
+        await #expect(throws: ProposalFailure.self) { try await early.session(pairing: nowhere) }
+        for await _ in early.streams.sessionProposals { Issue.record("it comes from nowhere") }
+
         let hub = RelayHub()
         let client = try await WalletKit.configure(.init(metadata: .wallet, relay: hub.port(7), clock: TestClock()))
-        #expect(try WalletKit.instance === client)
-        #expect(try Sign.instance === client)
+        #expect(WalletKit.isConfigured && WalletKit.instance === client)
+        #expect(Sign.instance === client)
     }
 }

@@ -239,14 +239,14 @@ struct SignEngineTests {
             #expect(try peers.lastError(byDapp: false)?.code == code)
         }
         for (text, code) in [
-            ("\"wc_sessionUpdate\",\"params\":{\"namespaces\":{}}", 0), ("\"wc_sessionUpdate\",\"params\":{}", 1003),
+            ("\"wc_sessionUpdate\",\"params\":{\"namespaces\":{}}", 1003), ("\"wc_sessionUpdate\",\"params\":{}", 1003),
             ("\"wc_sessionExtend\",\"params\":{\"expiry\":1}", 1004),
             ("\"wc_sessionExtend\",\"params\":{\"expiry\":\"x\"}", 1004),
             (
                 "\"wc_sessionRequest\",\"params\":{\"request\":{\"method\":\"personal_sign\",\"params\":[]},\"chainId\":\"eip155:1\"}",
                 3001
             ),
-        ] where code != 0 {
+        ] {
             let id = 1_900_000_000_000_000 + code
             let forged = try peers.forged(
                 "{\"id\":\(id),\"jsonrpc\":\"2.0\",\"method\":\(text)}",
@@ -300,6 +300,87 @@ struct SignEngineTests {
         _ = peers.act(dapp: true) { $0.receive(forged) }
         #expect(try peers.lastError(byDapp: true)?.code == 1003)
         #expect(try peers.lastError(byDapp: true)?.message.contains("eth_sendTransaction") == true)
+    }
+
+    /// The usual wish is all optional, so that no other rule refuses it.
+    @Test func aSessionThatAllowsNothingIsRefusedByEitherSide() throws {
+        var peers = Peers()
+        let (uri, proposal) = try peers.propose()
+        #expect(throws: SignError.namespaces(NamespaceError(5100, "Session namespaces must not be empty"))) {
+            try peers.act(dapp: false) { try $0.approve(proposal.id, [:], sessionProperties: nil) }
+        }
+        #expect(peers.wallet.book.sessions.isEmpty && peers.post.isEmpty, "nothing is sent, and no session kept")
+        // The proposal is still open: the wallet can approve something, or say no.
+        let session = try peers.act(dapp: false) {
+            try $0.approve(proposal.id, Example.grant(), sessionProperties: nil)
+        }
+        #expect(throws: SignError.self) { try peers.act(dapp: false) { try $0.update(session.topic, [:]) } }
+        // A wallet of others that settles nothing at all: the dapp refuses it and waits no longer.
+        let answer = try #require(peers.post.first { $0.toDapp && $0.message.topic == uri.topic })
+        peers.post = [answer]
+        peers.deliver()
+        let key = try #require(peers.wallet.book.sessions[session.topic]).selfKey.text
+        let settlement = try peers.forged(
+            """
+            {"id":1900000000000001,"jsonrpc":"2.0","method":"wc_sessionSettle","params":{"relay":{"protocol":"irn"},\
+            "namespaces":{},"controller":{"publicKey":"\(key)","metadata":{}},"expiry":1800604800}}
+            """,
+            on: session.topic
+        )
+        _ = peers.takeEvents()
+        _ = peers.act(dapp: true) { $0.receive(settlement) }
+        #expect(peers.dapp.book.sessions.isEmpty)
+        #expect(try peers.lastError(byDapp: true)?.code == 5100)
+        let failures = peers.takeEvents().compactMap {
+            if case .proposalFailed(let failure) = $0 { failure } else { nil }
+        }
+        #expect(failures.map(\.cause) == [.unusable(reason: "Session namespaces must not be empty")])
+    }
+
+    @Test func aRequestThatOnlyItsIDNamesIsAnsweredOrSaidWhyNot() throws {
+        var peers = Peers()
+        let topic = try peers.settle()
+        let id = try peers.ask(topic)
+        peers.deliver()
+        let account = try #require(Account("eip155:1:\(Example.address)"))
+        let elsewhere = try #require(Account("eip155:10:\(Example.address)"))
+        let signature = RPCResult.response(.string("0xab"))
+        let sent = peers.sent.count
+        #expect(throws: SignError.invalid(reason: "the account is on eip155:10 and the request on eip155:1")) {
+            try peers.act(dapp: false) { try $0.respond(to: id, signature, from: elsewhere) }
+        }
+        #expect(throws: SignError.unknown(what: "open request")) {
+            try peers.act(dapp: false) { try $0.respond(to: RPCID(1), signature, from: account) }
+        }
+        // Another dapp's request of the same ID: nobody may guess which of them is signed.
+        let other = SessionRecord.example(namespaces: try Example.grant(), isController: true)
+        let copy = try #require(peers.wallet.book.received[SentRecord.name(topic, id)])
+        peers.wallet.book.put(other)
+        peers.wallet.book.put(
+            ReceivedRecord(
+                id: id,
+                topic: other.topic,
+                call: copy.call,
+                params: copy.params,
+                chain: copy.chain,
+                expiry: copy.expiry.map { $0 - 100 },
+                at: copy.at
+            )
+        )
+        #expect {
+            try peers.act(dapp: false) { try $0.respond(to: id, signature, from: account) }
+        } throws: {
+            "\($0)".contains("2 sessions")
+        }
+        #expect(peers.sent.count == sent, "none of these sends anything")
+        // Its time over, the other one is in nobody's way.
+        peers.now += 250_000
+        #expect(try peers.act(dapp: false) { try $0.respond(to: id, signature, from: account) } == .sent)
+        peers.deliver()
+        #expect(peers.takeEvents().contains { if case .responded(let answer) = $0 { answer.id == id } else { false } })
+        // It hears that its time is over, and no signature of whatever account.
+        #expect(try peers.act(dapp: false) { try $0.respond(to: id, signature, from: elsewhere) } == .expired)
+        #expect(try peers.lastError(byDapp: false)?.code == 8000)
     }
 
     @Test(arguments: [true, false]) func eitherSideEndsASessionAndTheOtherHearsOfItOnce(byDapp: Bool) throws {

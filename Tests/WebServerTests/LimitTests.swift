@@ -136,17 +136,6 @@ struct LimitTests {
         return start + fields.joined() + "\r\n"
     }
 
-    @Test func oneAddressHoldsOnlyItsShareOfConnections() async throws {
-        try await withServer({ $0.limits.connectionsPerAddress = 2 }, handler: Self.echo) { server in
-            let (first, second) = (try RawClient(server), try RawClient(server))
-            #expect(try await first.get("/").status == 200)
-            #expect(try await second.get("/").status == 200)
-            let third = try RawClient(server)
-            #expect(try await third.untilClosed().isEmpty)
-            #expect(try await first.get("/").status == 200)
-        }
-    }
-
     /// Slowloris: whoever sends its head byte by byte keeps the idle timer alive, not the deadline.
     @Test func aRequestThatDripsIsCutAtItsDeadline() async throws {
         try await withServer({ $0.limits.receiving = .seconds(1000) }, handler: Self.echo) { server in

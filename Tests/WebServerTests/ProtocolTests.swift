@@ -99,6 +99,9 @@ struct ProtocolTests {
         ("TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
         ("CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
         ("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: junk\r\n\r\nx", 417),
+        ("GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue, junk\r\n\r\n", 417),
+        ("GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nExpect: 200-ok\r\n\r\n", 417),
         ("BREW / HTTP/1.1\r\nHost: a\r\n\r\n", 501),
         ("get / HTTP/1.1\r\nHost: a\r\n\r\n", 501),
         ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", 505),
@@ -127,7 +130,38 @@ struct ProtocolTests {
             let answer = try await client.answer()
             #expect(answer.status == status)
             #expect(answer["Server"] == nil)
-            _ = try await client.untilClosed()
+            // Also where libmicrohttpd refuses it by itself.
+            #expect(answer.fields.filter { $0.name == "X-Default" }.map(\.value) == ["1"])
+            #expect(answer["Content-Type"] == "application/json" && answer.text.hasPrefix("{\"code\":\""))
+            #expect(try await client.untilClosed().isEmpty, "one answer, and nothing behind it")
+        }
+    }
+
+    /// What libmicrohttpd has no memory for. It answers by itself, in the server's words.
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\nHost: a\r\nCookie: " + String(repeating: "a=b; ", count: 1500) + "\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: y\r\n", count: 1200) + "\r\n",
+        "GET /" + String(repeating: "a", count: 20_000) + " HTTP/1.1\r\nHost: a\r\n\r\n",
+    ])
+    func aHeadThatIsTooMuchIsRefusedInTheServersWords(request: String) async throws {
+        let handler: WebHandler = { _ in
+            Issue.record("the handler was asked")
+            return .now(.text("reached"))
+        }
+        try await withServer({ $0.defaultHeaders = ["X-Default": "1"] }, handler: handler) { server in
+            let client = try RawClient(server)
+            try await client.send(request)
+            let answer = try await client.answer()
+            #expect(answer.status == 431 && answer.text.contains("headers_too_large"))
+            #expect(answer.fields.filter { $0.name == "X-Default" }.map(\.value) == ["1"])
+        }
+    }
+
+    @Test func anExpectationOfAnOldClientIsPassedOver() async throws {
+        try await withServer(handler: Self.echo) { server in
+            let client = try RawClient(server)
+            try await client.send("GET /a HTTP/1.0\r\nHost: a\r\nExpect: junk\r\n\r\n")
+            #expect(try await client.answer().text == "GET /a ")
         }
     }
 

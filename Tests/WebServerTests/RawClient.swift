@@ -21,14 +21,28 @@ final class RawClient: Sendable {
     /// Bytes that came after the answer that was last read. Used on `queue` only.
     @safe nonisolated(unsafe) private var rest: [UInt8] = []
 
-    /// - Parameter receiveBuffer: The system's buffer for what this client does not read, in bytes.
-    init(_ server: WebServer, address: String = "127.0.0.1", receiveBuffer: Int32? = nil) throws {
+    /// - Parameters:
+    ///   - source: The client's own address of loopback, such as `127.0.1.7`: another machine, for the server.
+    ///   - receiveBuffer: The system's buffer for what this client does not read, in bytes.
+    init(
+        _ server: WebServer,
+        address: String = "127.0.0.1",
+        from source: String? = nil,
+        receiveBuffer: Int32? = nil
+    ) throws {
         socket = Glibc.socket(address.contains(":") ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         unsafe setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         if var size = receiveBuffer {
             unsafe setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        if let source {
+            var own = sockaddr_in()
+            own.sin_family = sa_family_t(AF_INET)
+            unsafe inet_pton(AF_INET, source, &own.sin_addr)
+            let bound = unsafe withGeneric(&own) { unsafe bind(socket, $0, $1) }
+            guard bound == 0 else { throw Failure.system(unsafe String(cString: strerror(errno))) }
         }
         let result: Int32
         if address.contains(":") {

@@ -9,6 +9,7 @@ func withServer<Value: Sendable>(
     var configuration = WebServer.Configuration(port: 0)
     // On a machine that is busy with something else a test's own steps take seconds. Who tests a limit sets it.
     (configuration.limits.idle, configuration.limits.receiving) = (.seconds(600), .seconds(600))
+    configuration.limits.opening = .seconds(600)
     (configuration.limits.answering, configuration.limits.sending) = (.seconds(600), .seconds(600))
     change(&configuration)
     let server = try WebServer(configuration: configuration, handler: handler)

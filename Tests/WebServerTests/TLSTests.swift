@@ -104,17 +104,65 @@ struct TLSTests {
         return [handshake, 3, minor, 0, UInt8(message.count)] + message
     }
 
-    @Test func plainHTTPGetsNoAnswer() async throws {
-        try await withTLS { server in
+    @Test(
+        arguments: [
+            ("GET / HTTP/1.1\r\nHost: till.local:8443\r\n\r\n", 308, "https://till.local:8443/"),
+            ("GET /charge?x=1 HTTP/1.1\r\nhost: till.local\r\nAccept: */*\r\n\r\n", 308, "https://till.local:"),
+            ("POST / HTTP/1.1\r\nHost: till.local\r\nContent-Length: 3\r\n\r\nabc", 403, nil),
+            ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421, nil),
+            ("GET / HTTP/1.1\r\nHost: till.local\r\nHost: evil.example\r\n\r\n", 400, nil),
+            ("GET / HTTP/1.1\r\nHost: a\r\n\tb: c\u{1}\r\n\r\n", 421, nil),
+            ("GET /\u{1} HTTP/1.1\r\nHost: till.local\r\n\r\n", 400, nil), ("HELLO", 400, nil),
+        ] as [(String, Int, String?)]
+    )
+    func plainHTTPIsToldTheWayToHTTPS(request: String, status: Int, place: String?) async throws {
+        let identity = try await identity()
+        let change = { (configuration: inout WebServer.Configuration) in
+            configuration.tls = identity
+            configuration.defaultHeaders = ["X-Content-Type-Options": "nosniff"]
+            configuration.hostIsAllowed = { $0 == "till.local" }
+            configuration.plainHTTP = { request, port in
+                guard request.method == "GET", !request.isSecure else {
+                    return .refusal(403, code: "https_needed", message: "m", action: "a")
+                }
+                let host = request.header("Host") ?? ""
+                let place = host.contains(":") ? host : "\(host):\(port)"
+                return WebResponse(status: 308, headers: ["Location": "https://\(place)/"])
+            }
+        }
+        let handler: WebHandler = { _ in
+            Issue.record("the handler was asked")
+            return .now(.text(""))
+        }
+        try await withServer(change, handler: handler) { server in
             let client = try RawClient(server)
-            try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-            #expect(!String(decoding: try await client.untilClosed(), as: UTF8.self).contains("HTTP/1.1 200"))
+            try await client.send(request)
+            let answer = try await client.answer()
+            #expect(answer.status == status)
+            #expect(answer["X-Content-Type-Options"] == "nosniff" && answer["Connection"] == "close")
+            if let place {
+                #expect(answer["Location"]?.hasPrefix(place) == true)
+            } else {
+                #expect(answer["Location"] == nil && !answer.text.isEmpty)
+            }
+            #expect(try await client.untilClosed().isEmpty)
+        }
+    }
+
+    /// Sixty at once, beside a browser that speaks TLS.
+    @Test func manyWhoSpeakPlainHTTPKeepNobodyElseOut() async throws {
+        try await withTLS { server in
+            let clients = try (0..<60).map { number in try RawClient(server, from: "127.0.7.\(1 + number % 6)") }
+            for client in clients { try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+            for client in clients { #expect(try await client.answer().status == 400) }
+            #expect(try await curl(server).text == "true 0")
         }
     }
 
     @Test func aHandshakeThatNeverComesIsCut() async throws {
         try await withTLS { server in
             let client = try RawClient(server)
+            try await client.send([Self.handshake, 3, 1])
             let result6 = try await curl(server)
             #expect(result6.succeeded)
             server.sweep(after: .seconds(1000))

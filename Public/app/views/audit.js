@@ -4,8 +4,8 @@ import * as api from "../api.js";
 import { h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, textField } from "../form.js";
 import { icon } from "../icons.js";
+import { momentText } from "../shop-time.js";
 import { hasWords, t } from "../strings.js";
-import { timeIn } from "./logs.js";
 
 const KINDS = ["staff", "till", "customer", "terminal", "stranger"];
 const RESULTS = ["ok", "refused", "failed"];
@@ -95,7 +95,10 @@ function verification() {
       refill(
         outcome,
         answer.intact
-          ? notice("good", t("audit.intact", { count: answer.entries }), t("audit.head", { head: answer.head }))
+          ? notice(
+            "good", t("audit.intact", { count: answer.entries }),
+            [answer.takenOver > 0 ? t("audit.takenOver", { count: answer.takenOver }) : "", t("audit.head", { head: answer.head })].join(" ").trim(),
+          )
           : notice("bad", t("audit.broken", { entry: answer.brokenAt }), t("audit.brokenHelp", { reason: faultText(answer), count: answer.entries })),
       );
     } catch (error) {
@@ -122,7 +125,7 @@ function row(entry, timeZone) {
     "li", { class: `log-line weight-${weight}` },
     h("p", {}, h("span", { class: "strong" }, words("whats", entry.what)), " · ", words("results", entry.result)),
     entry.detail ? h("p", { class: "log-text", translate: "no" }, entry.detail) : null,
-    h("p", { class: "quiet small" }, h("time", { datetime: entry.at }, timeIn(entry.at, timeZone)), ` · ${actor(entry.who)} · ${entry.from} · ${entry.seq}`),
+    h("p", { class: "quiet small" }, h("time", { datetime: entry.at }, momentText(entry.at, timeZone ?? undefined)), ` · ${actor(entry.who)} · ${entry.from} · ${entry.seq}`),
   );
 }
 

@@ -5,6 +5,7 @@ import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, checkField, notice, secretField, showFieldErrors, textField } from "../form.js";
 import { icon } from "../icons.js";
+import { shopDay } from "../shop-time.js";
 import { hasWords, t } from "../strings.js";
 import { restorePart, takePart, watchSticks } from "./whole-backup.js";
 
@@ -65,7 +66,7 @@ function exportPart() {
 /** Gives the browser a file to keep. */
 function save(value) {
   const address = URL.createObjectURL(new Blob([`${JSON.stringify(value, null, 2)}\n`], { type: "application/json" }));
-  const link = h("a", { href: address, download: `till-settings-${new Date().toISOString().slice(0, 10)}.json` });
+  const link = h("a", { href: address, download: `till-settings-${shopDay(Date.now())}.json` });
   document.body.append(link);
   link.click();
   link.remove();

@@ -1,11 +1,12 @@
 // One charge, large: what state it is in, in the words and colours of the terminal's screen, and what can be done.
 
 import * as api from "../api.js";
-import { clockText, isFinal, look } from "../charge-words.js";
+import { clockText, isFinal, isUnrecorded, look } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { asking, isHeld, putAway } from "../following.js";
 import { notice } from "../form.js";
+import { amountText } from "../money.js";
 import { icon } from "../icons.js";
 import { chargeAddress } from "../recent.js";
 import { state } from "../store.js";
@@ -25,12 +26,14 @@ export function chargePanel() {
   const clock = h("span", { class: "panel-clock-words" });
   const bar = h("span", { class: "panel-bar" });
   const time = h("div", { class: "panel-clock", role: "timer", "aria-live": "off" }, clock, h("span", { class: "panel-track" }, bar));
+  const underWay = h("p", { class: "panel-under-way", "aria-live": "off" });
+  const split = h("p", { class: "panel-split" });
   const doubt = h("p", { class: "panel-doubt" });
   const actions = h("div", { class: "panel-actions" });
   const trouble = h("div", { class: "trouble", role: "alert" });
   const element = h(
     "section", { class: "panel", "aria-labelledby": "panel-title" },
-    h("div", { class: "panel-main" }, disc, title, amount, what, todo, doubt, time, facts),
+    h("div", { class: "panel-main" }, disc, title, amount, split, what, todo, underWay, doubt, time, facts),
     trouble,
     actions,
   );
@@ -42,6 +45,7 @@ export function chargePanel() {
   let timer = null;
   let secondsBefore = null;
   let isWorking = false;
+  let wasOffered = false;
 
   function update() {
     const charge = state.followed;
@@ -60,23 +64,27 @@ export function chargePanel() {
 
   function paint(charge, held) {
     const { tone, icon: picture, title: words, what: happened, todo: next } = look(charge);
-    const isCancelling = !isFinal(charge) && held && !charge.canCancel && ["created", "requiresAction"].includes(charge.state);
+    const unrecorded = isUnrecorded(charge);
+    const isCancelling = !unrecorded && !isFinal(charge) && held && !charge.canCancel && ["created", "requiresAction"].includes(charge.state);
     element.dataset.tone = tone;
     element.dataset.state = charge.state;
-    if (shownState !== `${charge.id} ${charge.state}`) {
+    const stateNow = `${charge.id} ${unrecorded ? "unrecorded" : charge.state}`;
+    if (shownState !== stateNow) {
       refill(disc, icon(picture));
       secondsBefore = null;
       if (shownState !== null || isFinal(charge)) {
         announce([words, charge.amountText, happened, next].filter(Boolean).join(". "), { atOnce: true });
       }
-      shownState = `${charge.id} ${charge.state}`;
+      shownState = stateNow;
     }
     title.textContent = words;
     document.title = `${words} · ${charge.amountText}`;
     amount.textContent = charge.amountText;
     amount.dataset.length = charge.amountText.length > 13 ? "huge" : charge.amountText.length > 9 ? "long" : "short";
-    const isInDoubt = charge.unresolved && !isFinal(charge) && charge.state !== "unknown";
-    const wallet = charge.state === "requiresAction" ? walletWords(charge.connect) : "";
+    split.textContent = splitWords(charge);
+    split.hidden = split.textContent === "";
+    const isInDoubt = !unrecorded && charge.unresolved && !isFinal(charge) && charge.state !== "unknown";
+    const wallet = !unrecorded && charge.state === "requiresAction" ? walletWords(charge.connect) : "";
     what.textContent = isCancelling ? t("charge.cancelling") : isInDoubt ? t(`state.${charge.state}.what`) : wallet || happened;
     todo.textContent = isInDoubt ? "" : next;
     todo.hidden = todo.textContent === "";
@@ -87,11 +95,19 @@ export function chargePanel() {
     element.classList.toggle("is-full", doubtWords !== "" || todo.textContent.length > 60);
     refill(facts, factsOf(charge));
     // Buttons stay the same elements while they say the same: the focus, and a question's way back to it, stay with them.
-    const offered = JSON.stringify([charge.id, charge.amountText, charge.state, charge.canRelease, charge.canCancel, charge.connect?.canTurnCode, charge.connect?.code, held, isWorking]);
+    const offered = JSON.stringify([charge.id, charge.amountText, charge.state, isReleaseOffered(charge), charge.canCancel, charge.connect?.canTurnCode, charge.connect?.code, held, isWorking]);
     if (offered !== shownActions) {
       shownActions = offered;
       refill(actions, actionsOf(charge, held));
     }
+  }
+
+  /** What of the amount is a tip; empty where there is none. */
+  function splitWords(charge) {
+    if (!charge.tipText || !state.session?.currency) return "";
+    const { currency, currencyExponent: exponent, locale } = state.session;
+    const base = String(charge.amountMinor - (charge.tipMinor ?? 0));
+    return t("tips.split", { amount: amountText(base, { currency, exponent, locale }), tip: charge.tipText });
   }
 
   /** How far a wallet has come that pairs with the terminal, or why the last one did not pay. */
@@ -122,7 +138,7 @@ export function chargePanel() {
           "turn", t(charge.connect.code === "pairing" ? "charge.showPayment" : "charge.showPairing"), "on-tone",
           () => act(() => api.turnCode(charge.id, charge.connect.code === "pairing" ? "payment" : "pairing")),
         ) : null,
-        charge.canRelease ? button("release", t("charge.release"), "on-tone", () => release(charge)) : null,
+        isReleaseOffered(charge) ? button("release", t("charge.release"), "on-tone", () => release(charge)) : null,
         charge.canCancel ? button("cancel", t("charge.cancel"), "on-tone", () => cancel(charge)) : null,
         isFinal(charge) ? button("new", t("charge.newCharge"), "on-tone strong", leave) : null,
       ];
@@ -182,6 +198,28 @@ export function chargePanel() {
     }
   }
 
+  /** Seconds since the terminal said what is known of the charge. */
+  function secondsSince() { return (performance.now() - state.followedAt) / 1000; }
+
+  /** Whether staff may go on without an answer now. A payment that is answered as usual is over before. */
+  function isReleaseOffered(charge) { return charge.canRelease === true && (charge.releaseInSeconds ?? 0) - secondsSince() <= 0; }
+
+  /** Counts the seconds of a payment that is under way, and offers to go on without an answer when that is due. */
+  function tickUnderWay(charge) {
+    const isUnderWay = charge && charge.state === "processing" && Number.isInteger(charge.processingSeconds) && !charge.promised;
+    underWay.hidden = !isUnderWay;
+    if (!isUnderWay) return;
+    const words = t("charge.underWay", { time: clockText(charge.processingSeconds + secondsSince()) });
+    if (underWay.textContent !== words) underWay.textContent = words;
+    if (isReleaseOffered(charge) !== wasOffered) {
+      wasOffered = isReleaseOffered(charge);
+      shown = "";
+      update();
+      return;
+    }
+    timer = setTimeout(tick, 250);
+  }
+
   /** Counts down between the terminal's words, by the page's steady clock: the time of day may be wrong here. */
   function tick() {
     clearTimeout(timer);
@@ -189,6 +227,7 @@ export function chargePanel() {
     const isTimed = charge && charge.secondsLeft !== null && charge.secondsLeft !== undefined
       && ["created", "requiresAction"].includes(charge.state);
     time.hidden = !isTimed;
+    tickUnderWay(charge);
     if (!isTimed) return;
     const left = charge.secondsLeft - (performance.now() - state.followedAt) / 1000;
     const whole = Math.max(0, Math.ceil(left));

@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { clockText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
-import { busyButton, notice, secretField, textField, waitOut } from "../form.js";
+import { busyButton, notice, problemText, secretField, textField, waitOut } from "../form.js";
 import { icon, mark } from "../icons.js";
 import { lookButton } from "../look.js";
 import { t } from "../strings.js";
@@ -65,7 +65,7 @@ export function claimView({ code, fingerprint, onDone }) {
       } else if (error.code === "claimed_not_signed_in") {
         onDone(await api.session(), error.message);
       } else if (error.code?.startsWith("password_")) {
-        password.setError(error.message);
+        password.setError(problemText(error));
         password.control.focus();
       } else {
         showTrouble(trouble, error, button.element);
@@ -96,6 +96,9 @@ export function claimView({ code, fingerprint, onDone }) {
   };
 }
 
+/** How often the terminal is asked whether the stick is in. */
+const RESET_MILLISECONDS = 5_000;
+
 /** A new password with a code that the terminal's screen shows. `code` and `fingerprint` come from its QR code. */
 export function resetView({ code, fingerprint, onDone }) {
   const place = h("div", { class: "stack" });
@@ -103,25 +106,44 @@ export function resetView({ code, fingerprint, onDone }) {
   const lead = h("p", { class: "lead" });
   const back = h("a", { class: "text-link", href: "#/charge" }, t("reset.back"));
   let takeCode = () => {};
+  let timer = null;
+  let hasEnded = false;
 
-  function ask() {
-    lead.textContent = t("reset.askLead");
-    const button = busyButton({ label: t("reset.ask"), busyLabel: t("reset.asking"), type: "button" });
-    button.element.addEventListener("click", () => button.during(async () => {
-      refill(trouble);
-      try {
-        await api.startReset();
-        set("").focus();
-      } catch (error) {
-        showTrouble(trouble, error, button.element);
-      }
-    }));
+  /** Says what to do at the terminal, and goes on to the form once the code is on its screen. */
+  function explain(why = null) {
+    const standing = h("p", { role: "status" });
+    lead.textContent = "";
     takeCode = (scanned) => set(scanned).focus();
-    refill(place, trouble, button.element, back);
-    return button.element;
+    refill(place, trouble, h("p", {}, t("reset.told")), standing, back);
+
+    async function look() {
+      let answer;
+      try {
+        answer = await api.resetState();
+      } catch (error) {
+        if (!hasEnded) refill(trouble, notice("bad", error.message, error.action));
+      }
+      if (hasEnded || !standing.isConnected) return;
+      if (answer) {
+        refill(trouble, answer.reset ? null : why);
+        const words = t(answer.way === "command" ? "reset.commandLead" : "reset.stickLead");
+        if (lead.textContent !== words) lead.textContent = words;
+        if (answer.reset?.state === "shown") {
+          set("").focus();
+          return;
+        }
+        const said = answer.reset ? t("reset.waiting", { count: answer.reset.minutes }) : answer.way === "stick" ? t("reset.none") : "";
+        if (standing.textContent !== said) standing.textContent = said;
+        if (answer.way === "command") return;
+      }
+      timer = setTimeout(look, RESET_MILLISECONDS);
+    }
+    look();
+    return back;
   }
 
   function set(known) {
+    clearTimeout(timer);
     lead.textContent = t("reset.lead");
     const codeField = textField("code", {
       label: t("reset.code"), help: t("reset.codeHelp"), value: known,
@@ -146,16 +168,14 @@ export function resetView({ code, fingerprint, onDone }) {
         onDone(await api.finishReset(codeField.value.trim(), password.value));
       } catch (error) {
         if (error.code?.startsWith("password_too")) {
-          password.setError(error.message);
+          password.setError(problemText(error));
           password.control.focus();
         } else if (error.code === "reset_code_wrong") {
-          codeField.setError(error.message);
+          codeField.setError(problemText(error));
           codeField.control.focus();
           codeField.control.select();
         } else if (error.code === "reset_not_running") {
-          const button = ask();
-          refill(trouble, notice("bad", error.message, error.action));
-          button.focus();
+          explain(notice("bad", error.message, error.action)).focus();
         } else {
           showTrouble(trouble, error, button.element);
         }
@@ -179,10 +199,11 @@ export function resetView({ code, fingerprint, onDone }) {
     return (known ? password : codeField).control;
   }
 
-  const first = code ? set(code) : ask();
+  const first = code ? set(code) : explain();
   return {
     element: frame(t("reset.title"), lead, place),
     ready() { first.focus(); },
+    end() { hasEnded = true; clearTimeout(timer); },
     /** A code scanned while this page is open. */
     takeCode(scanned) { takeCode(scanned); },
   };

@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { h, refill } from "../dom.js";
 import { choiceField, notice, textField } from "../form.js";
 import { icon } from "../icons.js";
-import { state } from "../store.js";
+import { momentText } from "../shop-time.js";
 import { t } from "../strings.js";
 
 const LEVELS = ["trace", "notice", "warning", "error"];
@@ -60,17 +60,8 @@ function row({ at, level, text }, timeZone) {
   const weight = WEIGHTS[level] ?? "off";
   return h(
     "li", { class: `log-line weight-${weight}` },
-    h("p", { class: "quiet small" }, h("time", { datetime: at }, timeIn(at, timeZone)), " · ", h("span", { class: "log-level" }, t(`logs.names.${level}`))),
+    h("p", { class: "quiet small" }, h("time", { datetime: at }, momentText(at, timeZone ?? undefined)), " · ", h("span", { class: "log-level" }, t(`logs.names.${level}`))),
     h("p", { class: "log-text", translate: "no" }, text),
   );
 }
 
-/** In the shop's own time zone, whatever the browser's is. */
-export function timeIn(moment, timeZone) {
-  const options = { dateStyle: "medium", timeStyle: "medium", timeZone };
-  try {
-    return new Intl.DateTimeFormat(state.session?.locale ?? undefined, options).format(new Date(moment));
-  } catch {
-    return new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" }).format(new Date(moment));
-  }
-}

@@ -18,7 +18,7 @@ import { settingsPage } from "./settings-page.js";
 const MODES = ["tap", "near", "open", "tagged"];
 const AMOUNTS = ["offlineFloor", "offlineTotal", "shortCodeAbove"];
 const CHARACTERISTICS = ["writeUUID", "statusUUID", "readUUID"];
-const TEXTS = ["mode", "tipMode", "tipPresets", "acquirerURL", "acquirerLogin", "terminalID", "walletProjectID", "serviceUUID", ...CHARACTERISTICS];
+const TEXTS = ["mode", "tipMode", "tipPresets", "acquirerURL", "acquirerLogin", "terminalID", "walletProjectID", "appLink", "serviceUUID", ...CHARACTERISTICS];
 const NUMBERS = ["tapThreshold", "nearThreshold", "openThreshold", "taggedThreshold", "tipMaximumPercent", "offlineHours"];
 
 function exponent() { return state.session?.currencyExponent ?? exponentOf(state.session?.currency); }
@@ -57,6 +57,7 @@ function makeFields(saved) {
     terminalID: text("terminalID"),
     walletProjectID: text("walletProjectID"),
     password: secretField("password", { label: t("settings.password"), help: t("phones.passwordHelp"), autocomplete: "current-password" }),
+    appLink: text("appLink", { ...plain, inputmode: "url" }),
     serviceUUID: text("serviceUUID"),
     ...Object.fromEntries(CHARACTERISTICS.map((name) => [name, text(name)])),
   };
@@ -143,7 +144,7 @@ function build(place, saved, onSaved) {
   const measure = h("details", { class: "card" }, h("summary", {}, t("phones.measure.title"), icon("right")), measuring.element);
   const more = h(
     "details", { class: "card" }, h("summary", {}, t("phones.more"), icon("right")),
-    fields.serviceUUID.element, CHARACTERISTICS.map((name) => fields[name].element), fields.acceptUnknownSignal.element, times.element,
+    fields.appLink.element, fields.serviceUUID.element, CHARACTERISTICS.map((name) => fields[name].element), fields.acceptUnknownSignal.element, times.element,
   );
 
   /** Whether money would go through other hands, for which the terminal wants the owner's password. */
@@ -178,7 +179,7 @@ function build(place, saved, onSaved) {
       await onSaved();
     } catch (error) {
       if (error.status === 401) return;
-      if (Object.keys(error.fields ?? {}).some((name) => name.endsWith("UUID") || name.startsWith("times."))) more.open = true;
+      if (Object.keys(error.fields ?? {}).some((name) => name.endsWith("UUID") || name === "appLink" || name.startsWith("times."))) more.open = true;
       const named = all.filter((field) => field.setError);
       const count = error instanceof api.Refused ? showFieldErrors(named, error) : 0;
       refill(

@@ -40,6 +40,9 @@ export function receiptPart(charge) {
     if (error.status !== 401) refill(trouble, notice("bad", error.message, error.action));
   }
 
+  // The receipt that should have come by itself.
+  if (charge.receiptTrouble) refill(trouble, notice("bad", charge.receiptTrouble.message, charge.receiptTrouble.action));
+
   return h(
     "section", { class: "card receipt-part", "aria-labelledby": "receipt-title" },
     h("h2", { id: "receipt-title" }, t("receipt.title")),

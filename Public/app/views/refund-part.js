@@ -5,7 +5,8 @@ import { personText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, notice, textField } from "../form.js";
-import { fieldText, minorDigits } from "../money.js";
+import { amountText, fieldText, minorDigits } from "../money.js";
+import { beginRefund, endRefund, pendingRefund, sendRefund } from "../refund-intent.js";
 import { state } from "../store.js";
 import { hasWords, t } from "../strings.js";
 import { isAbove } from "../sum.js";
@@ -17,7 +18,8 @@ export function refundPart(charge, { onChanged }) {
   const refunds = charge.refunds ?? [];
   const mayRefund = ["owner", "manager"].includes(state.session?.role);
   const payments = mayRefund ? (charge.payments ?? []).filter((payment) => payment.leftMinor > 0) : [];
-  if (refunds.length === 0 && payments.length === 0) return null;
+  const open = mayRefund ? pendingRefund(charge.id) : null;
+  if (refunds.length === 0 && payments.length === 0 && !open) return null;
   const trouble = h("div", { class: "trouble", role: "alert" });
 
   async function run(button, call) {
@@ -27,10 +29,30 @@ export function refundPart(charge, { onChanged }) {
         await call();
         await onChanged();
       } catch (error) {
-        if (error.status !== 401) refill(trouble, notice("bad", error.message, error.action));
+        const left = pendingRefund(charge.id);
+        if (left && error instanceof api.NoAnswer) showOpenQuestion(left);
+        else if (error.status !== 401) refill(trouble, notice("bad", error.message, error.action));
         if (error.code === "refund_denied") await onChanged();
       }
     });
+  }
+
+  const openers = open ? [] : payments.filter((payment) => !payment.refundAsked).map(openButton);
+
+  /** No answer after several tries: staff decide, knowing that trying again is safe. */
+  function showOpenQuestion(intent) {
+    // Until it is settled no other is offered: it could be the same money.
+    for (const button of openers) button.hidden = true;
+    const again = busyButton({ label: t("keypad.tryAgain"), busyLabel: t("refund.busy"), className: "button primary", type: "button" });
+    again.element.addEventListener("click", () => run(again, () => sendRefund(intent)));
+    const giveUp = h("button", { class: "button", type: "button", on: { click: () => { endRefund(); refill(trouble); onChanged(); } } }, t("refund.giveUp"));
+    refill(
+      trouble,
+      h(
+        "div", { class: "open-question" }, notice("bad", t("refund.noAnswer"), t("refund.noAnswerDetail", { amount: intent.amountText })),
+        h("div", { class: "pair" }, giveUp, again.element),
+      ),
+    );
   }
 
   function openButton(payment) {
@@ -38,7 +60,7 @@ export function refundPart(charge, { onChanged }) {
     const button = busyButton({ label: t(label, { amount: payment.leftText }), busyLabel: t("refund.busy"), className: "button", type: "button" });
     button.element.addEventListener("click", async () => {
       const wish = await askForRefund(charge, payment);
-      if (wish) await run(button, () => api.refund(charge.id, { attempt: payment.attempt, ...wish }));
+      if (wish) await run(button, () => sendRefund(beginRefund(charge.id, { attempt: payment.attempt, ...wish })));
     });
     return button.element;
   }
@@ -50,11 +72,13 @@ export function refundPart(charge, { onChanged }) {
   }
 
   const isAsked = refunds.some((refund) => refund.mark === null);
+  if (open) showOpenQuestion(open);
   return h(
     "section", { class: "card refund-part", "aria-labelledby": "refund-title" },
     h("h2", { id: "refund-title" }, t("refund.title")),
     refunds.length > 0 ? h("ul", { class: "refund-list" }, refunds.map(line)) : null,
-    payments.filter((payment) => !payment.refundAsked).map(openButton),
+    openers.length > 0 ? h("p", { class: "quiet" }, t("refund.lead")) : null,
+    openers,
     isAsked && mayRefund ? againButton() : null,
     trouble,
   );
@@ -72,6 +96,7 @@ function line({ amountText, reason, by, mark }) {
 /** What of the payment goes back and why, after saying what that does and does not do. `{ amountMinor, reason }` or null. */
 async function askForRefund(charge, payment) {
   const { currencyExponent: exponent, locale } = state.session;
+  const { currency } = charge;
   const whole = String(payment.leftMinor);
   const amount = textField("amount", { label: t("refund.amount"), value: fieldText(whole, exponent, locale), attributes: { inputmode: "decimal", maxlength: 20 } });
   const reason = textField("reason", { label: t("refund.reason"), attributes: { maxlength: LONGEST_REASON } });
@@ -89,5 +114,7 @@ async function askForRefund(charge, payment) {
       return !isBad && !isSilent;
     },
   });
-  return yes ? { amountMinor: Number(minorDigits(amount.value, exponent, locale)), reason: reason.value.trim() } : null;
+  if (!yes) return null;
+  const digits = minorDigits(amount.value, exponent, locale);
+  return { amountMinor: Number(digits), amountText: amountText(digits, { currency, exponent, locale }), reason: reason.value.trim() };
 }

@@ -2,27 +2,32 @@
 
 import * as api from "../api.js";
 import { momentText } from "../charge-words.js";
+import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { busyButton, checkField, notice, secretField } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
 import { deviceText } from "../who.js";
+import { accessCard } from "./access.js";
 import { ownSecretForm } from "./own-secret.js";
 
-/** `onChanged` gets the session with its new token after the password was changed. */
-export function securityView({ onChanged }) {
+/** `onChanged` gets the session with its new token after the password was changed. `isNew`: it was just set with a code. */
+export function securityView({ onChanged, isNew = false }) {
   const list = sessionList();
+  const access = accessCard();
   const element = h(
     "section", { class: "page settings security", "aria-labelledby": "security-title" },
     h("a", { class: "back-link", href: "#/settings" }, icon("left"), t("nav.settings")),
     h("h1", { id: "security-title", tabindex: "-1" }, t("security.title")),
     passwordForm(async (session) => {
       onChanged(session);
-      await list.load();
+      await Promise.all([list.load(), access.load()]);
+      access.focus();
     }),
-    list.element,
+    list.element, access.element,
   );
   list.load();
+  access.load().then(() => { if (isNew) access.focus(); });
   return { element, update() {}, end() {} };
 }
 
@@ -109,7 +114,12 @@ export function sessionList({ title: words = t("security.everybody") } = {}) {
     }
   }
 
-  all.element.addEventListener("click", () => all.during(() => end(api.endOtherSessions, "security.endedAll")));
+  all.element.addEventListener("click", async () => {
+    const isSure = await ask({
+      title: t("security.endAllTitle"), text: t("security.endAllText"), yes: t("security.endAllYes"), no: t("security.endAllNo"), isGrave: true,
+    });
+    if (isSure) await all.during(() => end(api.endOtherSessions, "security.endedAll"));
+  });
   return {
     element: h("div", { class: "card sessions-card" }, title, h("p", { class: "field-help" }, t("security.sessionsHelp")), trouble, rows, all.element),
     load,

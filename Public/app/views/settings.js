@@ -6,6 +6,7 @@ import { busyButton, choiceField, notice, secretField, showFieldErrors, textFiel
 import { icon } from "../icons.js";
 import { SIGNED_OUT } from "../lazy.js";
 import { amountText, CURRENCIES, exponentOf, fieldText, LOCALES, minorDigits } from "../money.js";
+import { watchName } from "../name-check.js";
 import { state } from "../store.js";
 import { LANGUAGES, pageLanguage, t } from "../strings.js";
 import { changedLine } from "../who.js";
@@ -191,6 +192,7 @@ export function settingsView({ onSaved, onSignOut }) {
 
 function build(place, saved, { isReadOnly = false, onSaved }) {
   const fields = makeFields(saved, isReadOnly ? {} : draft());
+  if (!isReadOnly) watchName(fields.merchantName);
   const all = Object.values(fields);
   fields.gatewayKey.value = secrets.gatewayKey ?? "";
   const trouble = h("div", { class: "trouble", role: "alert" });
@@ -201,7 +203,12 @@ function build(place, saved, { isReadOnly = false, onSaved }) {
   /** Whether payments would go elsewhere, for which the terminal wants the password. */
   const gatewayChanges = () => fields.gatewayKey.value !== ""
     || fields.gatewayURL.value.trim() !== (saved.gatewayURL ?? "") || fields.merchantID.value.trim() !== (saved.merchantID ?? "");
-  const showPassword = () => { fields.password.element.hidden = !gatewayChanges(); };
+  const open = saved.openPayments ?? {};
+  const concerned = h("p", { class: "quiet", role: "status" });
+  const showPassword = () => {
+    fields.password.element.hidden = !gatewayChanges();
+    refill(concerned, gatewayChanges() && open.here > 0 ? t("settings.openHere", { count: open.here }) : "");
+  };
   const keep = () => {
     const typed = {};
     for (const name of ["merchantName", "currency", "locale", "language", "timeZone", "chargeLimit", "hourlyLimit", "operatorID", "merchantID", "gatewayURL"]) typed[name] = fields[name].value;
@@ -267,7 +274,9 @@ function build(place, saved, { isReadOnly = false, onSaved }) {
     h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.shop")), fields.merchantName.element, h("div", { class: "pair" }, fields.currency.element, fields.locale.element), h("div", { class: "pair" }, fields.language.element, fields.timeZone.element), h("div", { class: "pair" }, fields.chargeLimit.element, fields.hourlyLimit.element)),
     h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.ids")), h("div", { class: "pair" }, fields.operatorID.element, fields.merchantID.element)),
     h("fieldset", { class: "card", disabled: isReadOnly }, h("legend", {}, t("settings.gateway")), fields.gatewayURL.element,
-      isReadOnly ? null : [fields.gatewayKey.element, fields.password.element, test.element, tested]),
+      open.followed > 0 ? notice("plain", t("settings.followed", { count: open.followed })) : null,
+      open.stranded > 0 ? notice("bad", t("settings.stranded", { count: open.stranded })) : null,
+      isReadOnly ? null : [fields.gatewayKey.element, concerned, fields.password.element, test.element, tested]),
     h("div", { class: "settings-end" }, trouble, isReadOnly ? null : save.element, changedLine(saved)),
   );
   refill(place, form);

@@ -6,10 +6,11 @@
 import * as api from "../api.js";
 import { countryNames, currencyOf, guessCountry, localeOf, zoneOf } from "../countries.js";
 import { h, refill } from "../dom.js";
-import { busyButton, choiceField, notice, secretField, textField } from "../form.js";
+import { busyButton, choiceField, notice, problemText, secretField, textField } from "../form.js";
 import { icon } from "../icons.js";
 import { speak } from "../look.js";
 import { amountText, CURRENCIES, LOCALES } from "../money.js";
+import { watchName } from "../name-check.js";
 import { LANGUAGES, pageLanguage, t } from "../strings.js";
 import { logoField } from "./logo.js";
 import { acquirerStep, tipsStep, waysStep } from "./setup-ways.js";
@@ -158,6 +159,7 @@ function idsStep({ known, typed }) {
 
 function shopStep({ known, typed }) {
   const name = textField("merchantName", { label: t("setup.shop.name"), value: start(known, typed, "merchantName"), attributes: { autocomplete: "organization", maxlength: 200 } });
+  watchName(name);
   const shown = h("p", { class: "setup-screen-name", dir: "auto" });
   const picture = h("img", { class: "setup-screen-logo", alt: "", hidden: true });
   const logo = logoField({ changed(image) {
@@ -226,7 +228,7 @@ function gatewayStep({ known, typed, setNext }) {
     try {
       await ask();
     } catch (error) {
-      for (const field of [address, key]) field.setError(error.fields?.[field.name]?.message ?? null);
+      for (const field of [address, key]) field.setError(error.fields?.[field.name] ? problemText(error.fields[field.name]) : null);
       refill(tested, notice("bad", error.message, error.action));
     }
   }

@@ -234,6 +234,10 @@ export function staffView({ onCounter }) {
   }
 
   async function forget(browser, words = "staff.forgotten") {
+    const isSure = await ask({
+      title: t("staff.forgetTitle"), text: t("staff.forgetText"), yes: t("staff.forgetYes"), no: t("staff.forgetNo"), isGrave: true,
+    });
+    if (!isSure) return;
     try {
       const answer = await api.forgetBrowser(browser.id);
       if (browser.current) onCounter(await api.session());

@@ -35,11 +35,11 @@ export function tapeView({ words, onRemove }) {
       // One amount alone stands large below already.
       element.hidden = sum.lines.length === 0 && sum.times === "";
       const typing = { times: sum.times, digits: sum.digits };
-      const isTyping = sum.times !== "" || sum.digits !== "";
+      const isTyping = sum.times !== "" || sum.text !== "";
       refill(
         list, sum.lines.map(row),
-        isTyping ? h("li", { class: "tape-line is-typing" }, h("span", { class: "tape-what" }, `${factor(typing)}${words(sum.digits)}`),
-          sum.times ? h("span", { class: "tape-sum" }, words(lineDigits(typing))) : null) : null,
+        isTyping ? h("li", { class: "tape-line is-typing" }, h("span", { class: "tape-what" }, `${factor(typing)}${sum.wrong === null ? words(sum.digits) : sum.text}`),
+          sum.times && sum.wrong === null ? h("span", { class: "tape-sum" }, words(lineDigits(typing))) : null) : null,
       );
       list.scrollTop = list.scrollHeight;
     },

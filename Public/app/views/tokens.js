@@ -2,12 +2,13 @@
 
 import * as api from "../api.js";
 import { momentText } from "../charge-words.js";
+import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, checkField, notice, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
 import { t } from "../strings.js";
 
-const SCOPES = ["charges", "state", "screen", "metrics"];
+const SCOPES = ["charges", "ownCharges", "state", "screen", "metrics"];
 
 /** The page. */
 export function tokensView() {
@@ -34,6 +35,11 @@ export function tokensView() {
   }
 
   async function revoke(token) {
+    const isSure = await ask({
+      title: t("tokens.revokeTitle", { name: token.name }), text: t("tokens.revokeText"),
+      yes: t("tokens.revokeYes"), no: t("tokens.revokeNo"), isGrave: true,
+    });
+    if (!isSure) return;
     try {
       show((await api.revokeToken(token.id)).tokens);
       refill(fresh);

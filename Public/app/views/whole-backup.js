@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, notice, secretField, textField } from "../form.js";
-import { momentText } from "../charge-words.js";
+import { momentText, shopDay } from "../shop-time.js";
 import { sendInPieces } from "../pieces.js";
 import { t } from "../strings.js";
 
@@ -104,7 +104,7 @@ function stickOutcome({ problem, written, sticks }) {
 /** Gives the browser a file to keep. */
 function keep(blob) {
   const address = URL.createObjectURL(blob);
-  const link = h("a", { href: address, download: `till-backup-${new Date().toISOString().slice(0, 10)}.age` });
+  const link = h("a", { href: address, download: `till-backup-${shopDay(Date.now())}.age` });
   document.body.append(link);
   link.click();
   link.remove();

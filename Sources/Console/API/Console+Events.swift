@@ -10,14 +10,15 @@ extension Console {
             guard let session = pass.session else { throw .notSignedIn }
             return news.answer(session)
         }
-        return try await chargeEvents(program, after: pass.request.header("Last-Event-ID"))
+        return try await chargeEvents(program, pass)
     }
 
-    /// Each change of each charge, with a number by which a program goes on after a pause, and a heartbeat every 15 seconds.
+    /// Each change of each charge that the program may see, with a number by which a program goes on after a pause, and a heartbeat every 15 seconds.
     /// Ends when the token is revoked, and where the program reads too slowly.
-    private func chargeEvents(_ program: AccessToken, after known: String?) async throws(Problem) -> WebResponse {
+    private func chargeEvents(_ program: AccessToken, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         guard let (use, ending) = await tokens.begin(.events, program) else { throw Self.tooManyOpen }
-        let following = await desk.follow(after: known.flatMap(position))
+        let following = await desk.follow(after: pass.request.header("Last-Event-ID").flatMap(position))
+        let own = pass.hasOwnChargesOnly ? pass.who : nil
         let (stream, continuation) = AsyncStream.makeStream(
             of: ServerSentEvent.self,
             bufferingPolicy: .bufferingOldest(256)
@@ -26,14 +27,16 @@ extension Console {
         // The stream owns it: it ends with the reader, with the token, or with the terminal.
         let work = Task {
             if let missed = following.missed {
-                for change in missed { continuation.yield(Self.event(change, run)) }
+                for change in missed where own == nil || own == change.openedBy {
+                    continuation.yield(Self.event(change, run))
+                }
             } else {
                 let id = "\(run)-\(following.last)"
                 continuation.yield(ServerSentEvent(event: "resync", data: "{}", id: id, retry: .seconds(2)))
             }
             await withTaskGroup { group in
                 group.addTask {
-                    for await change in following.next {
+                    for await change in following.next where own == nil || own == change.openedBy {
                         guard case .enqueued = continuation.yield(Self.event(change, run)) else { return }
                     }
                 }

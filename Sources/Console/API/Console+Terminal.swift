@@ -8,21 +8,25 @@ extension Console {
         let snapshot = await desk.snapshot
         let set = await settings.current?.settings
         let blocked = Self.blocked(snapshot, isSetUp: set != nil)
+        // Taken it would be, and nothing of it would leave: whoever drives the terminal waits, or asks for other money.
+        let unsent = blocked == nil ? Self.unsent(snapshot) : nil
+        let format = await desk.format
         var charge = JSON.null
         if case .charging(let shown) = snapshot.phase {
             charge = .object([
                 "id": .string(shown.id.rawValue), "code": .string(shown.charge.terms.code.rawValue),
-                "state": .string(shown.charge.state.rawValue), "holdsTerminal": .bool(shown.charge.holdsTerminal),
+                "state": .string(shown.charge.state.rawValue), "unresolved": .bool(shown.isUnresolved),
+                "holdsTerminal": .bool(shown.charge.holdsTerminal),
             ])
         }
         return .json(
             JSON.object([
-                "ready": .bool(blocked == nil),
-                "reason": .reason(blocked?.reason(format: await desk.format) ?? snapshot.trouble),
+                "ready": .bool(blocked == nil && snapshot.trouble == nil && unsent == nil),
+                "reason": .reason(snapshot.trouble ?? blocked?.reason(format: format) ?? unsent),
                 "merchantName": .optional(set?.merchantName), "currency": .optional(set?.currency.code),
                 "currencyExponent": .optional(set?.currency.exponent), "locale": .optional(set?.locale),
                 "rails": .object([
-                    "scan": .gateway(snapshot.gateway), "tap": .tap(snapshot.tap.light),
+                    "scan": .gateway(snapshot), "tap": .tap(snapshot.tap.light),
                     "connect": .wallets(snapshot.connect.light),
                 ]),
                 "charge": charge, "message": .optional(snapshot.message?.id), "version": .string(about.version),
@@ -42,6 +46,16 @@ extension Console {
         }
     }
 
+    /// Why a new charge would be taken and not sent; nil where one would be sent, or could be paid by a phone.
+    private static func unsent(_ snapshot: TerminalSnapshot) -> Reason? {
+        if case .ready = snapshot.tap.light { return nil }
+        switch snapshot.gateway {
+        case .paused: return snapshot.gatewayPause
+        case .clock: return .gatewayClock
+        case .unknown, .ready, .unreachable, .refused: return nil
+        }
+    }
+
     func diagnosisResponse() async -> WebResponse {
         let snapshot = await desk.snapshot
         let standing = await desk.standing
@@ -53,7 +67,7 @@ extension Console {
                 "startedAt": .time(startedAt),
                 "uptimeSeconds": .integer(max(0, startedAt.duration(to: now).components.seconds)),
                 "address": .string(address), "addresses": .array(about.addresses().map(JSON.string)),
-                "fingerprint": .string(about.fingerprint), "gateway": .gateway(snapshot.gateway),
+                "fingerprint": .string(about.fingerprint), "gateway": .gateway(snapshot),
                 "tap": .tap(snapshot.tap.light), "wallets": .wallets(snapshot.connect.light),
                 "notices": .array(snapshot.tap.notices.map { .reason($0) }),
                 "storage": .object([
@@ -78,8 +92,8 @@ extension JSON {
         .object(["state": .string(state), "reason": .reason(reason)])
     }
 
-    fileprivate static func gateway(_ light: GatewayLight) -> JSON {
-        switch light {
+    fileprivate static func gateway(_ snapshot: TerminalSnapshot) -> JSON {
+        switch snapshot.gateway {
         case .unknown: self.light("connecting")
         case .ready: self.light("ready")
         case .unreachable:
@@ -92,6 +106,7 @@ extension JSON {
                 )
             )
         case .clock: self.light("hindered", .gatewayClock)
+        case .paused: self.light("hindered", snapshot.gatewayPause)
         case .refused:
             self.light(
                 "hindered",

@@ -9,6 +9,8 @@ struct PageNews: Sendable {
     /// later, and of what comes in one go as one.
     private static let few = 16
     private static let pause = Duration.milliseconds(25)
+    /// Between two heartbeats. A page that hears none for two of them and a bit takes the terminal for gone.
+    private static let heartbeat = Duration.seconds(5)
 
     private let hub: EventHub
     private let comings: AsyncStream<Void>
@@ -28,7 +30,7 @@ struct PageNews: Sendable {
         })
     }
 
-    /// Each change of the terminal, the state now first, and a heartbeat every 15 seconds. Ends with the session.
+    /// Each change of the terminal, the state now first, and a heartbeat every 5 seconds. Ends with the session.
     func answer(_ session: Session) -> WebResponse {
         let (sessions, clock) = (sessions, clock)
         return .events(of: hub) { sessions.isAlive(session, at: clock.wallTime()) }
@@ -45,7 +47,7 @@ struct PageNews: Sendable {
                 for await _ in timers {
                     // Where nobody listens it sleeps.
                     while hub.count > 0 {
-                        do { try await clock.sleep(.seconds(15)) } catch { return }  // The terminal stops.
+                        do { try await clock.sleep(Self.heartbeat) } catch { return }  // The terminal stops.
                         hub.keepAlive(ServerSentEvent(event: "ping", data: "{}"))
                     }
                 }

@@ -1,4 +1,5 @@
 import Payments
+import WebServer
 
 /// A question that is held until a charge has another state, or its time is over.
 struct ChargeWait: Sendable, Equatable {
@@ -26,7 +27,7 @@ extension Route {
     var scope: TokenScope? {
         switch self {
         case .openCharge, .history, .currentCharge, .charge, .waitForCharge, .chargeOfKey, .cancel, .release, .events,
-            .receipt:
+            .putAway, .receipt:
             .charges
         case .terminal, .diagnosis: .state
         case .showMessage, .currentMessage, .message, .answerMessage, .takeMessage: .screen
@@ -54,6 +55,25 @@ extension Route {
     /// Characters of ASCII that can be seen, 1 to `most`.
     static func isKey(_ text: String, most: Int) -> Bool {
         (1...most).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// The key that a request names itself with; nil where it has none.
+    /// - Parameter most: Characters.
+    /// - Throws: ``Problem`` 400: there are several, or one that is no key.
+    static func idempotencyKey(of request: WebRequest, most: Int) throws(Problem) -> String? {
+        let keys = request.headers("Idempotency-Key")
+        guard let key = keys.first else { return nil }
+        guard keys.count == 1, isKey(key, most: most) else {
+            throw Problem(
+                400,
+                "idempotency_key_invalid",
+                keys.count == 1
+                    ? "The Idempotency-Key has a space or another character that no key has, or more than \(most). Nothing was done."
+                    : "The request has several Idempotency-Keys. Nothing was done.",
+                "Send one of 1 to \(most) letters, digits and signs of ASCII."
+            )
+        }
+        return key
     }
 
     /// How long to wait; 0 where the query is empty.

@@ -28,7 +28,7 @@ package actor AuditExport {
         hasEnded = lines.count < Self.part
         switch format {
         case .csv:
-            return Array(((isFirst ? CSV.line(Self.names) : "") + lines.map(Self.csv).joined()).utf8)
+            return Array(((isFirst ? CSV.mark + CSV.line(Self.names) : "") + lines.map(Self.csv).joined()).utf8)
         case .json:
             // An entry a line, so that a long file can be read one by one.
             let begin = isFirst ? "{\"log\":\"till audit 1\",\"entries\":[\n" : lines.isEmpty ? "" : ",\n"

@@ -37,11 +37,15 @@ extension Console {
         let peer = pass.request.peerAddress
         switch check {
         case .intact(let count, let head):
+            let takenOver: Int64?
+            do throws(JournalError) { takenOver = try await books.auditTakenOver() } catch {
+                throw Problem(503, error.reason)
+            }
             await entrance.audit("audit.verify", "ok", "\(count) entries", by: pass.who, from: peer)
             return .json(
                 JSON.object([
                     "intact": .bool(true), "entries": .integer(Int64(count)), "head": .string(head.hexadecimal),
-                    "brokenAt": .null, "reason": .null, "fault": .null,
+                    "takenOver": .integer(takenOver ?? 0), "brokenAt": .null, "reason": .null, "fault": .null,
                 ]).text
             )
         case .broken(let sequence, let what):
@@ -49,6 +53,7 @@ extension Console {
             return .json(
                 JSON.object([
                     "intact": .bool(false), "entries": .integer(max(0, sequence - 1)), "head": .null,
+                    "takenOver": .null,
                     "brokenAt": .integer(sequence), "reason": .string(what),
                     "fault": .string(Self.fault(what)),
                 ]).text
@@ -64,6 +69,8 @@ extension Console {
         case "an entry too many": "surplus"
         case "its content was changed": "changed"
         case "it does not follow from the entry before it": "unchained"
+        case "entries that were written are missing or were written anew": "lost"
+        case "the log's seal does not fit its last entry": "unsealed"
         default: "other"
         }
     }

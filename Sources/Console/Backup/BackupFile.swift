@@ -17,8 +17,9 @@ enum BackupPart: String, CaseIterable, Sendable {
         case .taps:
             [
                 "enabled", "mode", "acquirerURL", "acquirerLogin", "terminalID", "serviceUUID", "writeUUID",
-                "statusUUID", "readUUID", "walletProjectID", "acceptUnknownSignal", "tapThreshold", "nearThreshold",
-                "openThreshold", "taggedThreshold", "tipMode", "tipMaximumPercent", "tipPresets", "offlineAllowed",
+                "statusUUID", "readUUID", "appLink", "walletProjectID", "acceptUnknownSignal", "tapThreshold",
+                "nearThreshold", "openThreshold", "taggedThreshold", "tipMode", "tipMaximumPercent", "tipPresets",
+                "offlineAllowed",
                 "offlineFloorMinor", "offlineTotalMinor", "offlineHours", "shortCodeAboveMinor", "times",
             ]
         case .connect: ["enabled", "relayURL", "projectID", "chains", "oneCode"]

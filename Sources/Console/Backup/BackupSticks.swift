@@ -69,20 +69,7 @@ public struct BackupSticks: Sendable {
         return found
     }
 
-    /// Sticks that are there now; a folder whose stick has gone is none.
     private func folders(of place: String) -> [(name: String, path: String)] {
-        let names = ((try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []).sorted().prefix(8)
-        return names.map { ($0, "\(place)/\($0)") }.filter { _, path in
-            // Of a link its own facts: what it leads to is no stick.
-            guard let own = try? FileManager.default.attributesOfItem(atPath: path),
-                own[.type] as? FileAttributeType == .typeDirectory
-            else { return false }
-            guard mustBeMounted else { return true }
-            let around = try? FileManager.default.attributesOfItem(atPath: place)
-            guard let device = own[.systemNumber] as? NSNumber, let below = around?[.systemNumber] as? NSNumber else {
-                return false
-            }
-            return device != below
-        }
+        StickFolders.folders(of: place, mustBeMounted: mustBeMounted)
     }
 }

@@ -78,9 +78,10 @@ actor RestoreDesk {
     func add(_ piece: [UInt8], at place: Int64) throws(Problem) {
         try requireIdle()
         guard let file, let total = status.totalBytes, status.prepared == nil else { throw Self.notBegun }
-        if place + Int64(piece.count) == status.receivedBytes { return }
-        guard place == status.receivedBytes, !piece.isEmpty, piece.count <= total - status.receivedBytes else {
-            throw Self.outOfPlace
+        switch PieceTurn(of: piece.count, at: place, receivedBytes: status.receivedBytes, totalBytes: total) {
+        case .again: return
+        case .outOfTurn: throw Self.outOfPlace
+        case .next: break
         }
         do { try file.write(contentsOf: piece) } catch {
             drop()

@@ -1,5 +1,5 @@
+import Backup
 import Crypto
-import CryptoExtras
 import Foundation
 import StrictJSON
 
@@ -63,14 +63,6 @@ struct SealedSecrets: Sendable, Equatable {
     }
 
     private static func key(_ passphrase: String, _ salt: [UInt8], _ rounds: Int) throws -> SymmetricKey {
-        // One form for one text, whichever keys it was typed with.
-        try KDF.Scrypt.deriveKey(
-            from: Data(passphrase.precomposedStringWithCanonicalMapping.utf8),
-            salt: salt,
-            outputByteCount: 32,
-            rounds: rounds,
-            blockSize: 8,
-            parallelism: 1
-        )
+        try ScryptKey.derive(from: passphrase, salt: salt, rounds: rounds)
     }
 }

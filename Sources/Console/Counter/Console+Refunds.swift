@@ -5,6 +5,7 @@ import WebServer
 /// Refunds by hand, and who charges here.
 extension Console {
     func refund(_ id: ChargeID, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
+        let key = try Route.idempotencyKey(of: pass.request, most: Route.longestProgramKey)
         var form = try Form(pass.request.body)
         let amount = form.integer("amountMinor")
         let attempt = form.integer("attempt")
@@ -16,7 +17,8 @@ extension Console {
                 attempt: attempt.map { Int(clamping: $0) },
                 minorUnits: amount,
                 reason: reason,
-                by: pass.who
+                by: pass.who,
+                key: key.map(pass.ownKey)
             )
         }
     }
@@ -37,7 +39,7 @@ extension Console {
             let charge = try await work()
             let outcome = charge.charge.hasAskedRefund ? "unconfirmed" : "ok"
             await entrance.audit(what, outcome, id.rawValue, by: pass.who, from: pass.request.peerAddress)
-            return .json(JSON.charge(charge).text, status: charge.charge.hasAskedRefund ? 202 : 200)
+            return .json(JSON.charge(charge, for: pass.reader).text, status: charge.charge.hasAskedRefund ? 202 : 200)
         } catch {
             let reason = error.reason(format: await desk.format)
             await entrance.audit(
@@ -51,7 +53,7 @@ extension Console {
             case .notFound: throw Problem(404, reason)
             case .tooMuch, .notPositive: throw .field("amountMinor", reason)
             case .invalidReason: throw .field("reason", reason)
-            case .nothingPaid, .underWay, .denied: throw Problem(409, reason)
+            case .nothingPaid, .underWay, .keyUsed, .repeated, .denied: throw Problem(409, reason)
             case .journal: throw Problem(503, reason)
             }
         }

@@ -142,7 +142,8 @@ extension JSON {
             "number": .integer(sums.shift.id), "person": .string(sums.shift.person),
             "openedAt": .time(sums.shift.openedAt), "closedAt": closing.map { .time($0.at) } ?? .null,
             "closedBy": .optional(closing?.by), "totals": takings(sums.takings, format),
-            "open": .integer(Int64(sums.openCount)), "openCharges": .array(sums.open.map { .summary($0, format) }),
+            "open": .integer(Int64(sums.openCount)),
+            "openCharges": .array(sums.open.map { .summary($0, format, for: .staff) }),
             "report": closing.map {
                 .object(["totals": takings($0.report, format), "open": .integer(Int64($0.openCharges))])
             } ?? .null,
@@ -171,7 +172,7 @@ struct ShiftReportText {
     /// One line for each currency, state and rail: as it was at the closing, and as it is now.
     var csv: String {
         let closing = sums.shift.closing
-        var text = CSV.line(Self.names)
+        var text = CSV.mark + CSV.line(Self.names)
         for (name, takings) in [("closing", closing?.report ?? []), ("now", sums.takings)] {
             for one in takings {
                 func plain(_ minorUnits: Int64) -> String {
@@ -206,7 +207,7 @@ struct ShiftReportText {
             lines.append(Self.pair("Of it tips", text(Self.sum(paid, \.tipMinorUnits))))
             let surplus = Self.sum(paid, \.surplusMinorUnits)
             if surplus > 0 { lines.append(Self.pair("Paid more than once", text(surplus))) }
-            lines.append(Self.pair("Given back", text(Self.sum(some, \.refundedMinorUnits))))
+            lines.append(Self.pair("Refunds", text(Self.sum(some, \.refundedMinorUnits))))
             for rail in Rail.allCases {
                 let ofRail = paid.filter { $0.rail == rail }
                 guard !ofRail.isEmpty else { continue }

@@ -19,6 +19,11 @@ struct HealthCheck: Sendable, Equatable {
     /// Stable, such as `storage`.
     let part: String
     let weight: Weight
+    /// Whether charges are refused for it, or fail: what is wrong elsewhere is no reason to say that payments do not go on.
+    var stopsCharges: Bool { weight == .bad && Self.partsOfACharge.contains(part) }
+
+    /// Without these there is no charge; every other part serves one way to pay of several, or none.
+    private static let partsOfACharge: Set<String> = ["gateway", "journal", "storage", "clock"]
     /// What is so and what to do, under a stable code and with its values, for those who say it in another language.
     let reason: Reason
 

@@ -46,7 +46,7 @@ actor HealthDesk {
     /// Why no charge can be recorded now; nil where one can.
     func journalFault() async -> Reason? {
         if let fault, fault.reason != nil, clock.elapsed() - fault.at < Self.pause { return fault.reason }
-        let reason = await journal.writeFault()?.reason
+        let reason = await journal.recordFault()?.reason
         fault = (reason, clock.elapsed())
         return reason
     }
@@ -56,11 +56,14 @@ actor HealthDesk {
         var facts = HealthFacts(at: clock.wallTime(), startedAt: startedAt, certificateEnds: certificate.endsAt)
         facts.isSetUp = await settings.current != nil
         facts.gateway = measures.gateway
+        if case .paused = measures.gateway { facts.gatewayPause = await desk.snapshot.gatewayPause }
         facts.connect = measures.connect.light
         facts.tap = await tap(measures.tap)
         facts.webhooksCheck = await webhooks.health()
         facts.outboxCheck = await outbox.health()
         facts.journalFault = await journalFault()
+        // A record that cannot be read says so itself.
+        facts.journalGap = (try? await journal.gap()).flatMap { $0.counts(at: facts.at) ? $0 : nil }
         facts.journalBytes = journal.fileBytes
         facts.machine = machine.facts()
         facts.clock = machine.clock()

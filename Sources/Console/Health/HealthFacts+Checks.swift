@@ -1,3 +1,4 @@
+import Journal
 import Machine
 import Payments
 import Terminal
@@ -10,6 +11,13 @@ extension HealthFacts {
             gatewayCheck, acquirerCheck, radioCheck, relayCheck, webhooksCheck, outboxCheck, journalCheck,
             storageCheck, wearCheck, clockCheck, temperatureCheck, memoryCheck, nameCheck, certificateCheck,
         ].compactMap(\.self)
+    }
+
+    /// What they come to together. Red only where a charge would be refused or fail: what is wrong elsewhere needs a look.
+    var wholeWeight: HealthCheck.Weight {
+        let checks = checks
+        if checks.contains(where: \.stopsCharges) { return .bad }
+        return min(.note, checks.map(\.weight).max() ?? .good)
     }
 
     private var gatewayCheck: HealthCheck {
@@ -31,10 +39,17 @@ extension HealthFacts {
                 "gateway",
                 .bad,
                 "health_gateway_unreachable",
-                "The gateway cannot be reached. Payments by code fail; open ones are asked about until it answers.",
+                "The gateway cannot be reached. Payments by code fail. The terminal keeps asking about those without an outcome.",
                 "Check the network and the gateway’s address in the settings."
             )
         case .clock: HealthCheck("gateway", .bad, .gatewayClock)
+        case .paused:
+            HealthCheck(
+                "gateway",
+                .bad,
+                gatewayPause
+                    ?? Reason(code: "gateway_paused", message: "The gateway asks the terminal to wait.", action: "")
+            )
         case .refused:
             HealthCheck(
                 "gateway",
@@ -142,6 +157,29 @@ extension HealthFacts {
 
     private var journalCheck: HealthCheck {
         if let journalFault { return HealthCheck("journal", .bad, journalFault) }
+        if let journalGap {
+            let at = ["at": journalGap.at.moment]
+            return switch journalGap.kind {
+            case .restored:
+                HealthCheck(
+                    "journal",
+                    .note,
+                    "health_journal_restored",
+                    "The record of payments was restored from a backup on \(journalGap.at.moment). Charges after the backup are not in it.",
+                    "Compare the days between with the gateway before you charge one of those payments again.",
+                    at
+                )
+            case .endLost:
+                HealthCheck(
+                    "journal",
+                    .note,
+                    "health_journal_shorter",
+                    "The record of payments has lost its end, noticed on \(journalGap.at.moment). Charges before that may be missing.",
+                    "Compare the last days with the gateway and ask for help: the storage is failing, or somebody changed it.",
+                    at
+                )
+            }
+        }
         let size = Self.size(journalBytes)
         return HealthCheck(
             "journal",
@@ -254,9 +292,10 @@ extension HealthFacts {
         }
         if tap?.takesOffline == true {
             let words = "The terminal does not know the time. Nothing is taken offline until it knows the time."
-            return HealthCheck("clock", .bad, "health_clock_unknown_offline", words, action)
+            return HealthCheck("clock", .note, "health_clock_unknown_offline", words, action)
         }
-        return HealthCheck("clock", .bad, "health_clock_unknown", "The terminal does not know the time.", action)
+        // Charges go on: where the gateway cannot be believed for it, the gateway's check says so.
+        return HealthCheck("clock", .note, "health_clock_unknown", "The terminal does not know the time.", action)
     }
 
     private var temperatureCheck: HealthCheck? {

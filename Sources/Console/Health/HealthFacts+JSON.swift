@@ -7,7 +7,7 @@ extension HealthFacts {
     var json: JSON {
         .object([
             "at": .time(at), "startedAt": .time(startedAt),
-            "weight": .string((checks.map(\.weight).max() ?? .good).rawValue),
+            "weight": .string(wholeWeight.rawValue),
             "checks": .array(checks.map(\.json)),
             "radio": radioJSON, "storage": storageJSON, "clock": clockJSON, "machine": machineJSON,
             "certificate": .object(["fingerprint": .string(fingerprint), "endsAt": .time(certificateEnds)]),

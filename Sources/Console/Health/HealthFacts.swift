@@ -1,3 +1,4 @@
+import Journal
 import Machine
 import Payments
 import Terminal
@@ -8,6 +9,8 @@ struct HealthFacts: Sendable {
     var startedAt: WallTime
     var isSetUp = true
     var gateway = GatewayLight.unknown
+    /// Until when the gateway wants to be left alone, in words; nil while it may be asked.
+    var gatewayPause: Reason?
     var tap: Tap?
     var connect = ConnectStatus.Light.off
     /// Nil where there are none.
@@ -16,6 +19,8 @@ struct HealthFacts: Sendable {
     var outboxCheck: HealthCheck?
     /// Why nothing can be recorded; nil where it can.
     var journalFault: Reason?
+    /// What the record may lack; nil where nothing is known to be missing, or it was long ago.
+    var journalGap: RecordGap?
     var journalBytes = 0
     var machine = MachineFacts()
     var clock = MachineView.Clock(isSet: true, isSynchronised: true)

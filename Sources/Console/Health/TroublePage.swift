@@ -36,13 +36,20 @@ public final class TroublePage: Sendable {
     ) {
         guard let certificate = DeviceCertificate.existing(in: state) else { return nil }
         let box = Box(reason)
-        let configuration = WebServer.Configuration(
+        var configuration = WebServer.Configuration(
             address: address,
             port: port,
             tls: TLSIdentity(certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.keyPEM),
             limits: Console.limits,
             defaultHeaders: Console.headers
         )
+        // Whatever is asked is answered alike: nobody is known, and no body is kept.
+        configuration.admission = { request, _ in
+            let reason = box.reason.withLock { $0 }
+            let answer = Self.answer(request.path, reason, words(reason, request.header("Accept-Language")))
+            return WebServer.Admission(isKnown: false, .refuse(answer: answer, whenAnswered: {}))
+        }
+        configuration.plainHTTP = { Console.redirect($0, to: $1) }
         let server = try? WebServer(configuration: configuration) { request in
             let reason = box.reason.withLock { $0 }
             return .now(Self.answer(request.path, reason, words(reason, request.header("Accept-Language"))))

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import Journal
 import Payments
@@ -10,6 +9,8 @@ enum TokenScope: String, Sendable, Codable, CaseIterable {
     case metrics
     /// Charge, cancel, let go, look up and follow charges, and have their receipts.
     case charges
+    /// The same of those charges alone that were opened by a token of this name.
+    case ownCharges
     /// Read how the terminal stands, and what is wrong with it.
     case state
     /// Put messages on the screen.
@@ -65,7 +66,9 @@ struct AccessToken: Sendable, Codable, Equatable {
 actor TokenDesk {
     private let journal: any Keeping
     private let clock: TerminalClock
-    private var tokens: [AccessToken] = []
+    private var tokens: [AccessToken] = [] { didSet { good.set(tokens) } }
+    /// The same for who must not wait.
+    nonisolated let good = GoodTokens()
     private var version = 0
     private var strangers = AddressPace()
     private var paces: [String: TokenPace] = [:]
@@ -180,13 +183,7 @@ actor TokenDesk {
     /// Whether a text is a token, of that scope where one is named. Who shows wrong ones too often is told to wait; who has a
     /// good one never is.
     func check(_ text: String?, for scope: TokenScope? = nil, from peer: String) async -> Outcome {
-        let digest = text.map(Self.digest) ?? []
-        var found: AccessToken?
-        // All are compared, each in the same time.
-        for token in tokens where Self.isSame(token.digest, digest) {
-            if scope.map(token.scopes.contains) ?? true { found = token }
-        }
-        guard let found else {
+        guard let found = text.flatMap({ good.token($0) }), scope.map(found.scopes.contains) ?? true else {
             return strangers.take(peer, at: clock.elapsed()).map(Outcome.tooOften) ?? .refused
         }
         await noteUse(of: found.id)
@@ -244,11 +241,7 @@ actor TokenDesk {
         (tokens, self.version) = (changed, version)
     }
 
-    private static func isSame(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-        one.count == other.count && zip(one, other).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
-    }
-
-    private static func digest(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+    private static func digest(_ text: String) -> [UInt8] { GoodTokens.digest(text) }
 
     private static func random(_ bytes: Int) -> String {
         var generator = SystemRandomNumberGenerator()

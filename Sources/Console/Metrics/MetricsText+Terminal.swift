@@ -124,7 +124,7 @@ extension MetricsText {
             case .hindered: "hindered"
             }
         let lights: [(part: String, states: [String], now: String)] = [
-            ("gateway", ["unknown", "ready", "unreachable", "refused", "clock"], measures.gateway.rawValue),
+            ("gateway", GatewayLight.words, measures.gateway.word),
             ("tap", ["off", "ready", "hindered"], tap),
             ("connect", ["off", "connecting", "ready", "hindered"], connect),
         ]

@@ -126,6 +126,8 @@ struct OutboxProgress: Sendable, Codable, Equatable {
     private(set) var deliveredAt: WallTime?
     private(set) var failedAt: WallTime?
     private(set) var fault: EventFault?
+    /// Until then it waits; nil where it does not. Kept, so that a start of the terminal changes nothing of it.
+    private(set) var nextTry: WallTime?
 
     init(place: String) { self.place = place }
 
@@ -137,15 +139,28 @@ struct OutboxProgress: Sendable, Codable, Equatable {
         noteAnswer()
     }
 
-    mutating func noteAnswer() { (failures, failedAt, fault) = (0, nil, nil) }
+    mutating func noteAnswer() { (failures, failedAt, fault, nextTry) = (0, nil, nil, nil) }
 
+    /// Takes a try that failed. The one at a start of the terminal comes before its time and counts for nothing.
+    ///
     /// It never ends: nobody at the counter looks after the operator's database.
-    /// - Parameter chance: 0 to 1: many terminals do not come back at the same moment.
+    /// - Parameters:
+    ///   - chance: 0 to 1: many terminals do not come back at the same moment.
+    ///   - isAtStart: Whether it is the first try of this run.
     /// - Returns: When to try again.
-    mutating func fail(_ fault: EventFault, at time: WallTime, chance: Double) -> Duration {
-        failures = min(failures + 1, 1_000_000)
+    mutating func fail(
+        _ fault: EventFault,
+        at time: WallTime,
+        chance: Double,
+        isAtStart: Bool = false
+    ) -> Duration {
         (self.fault, failedAt) = (fault, time)
+        // A clock that was set meanwhile makes the wait neither longer than it can be nor none at all.
+        if isAtStart, let nextTry { return max(min(time.duration(to: nextTry), .seconds(360)), .seconds(5)) }
+        failures = min(failures + 1, 1_000_000)
         let delays: [Duration] = [5, 15, 60, 180, 300].map { .seconds($0) }
-        return delays[min(failures, delays.count) - 1] * (0.8 + 0.4 * chance)
+        let wait = delays[min(failures, delays.count) - 1] * (0.8 + 0.4 * chance)
+        nextTry = time.advanced(by: wait)
+        return wait
     }
 }

@@ -27,6 +27,8 @@ actor OutboxDesk {
     /// The journal's last word where it could not be read.
     private var unread: JournalError?
     private var due: Duration?
+    /// Whether this run has asked the database yet.
+    private var hasTried = false
     nonisolated let bell = Bell()
 
     private static let document = "outbox"
@@ -168,11 +170,15 @@ actor OutboxDesk {
         guard let first = entries.first, let names else { return Pause() }
         let name = names.name(of: first.sequence)
         let sent = entries.prefix { names.name(of: $0.sequence) == name }
-        let fault = await put(Self.rows(sent), of: name)
+        let fault = await put(Self.rows(sent, audit: await books.auditEndToTell()), of: name)
         // Told to stop in the middle of it, or set to another database meanwhile.
         guard !(fault != nil && Task.isCancelled), progress.place == place else { return nil }
+        let isAtStart = !hasTried
+        hasTried = true
         if let fault {
-            due = clock.elapsed() + progress.fail(fault, at: clock.wallTime(), chance: .random(in: 0...1))
+            due =
+                clock.elapsed()
+                + progress.fail(fault, at: clock.wallTime(), chance: .random(in: 0...1), isAtStart: isAtStart)
             logger.notice(
                 "events did not reach the operator’s database",
                 metadata: ["why": "\(fault.kind.rawValue)", "code": "\(fault.code)", "tries": "\(progress.failures)"]
@@ -195,13 +201,19 @@ actor OutboxDesk {
     }
 
     /// What webhooks say of the same entries, as rows.
-    static func rows(_ entries: ArraySlice<ToldEntry>) -> String {
+    /// - Parameter audit: Where the audit log ends: it goes into `data` of the last row.
+    static func rows(_ entries: ArraySlice<ToldEntry>, audit: AuditEnd? = nil) -> String {
         JSON.array(
             entries.map { entry in
                 let change = ChargeChange(number: Int(entry.sequence), charge: entry.charge, at: entry.time)
+                var data = JSON.change(change)
+                if entry.sequence == entries.last?.sequence, let audit, case .object(var members) = data {
+                    members["audit"] = audit.json
+                    data = .object(members)
+                }
                 return .object([
                     "sequence": .integer(entry.sequence), "charge": .string(entry.charge.id.rawValue),
-                    "type": .string(WebhookEvent(entry).type), "at": .time(entry.time), "data": .change(change),
+                    "type": .string(WebhookEvent(entry).type), "at": .time(entry.time), "data": data,
                 ])
             }
         ).text

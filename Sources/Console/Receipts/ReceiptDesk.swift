@@ -32,6 +32,8 @@ actor ReceiptDesk {
     private(set) var version = 0
     private(set) var last: LastJob?
     private var memory = PrintedReceipts()
+    /// Charges whose receipt was to be printed by itself and is not known to be on paper, the newest last.
+    private var failed: [(id: ChargeID, reason: Reason)] = []
     /// Jobs that the printer has not done with.
     private var underWay = 0
 
@@ -39,6 +41,7 @@ actor ReceiptDesk {
     private static let memoryDocument = "receipts-printed"
     /// More than these wait only where a printer hangs.
     private static let mostUnderWay = 4
+    private static let mostFailed = 100
 
     init(
         journal: any Keeping,
@@ -101,7 +104,13 @@ actor ReceiptDesk {
     }
 
     private func receipt(of snapshot: ChargeSnapshot, isCopy: Bool) async -> Receipt {
-        Receipt(of: snapshot.charge, shop: await shop(snapshot.format), now: clock.wallTime(), isCopy: isCopy)
+        Receipt(
+            of: snapshot.charge,
+            shop: await shop(snapshot.format),
+            now: clock.wallTime(),
+            isCopy: isCopy,
+            isKnown: !snapshot.isAnswerMissing
+        )
     }
 
     private func shop(_ format: AmountFormat) async -> Receipt.Shop {
@@ -190,7 +199,9 @@ actor ReceiptDesk {
             let options = settings.options
             let slip = await receipt(of: snapshot, isCopy: isCopy)
                 .slip(withCode: options.showsCode, for: options, picture: await picture())
-            return try await hand(slip.escPos(options))
+            let outcome = try await hand(slip.escPos(options))
+            failed.removeAll { $0.id == snapshot.id }
+            return outcome
         } catch {
             if !isCopy, error.reason.code != Self.unknownCode {
                 memory.remove(snapshot.id)
@@ -259,6 +270,13 @@ actor ReceiptDesk {
 
     // MARK: - By itself
 
+    /// Why the receipt that was to be printed by itself is not known to be on paper; nil where it is, or none was to be.
+    func trouble(of id: ChargeID) -> Reason? { failed.last { $0.id == id }?.reason }
+
+    private func note(_ reason: Reason, of id: ChargeID) {
+        failed = failed.filter { $0.id != id }.suffix(Self.mostFailed - 1) + [(id, reason)]
+    }
+
     /// Prints a receipt of each charge as it is paid, where the owner wants it, until cancelled.
     func printWhenPaid() async {
         await withDiscardingTaskGroup { group in
@@ -271,6 +289,7 @@ actor ReceiptDesk {
                 // Not awaited here: a printer that hangs must not hide the next customer's payment.
                 group.addTask {
                     do throws(Problem) { _ = try await self.print(charge) } catch {
+                        await self.note(error.reason, of: charge.id)
                         self.logger.warning(
                             "no receipt was printed by itself",
                             metadata: ["charge": "\(charge.id)", "code": "\(error.reason.code)"]

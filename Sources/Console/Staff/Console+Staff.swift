@@ -114,6 +114,8 @@ extension Console {
 
     private func changePerson(_ id: String, _ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         let (wish, asker) = (try wish(pass), try asker(pass))
+        // Switching somebody off takes away and gives nothing: it waits for no password.
+        if wish.pin != nil || wish.role != nil || wish.name != nil || wish.isEnabled != false { try requireProof(pass) }
         let (person, hasEnded) = try await noted("staff.change", String(id.prefix(40)), pass) { () throws(Problem) in
             try await staff.change(id, wish, by: asker)
         }
@@ -269,15 +271,6 @@ extension Console {
         } catch {
             await entrance.audit("login.code", "refused", error.reason.code, by: .stranger, from: request.peerAddress)
             throw error
-        }
-    }
-
-    /// Who was signed in at this browser before is not any more. Source: OWASP ASVS 5.0, 7.2.4.
-    private func endEarlier(_ request: WebRequest) async {
-        let now = clock.wallTime()
-        guard let earlier = sessions.session(of: request.cookies[Gate.cookie], at: now) else { return }
-        do throws(Problem) { try await entrance.signOut(earlier, from: request.peerAddress) } catch {
-            // It has ended here; the entrance has written down that a restart would bring it back.
         }
     }
 

@@ -79,6 +79,19 @@ extension StaffDesk {
         }
     }
 
+    /// Takes every browser off the list.
+    /// - Returns: How many there were.
+    func forgetAllBrowsers() async throws(Problem) -> Int {
+        let before = browsers
+        browsers = []
+        codes = [:]
+        do throws(JournalError) { try await storeBrowsers() } catch {
+            browsers = before
+            throw Problem(503, error.reason)
+        }
+        return before.count
+    }
+
     func forgetBrowsers(where isOver: (KnownBrowser) -> Bool) async {
         browsers.removeAll(where: isOver)
         do throws(JournalError) { try await storeBrowsers() } catch {
@@ -146,7 +159,7 @@ extension StaffDesk {
         guard let person = person(id), person.isEnabled, browser.person == nil || browser.person == id,
             hasPIN(person), let kept = person.pin
         else { throw Self.cannotSignIn }
-        try await check(pin, kept, of: id, at: browser.id)
+        try await check(pin, kept, of: id, at: GuessSource(browser: browser.id, person: id))
         // Meanwhile the person may have been changed, and the browser taken off the list.
         guard let now = self.person(id), now.isEnabled, now.pin == kept, self.browser(of: token) == browser else {
             throw Self.cannotSignIn

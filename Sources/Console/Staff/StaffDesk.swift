@@ -1,5 +1,4 @@
 import Crypto
-import Dispatch
 import Foundation
 import Journal
 import Logging
@@ -29,8 +28,7 @@ actor StaffDesk {
     let address: @Sendable () -> String
     let compactFingerprint: String
     private let pinRounds: Int
-    /// Its own: whoever tries PINs must not make the owner's password wait.
-    private let hashing = DispatchQueue(label: "till.pin")
+    private let hashing: HashingQueue
 
     private(set) var book = StaffBook()
     private var version: Int?
@@ -59,10 +57,12 @@ actor StaffDesk {
         logger: Logger,
         address: @autoclosure @escaping @Sendable () -> String,
         compactFingerprint: String,
-        pinRounds: Int = StaffPIN.usualRounds
+        pinRounds: Int = StaffPIN.usualRounds,
+        hashing: HashingQueue = HashingQueue()
     ) {
         (self.journal, self.sessions, self.clock, self.logger) = (journal, sessions, clock, logger)
         (self.address, self.compactFingerprint, self.pinRounds) = (address, compactFingerprint, pinRounds)
+        self.hashing = hashing
     }
 
     /// Takes up who works here. After ``Sessions`` was loaded: whose session may not go on is signed out.
@@ -202,6 +202,31 @@ actor StaffDesk {
         return person
     }
 
+    /// Switches everybody off and ends their sessions and codes. Each can be switched on again.
+    /// - Returns: How many were on.
+    func switchOffEverybody(by who: Payments.Actor) async throws(Problem) -> Int {
+        try checkReadable()
+        var changed = draft
+        let now = clock.wallTime().millisecondsSince1970
+        var count = 0
+        for index in changed.book.people.indices where changed.book.people[index].isEnabled {
+            changed.book.people[index].isEnabled = false
+            changed.book.people[index].sessionsFrom = now
+            changed.book.people[index].changedAt = now
+            changed.book.people[index].changedBy = who.name
+            count += 1
+        }
+        guard count > 0 else { return 0 }
+        try await store(changed, by: who)
+        codes = [:]
+        sessions.drop { $0.role != .owner }
+        do throws(JournalError) { try await sessions.save(at: clock.wallTime()) } catch {
+            // The document says already from when on sessions count.
+            logger.error("the end of sessions is not stored", metadata: ["error": "\(error)"])
+        }
+        return count
+    }
+
     func save(_ rules: StaffRules, by who: Payments.Actor) async throws(Problem) {
         try checkReadable()
         var changed = draft
@@ -216,7 +241,7 @@ actor StaffDesk {
         try checkReadable()
         guard let id = session.person, let person = person(id) else { throw .notSignedIn }
         if let kept = person.pin, hasPIN(person) {
-            do throws(Problem) { try await check(old, kept, of: id, at: "self") } catch {
+            do throws(Problem) { try await check(old, kept, of: id, at: GuessSource(of: session)) } catch {
                 throw error.status == 401 ? .field("currentPIN", error.reason) : error
             }
         }
@@ -310,14 +335,15 @@ actor StaffDesk {
 
     // MARK: - Checks
 
-    /// Asks for a PIN, slowed down after wrong ones: for that person at that browser after three, for the person at all
-    /// browsers together after thirty.
-    func check(_ digits: String, _ kept: StaffPIN, of id: String, at browser: String) async throws(Problem) {
+    /// Asks for a PIN, slowed down after wrong ones: for that person at that browser after three, for the person at all browsers
+    /// together by a pace, which a browser where they have signed in does not depend on.
+    func check(_ digits: String, _ kept: StaffPIN, of id: String, at source: GuessSource) async throws(Problem) {
         guard let key else { throw Self.cannotSignIn }
         let now = clock.wallTime().millisecondsSince1970
-        let source = "\(browser)/\(id)"
+        activity.throttle.follow(clock: now)
         let pause = activity.throttle.pause(account: id, source: source, at: now)
         guard pause == .zero else { throw .tooMany(pause) }
+        try hashing.requirePlace(for: .known)
         // Counted before it is checked: tries at the same moment must not all see the same count.
         activity.throttle.fail(account: id, source: source, at: now)
         guard digits.utf8.count <= 8, try await hashed({ try kept.matches(digits, of: id, with: key) }) else {
@@ -358,11 +384,8 @@ actor StaffDesk {
 
     private func hashed<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws(Problem) -> Value
     {
-        do {
-            return try await withCheckedThrowingContinuation { continuation in
-                hashing.async { continuation.resume(with: Result { try work() }) }
-            }
-        } catch {
+        // Only a known browser may try PINs.
+        do { return try await hashing.compute(for: .known, work) } catch {
             throw Problem(503, "pin_not_checked", "The terminal could not check the PIN.", "Try again in a moment.")
         }
     }

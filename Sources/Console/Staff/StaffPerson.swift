@@ -109,7 +109,23 @@ struct KnownBrowser: Sendable, Codable, Equatable {
 /// What changes with each sign-in. The document `staff.activity`.
 struct StaffActivity: Sendable, Codable, Equatable {
     /// Wrong PINs, by person and by browser.
-    var throttle = Throttle()
+    var throttle = Throttle(.pin)
     /// When each person signed in last, in milliseconds since 1970.
     var used: [String: Int64] = [:]
+
+    private enum CodingKeys: String, CodingKey { case throttle, used }
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        throttle = try values.decode(Throttle.Kept.self, forKey: .throttle).throttle(.pin)
+        used = try values.decode([String: Int64].self, forKey: .used)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(throttle.kept, forKey: .throttle)
+        try values.encode(used, forKey: .used)
+    }
 }

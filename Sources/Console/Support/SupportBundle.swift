@@ -74,7 +74,8 @@ public struct SupportBundle: Sendable {
     /// The entries whose details are given: versions, counts and reason codes. Details of all others may hold what somebody typed or
     /// a person's name.
     static let impersonalDetails: Set = [
-        "audit.export", "audit.verify", "backup.take", "claim", "day.compare", "export", "reset", "reset.start", "restore",
+        "audit.export", "audit.verify", "backup.take", "claim", "day.compare", "export", "reset", "reset.start",
+        "restore",
         "restore.check", "update", "update.check", "update.result", "wipe",
     ]
 

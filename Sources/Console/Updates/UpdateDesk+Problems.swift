@@ -91,7 +91,7 @@ extension UpdateDesk {
     static let chargeOpen = Problem(
         409,
         "update_charge_open",
-        "A charge is open, and an update starts the terminal anew. Nothing was changed.",
+        "A charge is running, and an update starts the terminal anew. Nothing was changed.",
         "Finish or cancel that charge first."
     )
     static let noRoom = Problem(

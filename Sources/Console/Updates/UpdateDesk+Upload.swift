@@ -30,10 +30,16 @@ extension UpdateDesk {
     func add(_ piece: [UInt8], at place: Int64) throws(Problem) {
         _ = try requireIdle()
         guard var upload = self.upload else { throw Self.notBegun }
-        if place + Int64(piece.count) == upload.receivedBytes { return }
-        guard place == upload.receivedBytes, !piece.isEmpty, piece.count <= upload.totalBytes - upload.receivedBytes
-        else {
-            throw Self.outOfPlace
+        let turn = PieceTurn(
+            of: piece.count,
+            at: place,
+            receivedBytes: upload.receivedBytes,
+            totalBytes: upload.totalBytes
+        )
+        switch turn {
+        case .again: return
+        case .outOfTurn: throw Self.outOfPlace
+        case .next: break
         }
         do { try upload.file.write(contentsOf: piece) } catch {
             forgetUpload()

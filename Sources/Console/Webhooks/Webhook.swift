@@ -54,6 +54,23 @@ struct Webhook: Sendable, Codable, Equatable {
     var secretName: String { "webhook-\(id)" }
 }
 
+/// Where the audit log ends. Kept by whoever is told, it proves later that nothing up to there was cut or written anew.
+struct AuditEnd: Sendable, Equatable {
+    let entries: Int64
+    /// 32 bytes: the last entry's hash.
+    let head: [UInt8]
+
+    var json: JSON { .object(["entries": .integer(entries), "head": .string(head.hexadecimal)]) }
+}
+
+extension Journal {
+    /// Nil where the journal cannot say it now: what is sent is worth more than its absence.
+    func auditEndToTell() async -> AuditEnd? {
+        guard let end = try? await auditEnd(), end.entries > 0 else { return nil }
+        return AuditEnd(entries: end.entries, head: end.head)
+    }
+}
+
 /// What is sent, in the style of Standard Webhooks 1.0: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 struct WebhookMessage: Sendable, Equatable {
     /// The same each time it is sent: whoever has seen it has seen the event.
@@ -63,10 +80,11 @@ struct WebhookMessage: Sendable, Equatable {
     /// - Parameters:
     ///   - entry: What happened.
     ///   - journal: Tells this terminal's entries from another's, and from those before everything was erased.
-    init(_ entry: ToldEntry, journal: String) {
+    ///   - audit: Where the audit log ends while it is sent; nil where that cannot be said.
+    init(_ entry: ToldEntry, journal: String, audit: AuditEnd? = nil) {
         let change = ChargeChange(number: Int(entry.sequence), charge: entry.charge, at: entry.time)
         id = "\(journal)-\(entry.sequence)"
-        body = Self.body(WebhookEvent(entry).type, entry.time, .change(change))
+        body = Self.body(WebhookEvent(entry).type, entry.time, .change(change), audit)
     }
 
     /// Says nothing but that it arrives.
@@ -75,8 +93,16 @@ struct WebhookMessage: Sendable, Equatable {
         body = Self.body("test", time, .object([:]))
     }
 
-    private static func body(_ type: String, _ time: WallTime, _ data: JSON) -> String {
-        JSON.object(["type": .string(type), "timestamp": .time(time), "data": data]).text
+    /// A message about the terminal and not about a charge.
+    init(_ type: String, _ data: JSON, at time: WallTime, id: String) {
+        self.id = id
+        body = Self.body(type, time, data)
+    }
+
+    private static func body(_ type: String, _ time: WallTime, _ data: JSON, _ audit: AuditEnd? = nil) -> String {
+        var members = ["type": .string(type), "timestamp": .time(time), "data": data]
+        if let audit { members["audit"] = audit.json }
+        return JSON.object(members).text
     }
 
     /// What goes with the body. The time is that of sending, so that a message that was overheard cannot be sent again later.

@@ -78,10 +78,16 @@ extension WebhookDesk {
 
     /// - Returns: Whether it has arrived.
     private func send(_ entry: ToldEntry, to hook: Webhook) async -> Bool {
-        let result = await post(WebhookMessage(entry, journal: names?.name(of: entry.sequence) ?? ""), to: hook)
+        let message = WebhookMessage(
+            entry,
+            journal: names?.name(of: entry.sequence) ?? "",
+            audit: await books.auditEndToTell()
+        )
+        let result = await post(message, to: hook)
         // Told to stop in the middle of it: the next start asks again.
         if result.failure != nil, Task.isCancelled { return false }
         guard var own = progress[hook.id] else { return false }  // Deleted meanwhile.
+        let isAtStart = untried.remove(hook.id) != nil
         let now = clock.wallTime()
         guard let failure = result.failure else {
             own.arrived(entry.sequence, at: now)
@@ -89,7 +95,13 @@ extension WebhookDesk {
             due[hook.id] = nil
             return true
         }
-        let delay = own.fail(failure, at: now, retryAfter: result.retryAfter, chance: .random(in: 0...1))
+        let delay = own.fail(
+            failure,
+            at: now,
+            retryAfter: result.retryAfter,
+            chance: .random(in: 0...1),
+            isAtStart: isAtStart
+        )
         progress[hook.id] = own
         due[hook.id] = delay.map { clock.elapsed() + $0 }
         logger.notice(
@@ -147,6 +159,32 @@ extension WebhookDesk {
             ring(id)
         }
         return failure
+    }
+
+    /// Pauses between tries of what happens to the terminal.
+    private static let tellPauses: [Duration] = [.seconds(5), .seconds(30), .seconds(120), .seconds(300)]
+
+    /// Tells every webhook that is not held back of what happens to the terminal, whatever charges it chose: whoever takes the
+    /// terminal over must not be able to do it unheard. Tried five times within eight minutes, and not kept over a restart.
+    func tell(_ type: String, _ data: JSON) async {
+        let message = WebhookMessage(type, data, at: clock.wallTime(), id: "terminal-\(Self.random(9))")
+        await withDiscardingTaskGroup { group in
+            for hook in hooks where isActive(hook.id) { group.addTask { await self.tell(message, to: hook) } }
+        }
+    }
+
+    private func tell(_ message: WebhookMessage, to hook: Webhook) async {
+        var pauses = Self.tellPauses.makeIterator()
+        while self.hook(hook.id) != nil, let failure = await post(message, to: hook).failure {
+            guard let pause = pauses.next() else {
+                logger.warning(
+                    "a webhook was not told of what happens to the terminal",
+                    metadata: ["to": "\(hook.place)", "why": "\(failure.kind.rawValue)"]
+                )
+                return
+            }
+            do { try await clock.sleep(pause) } catch { return }  // The terminal stops.
+        }
     }
 
     /// There is news for it.

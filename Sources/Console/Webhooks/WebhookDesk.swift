@@ -28,6 +28,8 @@ actor WebhookDesk {
     private(set) var names: SenderNames?
     /// Not before then is a webhook tried again.
     var due: [String: Duration] = [:]
+    /// Of those that this run has not tried yet.
+    var untried: Set<String> = []
     /// Of those that have their task.
     var bells: [String: Bell] = [:]
     let starts = AsyncStream.makeStream(of: String.self)
@@ -80,6 +82,7 @@ actor WebhookDesk {
             progress[hook.id] = own
             saved[hook.id] = own.sequence
         }
+        untried = Set(hooks.map(\.id))
         progress = progress.filter { known in hooks.contains { $0.id == known.key } }
     }
 

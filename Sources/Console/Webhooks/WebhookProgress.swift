@@ -128,10 +128,14 @@ struct WebhookProgress: Sendable, Codable, Equatable {
     private(set) var delivered: Sent?
     private(set) var failed: Failed?
     private(set) var off: Off?
+    /// Until then it waits; nil where it does not. Kept, so that a start of the terminal changes nothing of it.
+    private(set) var nextTry: WallTime?
 
     init(after sequence: Int64) { self.sequence = sequence }
 
     static let delays: [Duration] = [5, 30, 120, 600, 1800, 3600, 7200, 14_400].map { .seconds($0) }
+    /// A fifth more than the last delay.
+    static let longestDelay = Duration.seconds(17_280)
     /// Both: neither a clock that jumps nor a terminal that restarts again and again is days of silence.
     static let mostFailures = 30
     static let longestFailing = Duration.seconds(5 * 86_400)
@@ -147,26 +151,47 @@ struct WebhookProgress: Sendable, Codable, Equatable {
         failures = 0
         failingSince = nil
         failed = nil
+        nextTry = nil
     }
 
+    /// Takes a try that failed. The one at a start of the terminal comes before its time and counts for nothing: the wait that was
+    /// written down goes on.
     /// - Parameters:
     ///   - retryAfter: Seconds for which the other side asks to be left alone.
     ///   - chance: 0 to 1: many terminals do not come back at the same moment.
+    ///   - isAtStart: Whether it is the first try of this run.
     /// - Returns: When to try again; nil where it is switched off.
-    mutating func fail(_ failure: WebhookFailure, at time: WallTime, retryAfter: Int64?, chance: Double) -> Duration? {
+    mutating func fail(
+        _ failure: WebhookFailure,
+        at time: WallTime,
+        retryAfter: Int64?,
+        chance: Double,
+        isAtStart: Bool = false
+    ) -> Duration? {
+        failed = Failed(at: time, failure: failure)
+        let asked = Duration.seconds(min(max(retryAfter ?? 0, 0), 14_400))
+        if isAtStart, let nextTry, failure.kind != .gone {
+            // A clock that was set meanwhile makes the wait neither longer than it can be nor none at all.
+            let left = max(min(time.duration(to: nextTry), Self.longestDelay), Self.delays[0], asked)
+            self.nextTry = time.advanced(by: left)
+            return left
+        }
         failures += 1
         let since = failingSince ?? time
         failingSince = since
-        failed = Failed(at: time, failure: failure)
         if failure.kind == .gone {
             off = .gone
         } else if failures >= Self.mostFailures, since.duration(to: time) >= Self.longestFailing {
             off = .givenUp
         }
-        guard off == nil else { return nil }
+        guard off == nil else {
+            nextTry = nil
+            return nil
+        }
         let delay = Self.delays[min(failures, Self.delays.count) - 1]
-        let asked = Duration.seconds(min(max(retryAfter ?? 0, 0), 14_400))
-        return max(delay * (0.8 + 0.4 * chance), asked)
+        let wait = max(delay * (0.8 + 0.4 * chance), asked)
+        nextTry = time.advanced(by: wait)
+        return wait
     }
 
     /// Somebody has looked after it.

@@ -4,16 +4,23 @@ public import WebServer
 public struct AcquirerServer: Sendable {
     /// The port it listens on.
     public let port: UInt16
-    /// What clients use as base URL: `http://127.0.0.1:4031`.
+    /// What clients use as base URL: `http://127.0.0.1:4031`, or https where it has a certificate.
     public let url: String
     public let acquirer: SandboxAcquirer
     private let server: WebServer
 
     /// Listens and answers at once.
-    /// - Parameter address: An IP address in numbers. The sandbox belongs on loopback: its passwords are known.
-    /// - Throws: Why the port could not be had.
-    public init(_ acquirer: SandboxAcquirer, address: String = "127.0.0.1", port: UInt16) throws(WebServer.StartError) {
-        var settings = WebServer.Configuration(address: address, port: port)
+    /// - Parameters:
+    ///   - address: An IP address in numbers. The sandbox belongs on loopback: its passwords are known.
+    ///   - tls: For a developer's phone, which takes no plain HTTP from another machine.
+    /// - Throws: Why the port or the certificate could not be had.
+    public init(
+        _ acquirer: SandboxAcquirer,
+        address: String = "127.0.0.1",
+        port: UInt16,
+        tls: TLSIdentity? = nil
+    ) throws(WebServer.StartError) {
+        var settings = WebServer.Configuration(address: address, port: port, tls: tls)
         settings.limits.bodyBytes = 512 * 1024
         settings.limits.idle = .seconds(120)
         settings.limits.answering = .seconds(600)  // A dropped answer is silence: longer than any client waits.
@@ -23,7 +30,8 @@ public struct AcquirerServer: Sendable {
         server = try WebServer(configuration: settings) { request in Self.handle(request, acquirer) }
         self.acquirer = acquirer
         self.port = server.port
-        url = "http://\(address.contains(":") ? "[\(address)]" : address):\(server.port)"
+        let scheme = tls == nil ? "http" : "https"
+        url = "\(scheme)://\(address.contains(":") ? "[\(address)]" : address):\(server.port)"
     }
 
     /// Serves until the task is cancelled, then closes every connection.
@@ -48,9 +56,9 @@ public struct AcquirerServer: Sendable {
 
     /// What the server refuses before the acquirer sees it, in this interface's form.
     private static func worded(_ refusal: WebResponse) -> WebResponse {
-        guard refusal.status < 500 else { return refusal }
         var worded = refusal
-        worded.body = .bytes(Array(#"{"code":"malformed","detail":"not acceptable HTTP"}"#.utf8))
+        let detail = refusal.status == 503 ? "too many requests at once" : "not acceptable HTTP"
+        worded.body = .bytes(Array(#"{"code":"malformed","detail":"\#(detail)"}"#.utf8))
         return worded
     }
 

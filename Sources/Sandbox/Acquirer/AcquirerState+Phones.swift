@@ -55,7 +55,7 @@ extension AcquirerState {
         guard let count = body["count"]?.integerValue, (1...32).contains(count) else {
             throw .malformed("count is 1 to 32")
         }
-        guard blockedDevices[device] == nil else { throw AcquirerRefusal(code: .deviceBlocked) }
+        guard mayPay(device, customer) else { throw AcquirerRefusal(code: .deviceBlocked) }
         var issued: [ExactJSON] = []
         for _ in 0..<count {
             let life = AcquirerConfiguration.passLifeSeconds
@@ -64,6 +64,10 @@ extension AcquirerState {
             issued.append(.base64(pass.encoded))
         }
         return AcquirerReply(200, .members(["passes": .array(issued)]))
+    }
+
+    private func mayPay(_ device: VerificationKey, _ customer: AcquirerConfiguration.Customer) -> Bool {
+        blockedDevices[device] == nil && !blockedCustomers.contains(customer.id)
     }
 
     private mutating func pass(
@@ -111,7 +115,7 @@ extension AcquirerState {
             currency.utf8.allSatisfy({ UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }),
             (1...Int64(AcquirerConfiguration.voucherLimitTotal)).contains(amount)
         else { throw AcquirerRefusal(code: .notPreAuthorisable) }
-        guard blockedDevices[device] == nil else { throw AcquirerRefusal(code: .deviceBlocked) }
+        guard mayPay(device, customer) else { throw AcquirerRefusal(code: .deviceBlocked) }
         let isSecond = holds.values.contains {
             $0.status == .available && $0.pass.payload.deviceKey == device && $0.voucher?.currency == currency
         }

@@ -25,7 +25,7 @@ extension AcquirerState {
         if let other {
             judged.verdict = .conflict
             judged.evidence = other
-            block(bundle.pass.payload.deviceKey, at: now)
+            block(bundle.pass.payload.deviceKey, of: pass.customer, at: now)
         } else if let end = [hold.voidedAt, blockedDevices[bundle.pass.payload.deviceKey]].compactMap({ $0 }).min(),
             end <= claimedAt
         {
@@ -65,8 +65,9 @@ extension AcquirerState {
     }
 
     /// Ends everything that a device may pay with. What is held stays held: other terminals may still tell of spends.
-    private mutating func block(_ device: VerificationKey, at now: WallTime) {
+    private mutating func block(_ device: VerificationKey, of customer: String, at now: WallTime) {
         if blockedDevices[device] == nil { blockedDevices[device] = now }
+        blockedCustomers.insert(customer)
         for id in holdOrder where holds[id]?.pass.payload.deviceKey == device && holds[id]?.status == .available {
             holds[id]?.status = .voided
         }

@@ -19,6 +19,8 @@ public struct AcquirerState: Sendable {
     var holdOrder: [String] = []
     /// Devices that spent money twice, since when.
     var blockedDevices: [VerificationKey: WallTime] = [:]
+    /// Customers whose device spent money twice. A fresh key makes no other device of it.
+    var blockedCustomers: Set<String> = []
     var deniedTerminals: [String: WallTime] = [:]
     var deniedCertificates: [ObjectHash: WallTime] = [:]
     /// Sessions that were ended, and tokens of delegated logins that were redeemed.

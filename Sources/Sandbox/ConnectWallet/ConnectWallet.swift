@@ -180,9 +180,8 @@ public actor ConnectWallet {
                 )
             ]
         }
-        let approved: [String: SessionNamespace]
         do throws(NamespaceError) {
-            approved = try AutoNamespaces.build(
+            return try AutoNamespaces.build(
                 sessionProposal: proposal,
                 chains: chains,
                 methods: ConnectSigner.methods,
@@ -190,8 +189,6 @@ public actor ConnectWallet {
                 accounts: accounts
             )
         } catch { throw error.reason }
-        guard !approved.isEmpty else { throw JSONRPCError.unsupportedChains }
-        return approved
     }
 
     private func approve(_ proposal: Session.Proposal, _ namespaces: [String: SessionNamespace]) async {

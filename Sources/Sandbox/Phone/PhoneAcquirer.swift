@@ -114,7 +114,8 @@ public protocol PhoneAcquirer: Sendable {
     func denyList() async throws(PhoneAcquirerError) -> DenyList
     /// The names of what the customer can pay with, best first.
     func instruments() async throws(PhoneAcquirerError) -> [String]
-    /// Single-use passes for online payments.
+    /// Single-use passes for online payments, for one key. A customer cannot be recognised by keys that are used once: ask for
+    /// each pass with a key of its own.
     func passes(_ count: Int, for device: VerificationKey) async throws(PhoneAcquirerError) -> [Signed<PaymentPass>]
     /// Sets money aside for a voucher.
     /// - Parameter instrumentID: Where the money is held; the wish's own name is not looked at.

@@ -6,12 +6,14 @@ extension PhoneMemory {
     var text: String {
         let object = ExactJSON.members([
             "device": .string(hex(deviceKey)), "state": stateJSON,
+            "session": payment.mayBeCharged ? .string(hex(sessionName)) : .null,
             "closed": .array(payment.closed.sorted { $0.key.description < $1.key.description }.map(Self.json)),
             "watched": .array(payment.watched.keys.map(\.description).sorted().map(ExactJSON.string)),
             "payments": .array(
                 dossiers.values.sorted { $0.paymentID.description < $1.paymentID.description }.map(\.json)
             ),
             "passes": .array(passes.map { .string(hex($0.encoded)) }), "vouchers": .array(vouchers.map(Self.json)),
+            "passKeys": passKeysJSON,
             "keys": .array(keys.map(Self.json)), "instruments": .array(instruments.map(ExactJSON.string)),
             "deniedTerminals": .array(denied.terminalIDs.sorted().map(ExactJSON.string)),
             "deniedCertificates": .array(
@@ -50,6 +52,14 @@ extension PhoneMemory {
         (self.passes, self.vouchers, self.keys) = (
             passes.compactMap(\.self), vouchers.compactMap(\.self), keys.compactMap(\.self)
         )
+        // A file of an earlier version has one key for all of them.
+        for pass in self.passes + self.vouchers.map(\.pass) { passKeys[pass.payload.passID] = device }
+        for item in json["passKeys"]?.arrayValue ?? [] {
+            guard let id = item["pass"]?.stringValue.flatMap({ bytes(hex: $0) }), id.count == 16,
+                let key = item["key"]?.stringValue.flatMap({ bytes(hex: $0) }), key.count == 32
+            else { return nil }
+            passKeys[id] = key
+        }
         instruments = json["instruments"]?.arrayValue?.compactMap(\.stringValue) ?? []
         denied = DenyList(
             terminalIDs: Set(terminals.compactMap(\.self)),
@@ -61,11 +71,21 @@ extension PhoneMemory {
             watchedOffers[id] = PhonePayment.Offer(dossier.request)
         }
         guard let state = Self.state(json["state"], dossiers) else { return nil }
+        // A file of an earlier version has no name.
+        if let name = json["session"]?.stringValue {
+            guard let name = bytes(hex: name), name.isEmpty || name.count == Hello.sessionNameBytes else { return nil }
+            sessionName = name
+        }
         payment = PhonePayment(
             state: state,
             closed: Dictionary(closed.compactMap(\.self)) { first, _ in first },
             watched: watchedOffers
         )
+    }
+
+    private var passKeysJSON: ExactJSON {
+        let sorted = passKeys.map { (id: hex($0.key), key: hex($0.value)) }.sorted { $0.id < $1.id }
+        return .array(sorted.map { ExactJSON.members(["pass": .string($0.id), "key": .string($0.key)]) })
     }
 
     // MARK: The machine

@@ -2,9 +2,15 @@ import TapProtocol
 
 /// What a phone must still know after its power comes back.
 struct PhoneMemory: Sendable {
-    /// The device's secret: 32 bytes.
+    /// The key of the next voucher, 32 bytes. Kept until that has come, so that a lost answer can be asked for again.
     var deviceKey: [UInt8]
+    /// The key of each pass and voucher in store, 32 bytes, by the pass's ID. None is used for a second pass: shops could
+    /// recognise a customer by it.
+    var passKeys: [[UInt8]: [UInt8]] = [:]
     var payment = PhonePayment()
+    /// The name under which terminals know this phone, 8 bytes; empty where the pay screen is closed. Kept over a restart
+    /// while an accept is out: a terminal finds its payer by it.
+    var sessionName: [UInt8] = []
     var dossiers: [PaymentID: PaymentDossier] = [:]
     /// Online passes that were never shown to anybody.
     var passes: [Signed<PaymentPass>] = []
@@ -30,6 +36,8 @@ struct PhoneMemory: Sendable {
 
     /// Drops what nobody will ask about any more.
     mutating func tidy(nowMilliseconds: Int) {
+        let kept = Set(passes.map(\.payload.passID) + vouchers.map(\.pass.payload.passID))
+        passKeys = passKeys.filter { kept.contains($0.key) }
         payment.forgetClosed(nowMilliseconds: nowMilliseconds)
         dossiers = dossiers.filter { id, _ in
             if payment.current?.paymentID == id || payment.watched[id] != nil { return true }

@@ -20,10 +20,10 @@ extension TapPhone {
         // The voucher was committed and stored before the accept was signed: only so can the event name the accept's hash.
         case .commitVoucher: break
         case .advertise(let isNew):
-            if isNew || sessionID.isEmpty { sessionID = Self.randomBytes(8) }
+            if isNew || memory.sessionName.isEmpty { memory.sessionName = Self.randomBytes(Hello.sessionNameBytes) }
             advertise(configuration.tag?.advertisedService ?? configuration.service)
         case .stopAdvertising:
-            sessionID = []
+            memory.sessionName = []
             advertise(nil)
         // READ has started it already: its bytes are the answer.
         case .startSession: break
@@ -52,6 +52,7 @@ extension TapPhone {
             guard let owner else { return }
             send(.bye(reason: 0), to: owner)
             endSession(owner, nil)
+        case .hangUp: for (central, session) in sessions where !session.isClosed { hangUp(central, session) }
         case .tell(let notice): log(.notice(notice))
         }
     }
@@ -78,6 +79,12 @@ extension TapPhone {
         sessions[central] = session
         if let parcel { post(parcel, session: session.number, to: central) }
         endSession(central, "control code \(code.rawValue) sent")
+    }
+
+    private func hangUp(_ central: String, _ session: PhoneSession) {
+        guard session.isSecure else { return control(.closing, to: central) }
+        send(.bye(reason: 0), to: central)
+        endSession(central, nil)
     }
 
     private func refuse(_ code: TapErrorCode, _ source: Source?) {

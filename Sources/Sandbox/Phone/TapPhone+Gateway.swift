@@ -161,13 +161,11 @@ extension TapPhone {
             let keys = try await acquirer.keys()
             let denied = try await acquirer.denyList()
             let instruments = configuration.user.instruments.isEmpty ? try await acquirer.instruments() : []
-            let missing = configuration.passCount - memory.passes.count
-            let passes = missing > 0 ? try await acquirer.passes(missing, for: deviceKey) : []
             guard !isDead else { return }
             for key in keys where !memory.keys.contains(key) { memory.keys.append(key) }
             memory.denied = denied
             if !instruments.isEmpty { memory.instruments = instruments }
-            memory.passes += passes.filter { isOurs($0) }
+            for _ in 0..<max(0, configuration.passCount - memory.passes.count) { try await fetchPass(acquirer) }
             if let wish = configuration.voucherWish, usableVoucher(wish.currency, wish.exponent) == nil {
                 try await preAuthorize(wish, acquirer)
             }
@@ -182,6 +180,17 @@ extension TapPhone {
         }
     }
 
+    /// One pass, with a key of its own.
+    private func fetchPass(_ acquirer: any PhoneAcquirer) async throws(PhoneAcquirerError) {
+        let key = Self.freshKey()
+        let passes = try await acquirer.passes(1, for: key.signer.publicKey)
+        guard !isDead, memory.passes.count < configuration.passCount else { return }
+        for pass in passes where isOurs(pass, key.signer.publicKey) {
+            memory.passes.append(pass)
+            memory.passKeys[pass.payload.passID] = key.bytes
+        }
+    }
+
     /// The first instrument that the gateway takes; one that it refuses costs nothing but the voucher.
     private func preAuthorize(
         _ wish: VoucherWish,
@@ -190,10 +199,16 @@ extension TapPhone {
         let all = configuration.user.instruments.isEmpty ? memory.instruments : configuration.user.instruments
         for name in wish.instrumentID.map({ [$0] }) ?? all {
             do throws(PhoneAcquirerError) {
-                let pass = try await acquirer.preAuthorize(wish, on: name, for: deviceKey)
+                let key = memory.deviceKey
+                guard let device = try? ES256Signer(scalar: key).publicKey else { return }
+                // On the disk before it is asked for: where the answer is lost, the same voucher is found again by its key.
+                guard save(tidying: false) else { return }
+                let pass = try await acquirer.preAuthorize(wish, on: name, for: device)
                 guard !isDead else { return }
-                if isOurs(pass), !memory.vouchers.contains(where: { $0.pass.payload.passID == pass.payload.passID }) {
+                if isOurs(pass, device), memory.passKeys[pass.payload.passID] == nil {
                     memory.vouchers.append(VoucherChain(pass: pass))
+                    memory.passKeys[pass.payload.passID] = key
+                    memory.deviceKey = Self.freshKey().bytes
                 }
                 return
             } catch .refused(let reason) {
@@ -202,11 +217,9 @@ extension TapPhone {
         }
     }
 
-    private var deviceKey: VerificationKey { deviceSigner.publicKey }
-
     /// A pass for another device, or of a gateway that nobody trusts, pays nothing.
-    private func isOurs(_ pass: Signed<PaymentPass>) -> Bool {
-        guard pass.payload.deviceKey == deviceKey,
+    private func isOurs(_ pass: Signed<PaymentPass>, _ device: VerificationKey) -> Bool {
+        guard pass.payload.deviceKey == device,
             let key = memory.trusted.key(issuer: pass.payload.issuer, keyID: pass.envelope.keyID)
         else { return false }
         return (try? pass.verify(key)) != nil

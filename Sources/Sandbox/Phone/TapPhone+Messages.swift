@@ -219,7 +219,9 @@ extension TapPhone {
                 send(.acknowledge(id), answering: number, to: source.central)
             }
         case _ where id == nil || id != mine: unexpected(source)
-        case .acknowledge: acknowledged()
+        case .acknowledge:
+            deadlines[.repeatResult] = nil
+            feed(.acknowledged)
         case .claim(let claim): heard(claim, source)
         case .hold(let id): feed(.hold(id), from: source)
         case .reopen(let id, _): feed(.reopen(id), from: source)
@@ -243,15 +245,6 @@ extension TapPhone {
     private func heardError(_ code: TapErrorCode, _ source: Source) {
         feed(.error(code), from: source)
         if code.ends == .link { endSession(source.central, "error \(code.text)") }
-    }
-
-    /// After a decline the screen stays: the terminal may ask again on this link.
-    private func acknowledged() {
-        deadlines[.repeatResult] = nil
-        guard case .ended(_, let status) = memory.payment.state, status == .completed || status == .cancelled else {
-            return
-        }
-        feed(.acknowledged)
     }
 
     private func heard(_ claim: Signed<PaymentClaim>, _ source: Source) {

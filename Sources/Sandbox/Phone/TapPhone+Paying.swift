@@ -168,7 +168,9 @@ extension TapPhone {
             nonce: Self.randomBytes(16),
             spend: spend
         )
-        guard let accept = try? Signed(signing: payload, with: deviceSigner) else { return nil }
+        guard let key = memory.passKeys[pass.payload.passID], let signer = try? ES256Signer(scalar: key),
+            let accept = try? Signed(signing: payload, with: signer)
+        else { return nil }
         return PaymentDossier.Attempt(means: .instrument(accept, pass), hash: accept.hash)
     }
 

@@ -1,6 +1,7 @@
 import Ethereum
 import Payments
 public import TapProtocol
+import TapSigning
 
 /// The WalletConnect Pay gateway as a phone may ask it what became of a payment that its wallet has signed.
 public protocol PhoneGateway: Sendable {

@@ -26,7 +26,6 @@ public actor TapPhone {
     /// What ends the process where the power is to go out.
     let onDeath: @Sendable (KillPoint) -> Void
 
-    let deviceSigner: ES256Signer
     var memory: PhoneMemory
     var sessions: [String: PhoneSession] = [:]
     var subscriptions: [String: Subscription] = [:]
@@ -34,7 +33,6 @@ public actor TapPhone {
     var owner: String?
     var prompt: Prompt?
     var nextAnswer = PhoneUser.Answer.never
-    var sessionID: [UInt8] = []
     var isOnline: Bool
     var tries = 0
     var deadlines: [Timer: Int] = [:]
@@ -135,21 +133,21 @@ public actor TapPhone {
         (jobs, job) = AsyncStream.makeStream(of: Job.self)
         isOnline = configuration.isOnline
         let kept = try storage?.load()
-        let (signer, fresh) = Self.device()
         if let kept {
             let memory = try PhoneMemory(reading: kept)
-            guard let signer = try? ES256Signer(scalar: memory.deviceKey) else {
-                throw StateFileError(description: "the phone's state file holds no device key")
+            let keys = [memory.deviceKey] + memory.passKeys.values
+            guard keys.allSatisfy({ (try? ES256Signer(scalar: $0)) != nil }) else {
+                throw StateFileError(description: "the phone's state file holds a key that is none")
             }
-            (self.memory, deviceSigner) = (memory, signer)
+            self.memory = memory
         } else {
-            (memory, deviceSigner) = (PhoneMemory(deviceKey: fresh), signer)
+            memory = PhoneMemory(deviceKey: Self.freshKey().bytes)
         }
         for key in configuration.keys where !memory.keys.contains(key) { memory.keys.append(key) }
     }
 
     /// A new key. One draw in 2^32 is none.
-    private static func device() -> (ES256Signer, [UInt8]) {
+    static func freshKey() -> (signer: ES256Signer, bytes: [UInt8]) {
         while true {
             let bytes = Self.randomBytes(32)
             if let signer = try? ES256Signer(scalar: bytes) { return (signer, bytes) }
@@ -268,9 +266,11 @@ public actor TapPhone {
         feed(.payScreenOpened)
     }
 
+    /// Closes the pay screen. What is asked is declined; a payment that was agreed to goes on until its end is known.
     public func closePayScreen() {
         guard !isDead else { return }
         feed(.payScreenClosed)
+        if configuration.isOnce, memory.payment.state == .idle, owner == nil { stop() }
     }
 
     public func setOnline(_ isOnline: Bool) {
@@ -289,13 +289,13 @@ public actor TapPhone {
         guard !isDead else { return [] }
         makeRoom(for: central)
         sessionCount += 1
-        if sessionID.isEmpty { sessionID = Self.randomBytes(8) }
+        if memory.sessionName.isEmpty { memory.sessionName = Self.randomBytes(Hello.sessionNameBytes) }
         let prologue = Prologue(service: configuration.service, tagID: configuration.tag?.tagID)
         guard
             let hello = Hello(
                 isTagged: configuration.tag != nil,
                 maximumMessageBytes: configuration.messageBytes,
-                sessionID: sessionID
+                sessionID: memory.sessionName
             )
         else { return [] }
         var session = PhoneSession(number: sessionCount, hello: hello, prologue: prologue, nowMilliseconds: now)

@@ -23,9 +23,16 @@ extension Relay {
         case .call(let number, let call):
             counts.requests[call.place.rawValue, default: 0] += 1
             if let excess = excess(client) { return refuse(id, number, excess) }
+            guard number.number.map({ $0 >= Self.smallestNumber }) ?? true else {
+                return refuse(id, number, Self.smallNumber)
+            }
             work(on: call, number, client, id)
         }
     }
+
+    /// Production takes no request ID below it. Source: relay_rpc, `MessageId::validate`.
+    private static let smallestNumber: UInt64 = 1_000_000_000
+    private static let smallNumber = RelayAnswerError.payload("InvalidRequestId", "request ID below 10^9")
 
     private func work(on call: RelayCall, _ number: RelayID, _ client: String, _ id: UInt64) {
         let met = faults.meeting(call.place)

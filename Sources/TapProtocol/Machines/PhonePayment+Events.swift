@@ -36,6 +36,7 @@ extension PhonePayment {
 
     public enum Event: Sendable, Hashable {
         case payScreenOpened
+        /// The customer has put the phone away.
         case payScreenClosed
         /// Nobody came in time.
         case advertisingOver
@@ -93,7 +94,10 @@ extension PhonePayment {
         case result(PaymentID, PaymentStatus)
         case refuse(TapErrorCode)
         case control(ControlCode)
+        /// To the terminal that is paid.
         case bye
+        /// Ends every session: BYE, or control 05 before the handshake's answer.
+        case hangUp
         case tell(Notice)
     }
 

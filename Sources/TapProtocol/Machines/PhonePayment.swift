@@ -23,6 +23,8 @@ public struct PhonePayment: Sendable, Hashable {
     }
 
     public private(set) var state = State.idle
+    /// Whether the customer has the pay screen open. A payment whose accept is out goes on without it.
+    public private(set) var isScreenOpen = false
     /// Payments that are over for this phone. Keep them for 24 hours.
     public private(set) var closed: [PaymentID: Closing] = [:]
     /// Payments given up while an accept was out: a dishonest terminal may have executed, so the gateway is asked on.
@@ -50,7 +52,8 @@ public struct PhonePayment: Sendable, Hashable {
     public mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .payScreenOpened: return payScreenOpened()
-        case .payScreenClosed, .advertisingOver: return payScreenClosed()
+        case .payScreenClosed: return payScreenClosed()
+        case .advertisingOver: return advertisingOver()
         case .read: return read()
         case .request(let offer): return request(offer)
         case .requestRefused(let code): return requestRefused([.refuse(code)])
@@ -66,7 +69,8 @@ public struct PhonePayment: Sendable, Hashable {
         case .gatewayResult(let id, let status): return gatewayResult(id, status)
         case .gatewayKnowsNoClaim(let id, let now): return noClaim(id, now)
         case .error(let code): return error(code)
-        case .acknowledged, .closingOver: return closing()
+        case .acknowledged: return acknowledged()
+        case .closingOver: return closing()
         case .linkLost: return linkLost()
         case .clock(let now): return clock(now)
         case .restarted: return restarted()
@@ -76,22 +80,39 @@ public struct PhonePayment: Sendable, Hashable {
     // MARK: Before a payment
 
     private mutating func payScreenOpened() -> [Action] {
+        isScreenOpen = true
         guard state == .idle else { return [] }
         state = .advertising
         return [.advertise(newSession: true)]
     }
 
     private mutating func payScreenClosed() -> [Action] {
+        isScreenOpen = false
         switch state {
         case .idle: return []
-        case .advertising, .linked:
-            state = .idle
-            return [.stopAdvertising]
-        case .prompting: return userCancelled(.user)
-        case .held(let offer): return endOpen(offer, .declined, [.cancel(offer.paymentID, .user)])
+        case .advertising: return leave()
+        case .linked: return [.hangUp] + leave()
+        case .prompting, .held: return userCancelled(.user)
+        // Asked again, nobody would see it.
+        case .ended(_, .failed): return closing()
         // The payment goes on without its screen.
         case .sent, .won, .ended: return []
         }
+    }
+
+    private mutating func advertisingOver() -> [Action] {
+        switch state {
+        case .advertising, .linked:
+            isScreenOpen = false
+            return leave()
+        case .idle, .prompting, .held, .sent, .won, .ended: return []
+        }
+    }
+
+    /// This phone is in no payment any more: the next terminal may come, or, with the pay screen closed, none.
+    private mutating func leave() -> [Action] {
+        state = isScreenOpen ? .advertising : .idle
+        return isScreenOpen ? [] : [.stopAdvertising]
     }
 
     private mutating func read() -> [Action] {
@@ -115,6 +136,10 @@ public struct PhonePayment: Sendable, Hashable {
             switch closing {
             case .declined: return [.cancel(offer.paymentID, .alreadyDeclined)]
             case .withdrawn: return [.received(.alreadyFinal)]
+            // The link that was to bring REOPEN fell: the terminal says it again to the receipt.
+            case .final(.failed) where state == .linked || state == .advertising:
+                state = .ended(offer, .failed)
+                return [.received(.alreadyFinal), .result(offer.paymentID, .failed)]
             case .final(let status): return [.received(.alreadyFinal), .result(offer.paymentID, status)]
             }
         }
@@ -207,6 +232,8 @@ public struct PhonePayment: Sendable, Hashable {
             state = .prompting(offer)
             return [.enableAccept]
         case .ended(let offer, .failed) where offer.paymentID == id:
+            // Nobody looks at the pay screen any more.
+            guard isScreenOpen else { return [.cancel(id, .user)] + leave() }
             state = .prompting(offer)
             closed[id] = nil
             return [.prompt(id), .enableAccept]
@@ -222,8 +249,8 @@ public struct PhonePayment: Sendable, Hashable {
         case .sent(let offer, _):
             guard offer.paymentID == id else { return [.acknowledge(id)] }
             watched[id] = offer
-            state = .advertising
-            return [.store, .acknowledge(id), .closePrompt, .tell(notice), .askGateway(id)]
+            let left = leave()
+            return [.store, .acknowledge(id), .closePrompt, .tell(notice), .askGateway(id)] + left
         // It holds a claim: only the gateway ends this payment.
         case .won(let offer, _):
             return offer.paymentID == id ? [.acknowledge(id), .askGateway(id)] : [.acknowledge(id)]
@@ -250,8 +277,8 @@ public struct PhonePayment: Sendable, Hashable {
         switch (state, code.ends) {
         case (.sent(let offer, _), .attempt), (.sent(let offer, _), .payment):
             watched[offer.paymentID] = offer
-            state = .advertising
-            return [.store, .closePrompt, .tell(.error(code)), .askGateway(offer.paymentID)]
+            let left = leave()
+            return [.store, .closePrompt, .tell(.error(code)), .askGateway(offer.paymentID)] + left
         case (.prompting(let offer), .payment), (.held(let offer), .payment):
             return endOpen(offer, .withdrawn, []) + [.tell(.error(code))]
         default: return [.tell(.error(code))]
@@ -288,8 +315,8 @@ public struct PhonePayment: Sendable, Hashable {
         }
         guard case .sent(let offer, _) = state, offer.paymentID == id, isSettled(offer, now) else { return [] }
         closed[id] = .withdrawn
-        state = .advertising
-        return [.store, .closePrompt, .tell(.cancelled)]
+        let left = leave()
+        return [.store, .closePrompt, .tell(.cancelled)] + left
     }
 
     private func isSettled(_ offer: Offer, _ now: Int) -> Bool {
@@ -298,10 +325,18 @@ public struct PhonePayment: Sendable, Hashable {
 
     // MARK: Time, links and power
 
+    /// The terminal knows how it ended. After a decline it may ask again on this link, and of a voucher it may bring the
+    /// receipt: both have the five seconds.
+    private mutating func acknowledged() -> [Action] {
+        switch state {
+        case .ended(_, .completed), .ended(_, .cancelled): closing()
+        case .idle, .advertising, .linked, .prompting, .held, .sent, .won, .ended: []
+        }
+    }
+
     private mutating func closing() -> [Action] {
         guard case .ended = state else { return [] }
-        state = .advertising
-        return [.bye]
+        return [.bye] + leave()
     }
 
     private func linkLost() -> [Action] {
@@ -324,9 +359,11 @@ public struct PhonePayment: Sendable, Hashable {
 
     private mutating func restarted() -> [Action] {
         let asked = watched.keys.sorted { $0.description < $1.description }.map(Action.askGateway)
+        isScreenOpen = false
         switch state {
         case .sent(let offer, _), .won(let offer, _):
-            return [.tell(.mayBeCharged), .askGateway(offer.paymentID), .advertise(newSession: true)] + asked
+            // The terminal may have no network, and then finds its payer by the session's name alone.
+            return [.tell(.mayBeCharged), .askGateway(offer.paymentID), .advertise(newSession: false)] + asked
         case .idle, .advertising, .linked, .prompting, .held, .ended:
             state = .idle
             return asked
@@ -354,9 +391,9 @@ public struct PhonePayment: Sendable, Hashable {
 
     /// Ends a payment for which this phone holds no claim and has no accept out.
     private mutating func endOpen(_ offer: Offer, _ closing: Closing, _ actions: [Action]) -> [Action] {
-        state = .advertising
         if watched[offer.paymentID] == nil { closed[offer.paymentID] = closing }
-        return [.store] + actions + [.closePrompt]
+        let left = leave()
+        return [.store] + actions + [.closePrompt] + left
     }
 
     private mutating func finish(_ offer: Offer, _ status: PaymentStatus, _ actions: [Action]) -> [Action] {

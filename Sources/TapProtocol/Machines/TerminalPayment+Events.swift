@@ -61,7 +61,8 @@ extension TerminalPayment {
         case voidConfirmed
         /// Another way to pay has won the charge.
         case closedByRail
-        case errorFromPhone(LinkID)
+        /// An ERROR. One that ends nothing leaves the link as it is; any other ends what the phone has to say on it.
+        case errorFromPhone(LinkID, TapErrorCode)
         /// BYE, a control code, or the link's end.
         case linkLost(LinkID)
         case ping(LinkID)
@@ -95,6 +96,7 @@ extension TerminalPayment {
         /// To all links but one; nil for all.
         case otherPaid(except: LinkID?)
         case reopenAll(attempt: Int)
+        case reopen(LinkID, attempt: Int)
         case cancel(LinkID, TerminalCancelReason)
         case cancelAll(TerminalCancelReason)
         case cancelOthers(than: LinkID?, TerminalCancelReason)
@@ -104,7 +106,8 @@ extension TerminalPayment {
         case refuse(LinkID, TapErrorCode)
         case pong(LinkID)
         case close(LinkID)
-        /// Look for the winner again for a minute.
+        /// Look for the winner again: for a minute, and for as long as the acquirer would take the bundle while the payment is
+        /// not over.
         case recover(LinkID)
         case startScanning, stopScanning
         /// Send the bundle to the gateway: again after 1, 2 and 4 seconds.

@@ -13,7 +13,7 @@ extension TerminalPayment {
             return expireAfterRestart()
         // The claim may have left, and the phone may have executed: only the gateway knows.
         case .claimed, .executing: return becomeUnknownAfterRestart()
-        case .unknown: return [.tellStaffUnknown, .askGateway]
+        case .unknown: return [.tellStaffUnknown, .askGateway] + (winner.map { [.recover($0.link)] } ?? [])
         case .done(.acceptedOffline): return [.queueForSync]
         case .done: return []
         }

@@ -78,7 +78,8 @@ public struct TerminalPayment: Sendable, Hashable {
         case .executionOverdue: executionOverdue()
         case .voidConfirmed: voidConfirmed()
         case .closedByRail: closedByRail()
-        case .errorFromPhone(let link), .linkLost(let link): linkLost(link)
+        case .errorFromPhone(let link, let code): code.ends == .nothing ? [] : linkLost(link)
+        case .linkLost(let link): linkLost(link)
         case .ping(let link): [.pong(link)]
         case .unknownType(let link): [.refuse(link, .unknownType)]
         case .unexpected(let link): [.refuse(link, .unexpected)]
@@ -215,7 +216,10 @@ public struct TerminalPayment: Sendable, Hashable {
     }
 
     private mutating func failed(_ source: ReceiptSource, _ now: Int) -> [Action] {
-        guard state != .open else { return acknowledgement(source) }
+        // Whoever brings it has not heard that accepts are taken again.
+        guard state != .open else {
+            return acknowledgement(source) + (source.link.map { [.reopen($0, attempt: attempt)] } ?? [])
+        }
         let told = acknowledgement(source) + tellWinner(source, .failed)
         if state != .done(.acceptedOffline), now < expiresAtMilliseconds {
             attempt += 1

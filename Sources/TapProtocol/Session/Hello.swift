@@ -1,6 +1,8 @@
 /// What a phone says in clear before anything else. Source: BPP/1, section 7.2.
 public struct Hello: Sendable, Hashable {
     public static let byteCount = 13
+    /// How long a session's name is.
+    public static let sessionNameBytes = 8
     static let version: UInt8 = 1
     static let suite: UInt8 = 1
 
@@ -8,12 +10,14 @@ public struct Hello: Sendable, Hashable {
     public var isTagged: Bool
     /// The longest message that the phone takes, 2048 to 4096.
     public var maximumMessageBytes: Int
-    /// Eight random bytes, the same through one advertising session and no longer.
+    /// Eight random bytes, the same through one advertising session. A phone whose accept is out keeps them over a restart,
+    /// until it knows how the payment ended.
     public var sessionID: [UInt8]
 
     /// Nil for a limit outside its range or a name that is not eight bytes.
     public init?(isTagged: Bool = false, maximumMessageBytes: Int = Framing.maximumMessageBytes, sessionID: [UInt8]) {
-        guard Framing.minimumMessageBytes...Framing.maximumMessageBytes ~= maximumMessageBytes, sessionID.count == 8
+        guard Framing.minimumMessageBytes...Framing.maximumMessageBytes ~= maximumMessageBytes,
+            sessionID.count == Self.sessionNameBytes
         else { return nil }
         (self.isTagged, self.maximumMessageBytes, self.sessionID) = (isTagged, maximumMessageBytes, sessionID)
     }

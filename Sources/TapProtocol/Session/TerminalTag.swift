@@ -20,11 +20,26 @@ public struct TerminalTag: Sendable, Hashable {
         self.name = WireText.sendable(name, limitBytes: 64)
     }
 
-    /// Reads a tag. Nil for anything but a tag of this version with each part once. Takes any text.
+    /// The tag of one request alone, for the terminal's own screen: by it nobody meets another charge.
+    /// - Parameter request: The request's hash.
+    public init(for request: ObjectHash, terminalKey: [UInt8], name: String) {
+        tagID = Array(SHA256.hash(data: Array("BPP1-TAG".utf8) + request.bytes).prefix(16))
+        keyHash = Self.hash(of: terminalKey)
+        self.name = WireText.sendable(name, limitBytes: 64)
+    }
+
+    /// Reads a tag, in either of its forms. Nil for anything but a tag of this version with each part once. Takes any text.
     public init?(uri: String) {
-        guard uri.utf8.count <= Self.maximumBytes, uri.hasPrefix("bpp:1?") else { return nil }
+        guard uri.utf8.count <= Self.maximumBytes else { return nil }
+        var text = uri[...]
+        // An app's own link opens the app; what the phone needs stands behind it.
+        if text.hasPrefix("https://") {
+            guard let mark = text.firstIndex(of: "#") else { return nil }
+            text = text[text.index(after: mark)...]
+        }
+        guard text.hasPrefix(Self.scheme) else { return nil }
         var parts: [String: String] = [:]
-        for part in uri.dropFirst(6).split(separator: "&", omittingEmptySubsequences: false) {
+        for part in text.dropFirst(Self.scheme.count).split(separator: "&", omittingEmptySubsequences: false) {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard pair.count == 2, parts.updateValue(String(pair[1]), forKey: String(pair[0])) == nil else {
                 return nil
@@ -38,8 +53,15 @@ public struct TerminalTag: Sendable, Hashable {
         (self.tagID, self.keyHash, self.name) = (tagID, keyHash, name)
     }
 
+    private static let scheme = "bpp:1?"
+
+    /// The address for a sticker or a code.
+    /// - Parameter link: The app's own link, without a fragment; empty for none. Phones open no scheme of an app's own from a
+    ///   sticker.
+    public func uri(opening link: String) -> String { link.isEmpty ? uri : link + "#" + uri }
+
     public var uri: String {
-        "bpp:1?t=\(Self.padless(tagID))&k=\(Self.padless(keyHash))&n=\(Self.escaped(name))"
+        "\(Self.scheme)t=\(Self.padless(tagID))&k=\(Self.padless(keyHash))&n=\(Self.escaped(name))"
     }
 
     /// The service that a phone with this tag advertises, and a terminal with this tag looks for.

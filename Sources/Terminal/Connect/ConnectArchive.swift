@@ -103,7 +103,7 @@ extension StorageFailure {
             case .corrupt(let detail): "\(detail): restore a backup, or let the terminal forget its wallets"
             case .fromNewerVersion(let detail): "written by a newer version of the program: \(detail)"
             case .inUse(let detail): "another program uses the terminal's memory: \(detail)"
-            case .unavailable(let detail): detail
+            case .unavailable(let detail), .lostWrite(let detail), .replaced(let detail): detail
             }
         self.init(reason: reason)
     }

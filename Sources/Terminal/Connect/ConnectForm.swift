@@ -30,6 +30,8 @@ extension ConnectForm {
                     message: "This is not the address of a relay.",
                     action: "Enter it as wss:// and the relay’s name, such as \(ConnectSettings.usualRelay)."
                 )
+            } else {
+                settings.relayURL = RelayAddress(settings.relayURL).text
             }
         }
         if let projectID { settings.projectID = projectID.lowercased() }

@@ -57,5 +57,7 @@ public struct ConnectRail: RailDriver {
         await station.settle(attempt)
     }
 
+    public func canAsk(about terms: ChargeTerms) -> Bool { payment.canAsk(about: terms) }
+
     public func markRefunded(_ attempt: AttemptLink) async -> RefundAnswer { await payment.markRefunded(attempt) }
 }

@@ -91,7 +91,8 @@ extension ConnectSale {
         } catch { throw Self.refusal(error) }
         try checks.check(found, of: offer, attempt.terms)
         let fitting = try checks.choose(found, accounts)
-        let deadline = attempt.terms.deadline.secondsSince1970
+        // Orders end by the gateway's clock, and by that of the chain.
+        let deadline = attempt.terms.gatewayDeadline.secondsSince1970
         var refusal: ConnectRefusal?
         for (option, account) in fitting.prefix(4) {
             if let form = option.collectData {
@@ -121,7 +122,7 @@ extension ConnectSale {
                         in: session,
                         // Whatever the gateway says: nothing is signed that outlives the charge by more than its grace.
                         expiresAtSeconds: min(found.info?.expiresAt ?? deadline, deadline),
-                        nowSeconds: clock.wallTime().secondsSince1970
+                        nowSeconds: clock.wallTime().secondsSince1970 + (attempt.terms.gatewayAheadSeconds ?? 0)
                     )
                 )
             } catch { refusal = refusal ?? error }

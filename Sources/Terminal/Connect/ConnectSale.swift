@@ -137,7 +137,7 @@ actor ConnectSale {
             await show()
         }
         guard let engine = await station.currentEngine() else { return nil }
-        let isElsewhere = story?.relay.map { $0 != engine.url } ?? false
+        let isElsewhere = story?.relay.map { RelayAddress($0) != RelayAddress(engine.url) } ?? false
         relay = engine.url
         switch story?.stage {
         // The settings name another relay, where nobody finds what was begun.
@@ -278,7 +278,7 @@ actor ConnectSale {
         await show()
         for inviter in inviters { inviter.finish() }
         inviters = []
-        let left = Duration.milliseconds(known.expiry * 1000 - clock.wallTime().millisecondsSince1970)
+        let left = clock.wallTime().duration(to: WallTime(secondsSince1970: known.expiry))
         let woken = AsyncStream<Never>.makeStream()
         wake = woken.continuation
         guard late.isEmpty else { return .zero }
@@ -433,7 +433,7 @@ actor ConnectSale {
         return await withTaskGroup(of: Answer.self) { group in
             if let expiry {
                 // One that was over before the terminal's start is not announced again.
-                let left = Duration.milliseconds(expiry * 1000 - clock.wallTime().millisecondsSince1970)
+                let left = clock.wallTime().duration(to: WallTime(secondsSince1970: expiry))
                 group.addTask { [clock] in
                     do { try await clock.sleep(max(.zero, left) + .seconds(2)) } catch { return .stopped }
                     return .unanswered

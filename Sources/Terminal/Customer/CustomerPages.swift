@@ -48,14 +48,18 @@ extension ChargeDesk {
         guard pages != nil else { return nil }
         let snapshot: ChargeSnapshot
         do throws(ChargeRefusal) { snapshot = try await charge(id) } catch {
-            if case .journal(let fault) = error { throw fault }
-            return nil
+            switch error {
+            case .journal(let fault): throw fault
+            // Not over: the page asks again.
+            case .starting: throw .unavailable(detail: "the terminal is starting")
+            default: return nil
+            }
         }
         let (since, limit) =
             snapshot.charge.state.isFinal
             ? (snapshot.updatedAt, Self.pageOutlives) : (snapshot.charge.terms.openedAt, Self.pageOfUnknown)
         guard since.duration(to: clock.wallTime()) < limit else { return nil }
         let text = ScreenText.preferred(acceptLanguage) ?? .inLanguage(settings?.language ?? "")
-        return CustomerView(of: snapshot, trouble: trouble, at: clock.elapsed(), text: text)
+        return CustomerView(of: snapshot, trouble: fault?.reason, at: clock.elapsed(), text: text)
     }
 }

@@ -12,7 +12,7 @@ public struct CustomerView: Sendable, Equatable {
         /// The customer can pay.
         case waiting
         case processing, promised, paid, notPaid, unknown
-        /// Paid, and all of it went back to the customer.
+        /// Paid, and all of it is refunded: by the acquirer, or by staff, who wrote it down.
         case givenBack
     }
 
@@ -56,7 +56,10 @@ public struct CustomerView: Sendable, Equatable {
         let charge = snapshot.charge
         let (kind, title, details) =
             charge.isGivenBack
-            ? (.givenBack, text.givenBackTitle, [text.givenBackDetail])
+            ? (
+                .givenBack, text.givenBackTitle,
+                [charge.isRefundedByHand ? text.refundRecordedDetail : text.givenBackDetail]
+            )
             : Self.said(ScreenDirector.scene(of: snapshot, trouble: trouble, at: now).said(in: text), text)
         (self.kind, self.title, self.details) = (kind, title, details)
         merchantName = charge.terms.merchantName
@@ -85,8 +88,9 @@ public struct CustomerView: Sendable, Equatable {
 
     private static func said(_ scene: Scene, _ text: ScreenText) -> (Kind, title: String, details: [String]) {
         switch scene {
-        case .charge(let view): return (.waiting, "", words(of: view.note, text))
-        case .processing: return (.processing, text.processingTitle, [text.processingDetail])
+        case .charge(let view): return (.waiting, "", tip(view.tipText, text) + words(of: view.note, text))
+        case .processing(let processing):
+            return (.processing, text.processingTitle, tip(processing.tipText, text) + [text.processingDetail])
         case .promised(let promised):
             return (.promised, text.promisedTitle, tip(promised.tipText, text) + [text.promisedDetail])
         case .paid(let paid):
@@ -99,7 +103,7 @@ public struct CustomerView: Sendable, Equatable {
             )
         case .unknown: return (.unknown, text.unknownTitle, [text.unknownWarning, text.unknownWhatToDo])
         case .offline: return (.opening, text.offlineTitle, [text.offlineDetail])
-        case .starting, .idle, .setup, .message, .keypad, .update, .backup, .onboarding:
+        case .starting, .idle, .setup, .message, .keypad, .update, .backup, .onboarding, .ownerReset:
             return (.opening, text.startingTitle, [text.startingDetail])
         }
     }

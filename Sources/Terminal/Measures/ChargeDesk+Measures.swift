@@ -23,7 +23,7 @@ extension ChargeDesk {
             connect: connect,
             openCharges: charges.values.count { $0.attempts.contains(where: \.isOpen) },
             notices: notices.count,
-            isInTrouble: trouble != nil
+            isInTrouble: fault != nil
         )
     }
 }

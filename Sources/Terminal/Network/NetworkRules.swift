@@ -108,7 +108,7 @@ public enum NetworkRules {
         case .chargeOpen:
             Reason(
                 code: "wifi_charge_open",
-                message: "A charge is open, and this would end the network that it goes by. Nothing was changed.",
+                message: "A charge is running, and this would end the network that it goes by. Nothing was changed.",
                 action: "Finish or cancel that charge first."
             )
         case .working:

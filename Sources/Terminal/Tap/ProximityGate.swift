@@ -56,6 +56,8 @@ public struct ProximityGate: Sendable {
     private struct Phone {
         var samples: [(rssi: Int?, txPower: Int?, at: Duration)] = []
         var seenAt: Duration
+        /// What it advertises of all that is looked for.
+        var service: ServiceUUID?
         /// Since when it has been clearly too weak.
         var weakSince: Duration?
         var hasEntered = false
@@ -65,7 +67,7 @@ public struct ProximityGate: Sendable {
     public let thresholds: TapThresholds
     /// A radio without signal strengths: phones count as near without one.
     public let acceptsUnknownSignal: Bool
-    private let wanted: Set<ServiceUUID>
+    private var wanted: Set<ServiceUUID>
     private var phones: [TapSighting.PhoneAddress: Phone] = [:]
     /// Since when two phones have been too close to each other to choose, in `tap`.
     private var undecidedSince: Duration?
@@ -94,6 +96,12 @@ public struct ProximityGate: Sendable {
         wanted = mode == .tagged ? Set([tag].compactMap(\.self)) : [service]
     }
 
+    /// Looks for these tags from now on; in other modes than `tagged` nothing changes.
+    public mutating func look(for tags: [ServiceUUID]) { if mode == .tagged { wanted = Set(tags) } }
+
+    /// What a phone in sight advertises of all that is looked for.
+    public func service(of address: TapSighting.PhoneAddress) -> ServiceUUID? { phones[address]?.service }
+
     /// What the radio is to look for.
     public var services: [ServiceUUID] { Array(wanted) }
 
@@ -118,6 +126,7 @@ public struct ProximityGate: Sendable {
         guard hasRoom(for: sighting) else { return }
         var phone = phones[sighting.address] ?? Phone(seenAt: sighting.at)
         phone.seenAt = sighting.at
+        phone.service = sighting.services.first { wanted.contains($0) }
         let rssi = Self.known(sighting.rssi)
         phone.samples.append((rssi, sighting.txPower, sighting.at))
         phone.samples.removeFirst(max(0, phone.samples.count - Self.samples(mode)))

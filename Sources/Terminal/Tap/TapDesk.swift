@@ -169,7 +169,15 @@ public actor TapDesk {
     /// The stored password belongs to the stored acquirer: sent to another address it would be given away.
     private func keepsPassword(_ form: TapForm) -> Bool {
         guard let current, current.hasPassword else { return false }
-        return form.acquirerURL == nil || form.acquirerURL == current.settings.acquirerURL
+        return form.acquirerURL.map { AcquirerAddress.areSame($0, current.settings.acquirerURL) } ?? true
+    }
+
+    /// Whether a form would have payments executed at another acquirer, or as somebody else there. Another spelling of the
+    /// same address is no other acquirer.
+    public func movesPayments(_ form: TapForm) -> Bool {
+        guard let settings = current?.settings else { return false }
+        return form.acquirerURL.map { !AcquirerAddress.areSame($0, settings.acquirerURL) } ?? false
+            || form.acquirerLogin.map { $0 != settings.acquirerLogin } ?? false
     }
 
     /// Checks and stores a form, and puts it into force at once. Payments under way keep what they were made with.
@@ -197,7 +205,9 @@ public actor TapDesk {
                 throw JournalError.unavailable(detail: "the Tap settings cannot be written: \(error)")
             }
             // A password goes with its acquirer: one that stayed would be sent to the next address.
-            let isElsewhere = settings.acquirerURL != current?.settings.acquirerURL && current?.hasPassword == true
+            let isElsewhere =
+                !AcquirerAddress.areSame(settings.acquirerURL, current?.settings.acquirerURL ?? "")
+                && current?.hasPassword == true
             let typed = form.acquirerPassword.flatMap { $0.isEmpty ? nil : Array($0.utf8) }
             // With the settings or not at all: a tag that could not be kept would leave half of the form in force.
             let tag = form.renewsTag == true ? Self.freshTag() : nil
@@ -408,7 +418,7 @@ public actor TapDesk {
     /// Whether it was issued for what is set now: with another login's, money would go to that merchant. Of one whose login
     /// is not known nobody can say so, and it is renewed at once.
     private func isOurs(_ kept: KeptCertificate, _ settings: TapSettings) -> Bool {
-        kept.acquirerURL == settings.acquirerURL && kept.login == settings.acquirerLogin
+        AcquirerAddress.areSame(kept.acquirerURL, settings.acquirerURL) && kept.login == settings.acquirerLogin
             && kept.certificate.payload.staticKey == keys?.agreement.publicKey
             && kept.certificate.payload.terminalID == settings.terminalID
     }

@@ -15,6 +15,8 @@ public struct TapForm: Sendable, Equatable {
     public var writeUUID: String?
     public var statusUUID: String?
     public var readUUID: String?
+    /// The payment app's own link. Empty for none.
+    public var appLink: String?
     /// Empty for none.
     public var walletProjectID: String?
     public var acceptsUnknownSignal: Bool?
@@ -56,6 +58,17 @@ extension TapForm {
             if let known = TapMode(rawValue: mode) { settings.mode = known } else { errors["mode"] = Self.choose }
         }
         checkCharacteristics(&settings, &errors)
+        if let appLink {
+            if Self.isAppLink(appLink) {
+                settings.appLink = appLink
+            } else {
+                errors["appLink"] = Reason(
+                    code: "app_link_invalid",
+                    message: "This is not the link of an app.",
+                    action: "Enter it as its maker gives it, such as https://pay.example/tap, or leave it empty."
+                )
+            }
+        }
         if let walletProjectID {
             if walletProjectID.utf8.count <= 64, walletProjectID.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
                 settings.walletProjectID = walletProjectID
@@ -81,6 +94,20 @@ extension TapForm {
         }
         guard errors.isEmpty else { throw FormErrors(errors) }
         return settings
+    }
+
+    /// A host and perhaps a path, behind https. A tag has 512 bytes at most, and its own part takes up to 260 of them.
+    private static func isAppLink(_ text: String) -> Bool {
+        guard !text.isEmpty else { return true }
+        guard text.hasPrefix("https://"), text.utf8.count <= 200 else { return false }
+        let rest = text.dropFirst(8)
+        let host = rest.prefix { $0 != "/" }
+        let isHost = host.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || ".-".utf8.contains(byte)
+        }
+        return isHost && host.contains(".") && host.first != "." && host.last != "."
+            && rest.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"#\"<>\\^`{|}".utf8.contains($0) }
     }
 
     /// The service, and what does not follow from it. A characteristic of its own stays where another service is entered.

@@ -48,6 +48,8 @@ actor TapLink {
     private var heard = MessageNumbering()
     /// What the phone named its session; nil before HELLO.
     private(set) var sessionID: [UInt8]?
+    /// The phone shows another terminal's request: it is worth asking again, and nothing has failed.
+    private(set) var isPhoneBusy = false
     /// What the phone takes in one message, encrypted.
     private(set) var messageBytes = Framing.minimumMessageBytes
     /// The four digits; nil before the handshake.
@@ -122,7 +124,10 @@ actor TapLink {
                 fragmentBytes: connection.maximumValueLength,
                 messageBytes: hello.maximumMessageBytes
             )
-            guard let (owner, offer) = await welcome(hello, self) else { throw Failure.unwanted }
+            guard let (owner, offer) = await welcome(hello, self) else {
+                await sayBusy()
+                throw Failure.unwanted
+            }
             self.owner = owner
             let (message, session) = try handshake.finish(payload: offer.encoded, staticKey: keys.agreement)
             self.session = session
@@ -133,6 +138,18 @@ actor TapLink {
             await disconnect()
             await owner?.ended(self, because: "\(error)")
             throw error as? Failure ?? .phone("\(error)")
+        }
+    }
+
+    /// Tells a phone that is not asked now why its link ends. A courtesy: nobody waits for it, and it may get lost.
+    private func sayBusy() async {
+        let code = fragmenter.control(.busy)
+        do {
+            if try !connection.sendAtOnce(code) {
+                try await clock.within(.milliseconds(200)) { try await self.connection.send(code) }
+            }
+        } catch {
+            logger.trace("a phone does not hear that it is not asked", metadata: ["error": "\(error)"])
         }
     }
 
@@ -279,6 +296,7 @@ actor TapLink {
             opening.yield()
         case .control(let code):
             isDeaf = true
+            isPhoneBusy = code == .busy
             enqueue(.hangUp(reason: "the phone ended the link with control \(code.rawValue)"))
         case .message(let bytes): await take(message: bytes)
         }

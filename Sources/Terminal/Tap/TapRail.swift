@@ -32,7 +32,7 @@ public struct TapRail: RailDriver {
 
     private func offer(_ sale: TapSale, _ attempt: AttemptLink, _ now: Attempt) async {
         guard case .idle = now.phase else { return }
-        let offer = await sale.offer(link: station.tagURI)
+        let offer = await sale.offer(link: station.tagURI(of: sale))
         await attempt.record(.offered(attempt: attempt.id, offer: offer))
     }
 
@@ -77,8 +77,17 @@ extension AttemptLink {
 }
 
 extension TapStation {
-    /// What phones read to find this terminal; nil where they need not.
-    public var tagURI: String? { setup.flatMap { $0.settings.mode == .tagged ? $0.tag?.uri : nil } }
+    /// What a sticker says to phones; nil where they need not read any.
+    public var tagURI: String? {
+        guard let setup, setup.settings.mode == .tagged else { return nil }
+        return setup.tag?.uri(opening: setup.settings.appLink)
+    }
+
+    /// What the screen says to phones while this charge waits for one.
+    func tagURI(of sale: TapSale) -> String? {
+        guard let setup, setup.settings.mode == .tagged else { return nil }
+        return sale.tag.uri(opening: setup.settings.appLink)
+    }
 }
 
 extension TapSale {

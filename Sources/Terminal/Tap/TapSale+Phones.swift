@@ -77,7 +77,7 @@ extension TapSale {
         case .result(_, let status, let receipt, _): await take(receipt, status, from: link)
         case .error(_, let code, _):
             tools.logger.info("a phone answers with an error", metadata: ["code": "\(code.rawValue)"])
-            await handle(.errorFromPhone(link))
+            await handle(.errorFromPhone(link, code))
         case .bye: break  // The link's end follows.
         case .ping(let bytes): await way.send(.pong(bytes), answering: message.number)
         case .acknowledge, .pong: break

@@ -16,8 +16,8 @@ protocol TapSaleHost: Sendable {
     func note(_ word: TapWord) async
     /// Something changed that the radio or the screen goes by.
     func changed() async
-    /// Looks for a phone whose link has fallen.
-    func recover(_ sessionID: [UInt8], of payment: PaymentID) async
+    /// Looks for a phone whose link has fallen, for that long at most.
+    func recover(_ sessionID: [UInt8], of payment: PaymentID, within limit: Duration) async
     /// A payment was taken offline, or its end is known.
     func queueChanged() async
 }
@@ -74,6 +74,8 @@ actor TapSale: TapLink.Owner {
     nonisolated let name: TapStory.Name
     /// Minor units, without the tip.
     nonisolated let amount: Int64
+    /// What the screen's code says in tagged mode: good for this charge alone.
+    nonisolated let tag: TerminalTag
     private(set) var tools: Tools
     var story: TapStory
     var machine: TerminalPayment
@@ -116,6 +118,8 @@ actor TapSale: TapLink.Owner {
         (name, self.story, self.attempt, self.tools) = (story.name, story, attempt, tools)
         machine = story.machine
         amount = Int64(story.request.payload.amount)
+        let terminal = story.certificate.payload
+        tag = TerminalTag(for: story.request.hash, terminalKey: terminal.staticKey, name: terminal.merchantName)
     }
 
     var clock: TerminalClock { tools.clock }
@@ -375,6 +379,9 @@ actor TapSale: TapLink.Owner {
                 await way.allowSilence(false)
                 await way.send(.reopen(id, attempt: number))
             }
+        case .reopen(let link, let number):
+            await links[link]?.allowSilence(false)
+            await links[link]?.send(.reopen(id, attempt: number))
         case .cancel(let link, let reason): await tellCancelled([link], reason)
         case .cancelAll(let reason): await tellCancelled(Array(links.keys), reason)
         case .cancelOthers(let winner, let reason): await tellCancelled(links.keys.filter { $0 != winner }, reason)
@@ -427,7 +434,15 @@ actor TapSale: TapLink.Owner {
 
     func recover(_ link: LinkID) async {
         guard let sid = story.sessions.first(where: { $0.value == link })?.key else { return }
-        await tools.host.recover(sid, of: name.payment)
+        await tools.host.recover(sid, of: name.payment, within: searchTime)
+    }
+
+    /// How long a payer is looked for whose link has fallen. A payment that is claimed and not over may end by that phone
+    /// alone: it may have been restarted without its claim, and this terminal may have no network.
+    private var searchTime: Duration {
+        guard machine.winner != nil, !isOver, let claim = story.claim else { return tools.timers.recover }
+        let age = Duration.milliseconds(nowMilliseconds - claim.payload.claimedAtMilliseconds)
+        return max(tools.timers.recover, tools.timers.submission - max(age, .zero))
     }
 
     // MARK: - To the charge
@@ -463,7 +478,7 @@ actor TapSale: TapLink.Owner {
         case .open: return machine.attempt > 1 ? [.claimDropped(attempt: id)] : []
         case .claimed, .executing: return [.reported(attempt: id, report: .processing)]
         case .unknown:
-            return [.silent(attempt: id, reason: "nobody could say yet whether the phone's payment was made")]
+            return [.overdue(attempt: id)]
         case .done(.completed):
             let paid = Charge.Event.reported(attempt: id, report: .succeeded(evidence))
             return story.isGivenBack ? [paid, .givenBack(attempt: id)] : [paid]

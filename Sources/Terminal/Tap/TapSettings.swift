@@ -63,6 +63,8 @@ public struct TapSettings: Sendable, Hashable, Codable {
     /// Who logs in there for the merchant. The password is kept apart, sealed.
     public var acquirerLogin = ""
     public var characteristics = TapCharacteristics()
+    /// The payment app's own link, which opens it from a tag: https, without a fragment. Empty: tags have the scheme `bpp`.
+    public var appLink = ""
     /// The project at WalletConnect under which the terminal asks the gateway for wallets without network. Empty: it does
     /// not.
     public var walletProjectID = ""
@@ -103,7 +105,7 @@ public struct TapSettings: Sendable, Hashable, Codable {
 extension TapSettings {
     private enum CodingKeys: String, CodingKey {
         case isEnabled, mode, thresholds, acceptsUnknownSignal, tips, offline, acquirerURL, terminalID, acquirerLogin
-        case characteristics, walletProjectID, shortCodeAboveMinorUnits, timers
+        case characteristics, appLink, walletProjectID, shortCodeAboveMinorUnits, timers
     }
 
     public init(from decoder: any Decoder) throws {
@@ -122,6 +124,7 @@ extension TapSettings {
         take(.terminalID, &terminalID)
         take(.acquirerLogin, &acquirerLogin)
         take(.characteristics, &characteristics)
+        take(.appLink, &appLink)
         take(.walletProjectID, &walletProjectID)
         take(.shortCodeAboveMinorUnits, &shortCodeAboveMinorUnits)
         take(.timers, &timers)

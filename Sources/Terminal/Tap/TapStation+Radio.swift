@@ -67,6 +67,7 @@ extension TapStation {
     private func nextPhone() async throws -> TapSighting.PhoneAddress? {
         guard let setup else { return nil }
         let settings = setup.settings
+        let tags = await tags(setup)
         var gate =
             gate
             ?? ProximityGate(
@@ -76,6 +77,7 @@ extension TapStation {
                 tag: setup.tag?.advertisedService,
                 acceptsUnknownSignal: settings.acceptsUnknownSignal
             )
+        gate.look(for: tags)
         // Where phones have failed there may be a crowd: whoever is heard first is not whoever is nearest.
         let isCrowd = tried.values.contains { $0.link.failures > 0 }
         listensUntil = isCrowd ? max(clock.elapsed(), restsUntil) + timers.listen : .zero
@@ -110,6 +112,17 @@ extension TapStation {
             defer { group.cancelAll() }
             return try await group.next() ?? nil
         }
+    }
+
+    /// The sticker's tag, and that of each charge which a phone may come to, or come back to.
+    private func tags(_ setup: Setup) async -> [ServiceUUID] {
+        var tags = [setup.tag?.advertisedService].compactMap(\.self)
+        for sale in sales.values {
+            let isAwaited = lost.values.contains { $0.payment == sale.name.payment }
+            guard await !sale.isOver || isAwaited, let tag = sale.tag.advertisedService else { continue }
+            tags.append(tag)
+        }
+        return tags
     }
 
     /// Leaves the radio to the phone that was just asked. Phones that were heard before are asked meanwhile.
@@ -163,6 +176,8 @@ extension TapStation {
         var phone = tried[address] ?? Tried()
         _ = phone.link.handle(.gate)
         tried[address] = phone
+        // In other modes a phone advertises the service, and has read a tag all the same.
+        let tag = setup.settings.mode == .tagged ? gate?.service(of: address) : setup.tag?.advertisedService
         let characteristics = setup.settings.characteristics
         do {
             let timers = timers
@@ -174,13 +189,12 @@ extension TapStation {
             let link = TapLink(connection, address: address, timers: timers, clock: clock, logger: logger)
             linked[address] = link
             do throws(TapLink.Failure) {
-                let tag = setup.tag?.tagID
                 try await link.greet(
                     keys: setup.credentials.keys,
                     prologue: { hello in
-                        Prologue(service: characteristics.service, tagID: hello.isTagged ? tag : nil)
+                        Prologue(service: characteristics.service, tagID: hello.isTagged ? tag?.bytes : nil)
                     },
-                    welcome: { hello, link in await self.welcome(hello, link) }
+                    welcome: { hello, link in await self.welcome(hello, link, by: tag) }
                 )
             } catch {
                 linked[address] = nil
@@ -215,10 +229,18 @@ extension TapStation {
 
     /// Which payment a phone is asked for: the one that it left in the middle, else the one that waits. Somebody new is not
     /// asked for one that another customer is paying.
-    private func welcome(_ hello: Hello, _ link: TapLink) async -> (owner: any TapLink.Owner, offer: TerminalOffer)? {
+    /// - Parameter tag: By which it was found: that of a charge leads to this charge alone.
+    private func welcome(
+        _ hello: Hello,
+        _ link: TapLink,
+        by tag: ServiceUUID?
+    ) async -> (owner: any TapLink.Owner, offer: TerminalOffer)? {
         let left = lost[hello.sessionID].flatMap { sales[$0.payment] }
+        let isOfOneCharge = setup?.settings.mode == .tagged && tag != setup?.tag?.advertisedService
         var open: [TapSale] = []
-        for sale in sales.values where await sale.isOpen(to: hello.sessionID) { open.append(sale) }
+        for sale in sales.values where await sale.isOpen(to: hello.sessionID) {
+            if !isOfOneCharge || sale.tag.advertisedService == tag { open.append(sale) }
+        }
         for sale in [left].compactMap(\.self) + open {
             guard let offer = await sale.admit(hello, link) else { continue }
             lost[hello.sessionID] = nil
@@ -236,7 +258,8 @@ extension TapStation {
             gate?.remove(link.address)
             tried[link.address] = nil
         } else {
-            failed(link.address, isFinal: await !sale.isOpen, reason)
+            let isOnlyLater = await link.isPhoneBusy
+            failed(link.address, isFinal: await !sale.isOpen || isOnlyLater, reason)
         }
         await changed()
     }

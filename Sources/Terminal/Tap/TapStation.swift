@@ -1,3 +1,4 @@
+import Acquirer
 import Journal
 public import Logging
 public import Payments
@@ -32,14 +33,15 @@ public actor TapStation {
         /// same acquirer says that there is no such payment, and money that was taken would pass for none.
         func serves(_ story: TapStory) -> Bool {
             let (own, its) = (credentials.certificate.payload, story.certificate.payload)
-            return acquirer.url == story.acquirerURL && own.merchantID.utf8.elementsEqual(its.merchantID.utf8)
+            return AcquirerAddress.areSame(acquirer.url, story.acquirerURL)
+                && own.merchantID.utf8.elementsEqual(its.merchantID.utf8)
         }
 
         /// The way to the gateway that this payment's wallets were offered; nil where that is none or another one.
         func wallet(for story: TapStory) -> (any TapWalletGateway)? {
-            for case .walletOverTap(let host, _) in story.request.payload.offeredRails where host == wallet?.host {
-                return wallet
-            }
+            guard let wallet else { return nil }
+            for case .walletOverTap(let host, _) in story.request.payload.offeredRails
+            where host.lowercased() == wallet.host.lowercased() { return wallet }
             return nil
         }
     }
@@ -202,6 +204,7 @@ public actor TapStation {
         await sale.begin()
         await sale.run()
         sales[sale.name.payment] = nil
+        lost = lost.filter { $0.value.payment != sale.name.payment }
         await changed()
     }
 
@@ -368,7 +371,7 @@ public actor TapStation {
             var status = TapStatus(waiting: waiting, notices: plight.reasons)
             status.light = light
             guard let setup, makesPayments else { return status }
-            if setup.settings.mode == .tagged { status.tagURI = setup.tag?.uri }
+            status.tagURI = tagURI
             for sale in sales.values where await !sale.isOver {
                 status.phones += await sale.prompting.count
                 var view = TapStatus.View(formURL: await sale.formURL)
@@ -416,8 +419,8 @@ extension TapStation: TapSaleHost {
         viewers.tell(await status)
     }
 
-    func recover(_ sessionID: [UInt8], of payment: PaymentID) async {
-        lost[sessionID] = (payment, clock.elapsed() + timers.recover)
+    func recover(_ sessionID: [UInt8], of payment: PaymentID, within limit: Duration) async {
+        lost[sessionID] = (payment, clock.elapsed() + limit)
         // The phone may be tried again although its link fell.
         tried = [:]
         await changed()

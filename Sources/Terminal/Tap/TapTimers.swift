@@ -21,7 +21,8 @@ public struct TapTimers: Sendable, Hashable, Codable {
     public var execute = Duration.seconds(30)
     /// The same where only the phone reaches the acquirer. 5 to 180 s.
     public var executeByPhone = Duration.seconds(45)
-    /// How long a phone is looked for whose link has fallen. 10 to 300 s.
+    /// How long a phone is looked for whose link has fallen; the payer of a payment that is not over, as long as `submission`.
+    /// 10 to 300 s.
     public var recover = Duration.seconds(60)
     /// How long the acquirer takes a bundle after its claim. 60 to 600 s.
     public var submission = Duration.seconds(600)

@@ -93,12 +93,14 @@ extension SignClient {
     }
 
     /// Answers a request with a signature of `account`, which must be on the request's chain.
+    /// - Throws: `requestExpired` when its time is over; the dapp is told so, and the signature is not sent. `invalid` for an
+    ///   account on another chain, and where several sessions have an open request of this ID: name the session then, with
+    ///   `respond(topic:requestId:response:)`. After both the request is still open.
     public func respond(requestId: RPCID, signature: String, from account: Account) async throws(SignError) {
-        guard let topic = engine.topic(ofRequest: requestId) else { throw .unknown(what: "open request") }
-        guard let request = getPendingRequests(topic: topic).first(where: { $0.id == requestId }),
-            request.chainId == account.blockchain
-        else { throw .invalid(reason: "the account is on another chain than the request") }
-        try await respond(topic: topic, requestId: requestId, response: .response(.string(signature)))
+        let result = try await sending { engine throws(SignError) in
+            try engine.respond(to: requestId, .response(.string(signature)), from: account)
+        }
+        if result == .expired { throw .requestExpired }
     }
 
     /// Changes what a session allows.

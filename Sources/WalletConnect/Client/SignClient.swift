@@ -63,6 +63,29 @@ public actor SignClient {
         publishStates()
     }
 
+    /// A client that has stopped before it began: for an app that was not set up.
+    init(unconfigured: Void) {
+        relay = NoRelay()
+        storage = MemoryStore()
+        clock = SystemWallClock()
+        opener = nil
+        let nobody = AppMetadata(name: "", description: "", url: "", icons: [])
+        engine = SignEngine(metadata: nobody, random: SystemRandomSource(), book: Book())
+        (jobs, jobQueue) = AsyncStream.makeStream(of: Job.self)
+        phase = .stopped
+        end()
+    }
+
+    /// Lets nobody wait any more.
+    private nonisolated func end() {
+        proposalOutcomes.finish()
+        answers.finish()
+        pongs.finish()
+        jobOutcomes.finish()
+        launch.finish()
+        streams.finish()
+    }
+
     /// Works until the task is cancelled. Once: a client that has stopped stays stopped.
     /// - Throws: `stopped` for a second call.
     public func run() async throws(SignError) {
@@ -78,12 +101,7 @@ public actor SignClient {
         phase = .stopped
         for waiter in queue { waiter.resume() }
         queue = []
-        proposalOutcomes.finish()
-        answers.finish()
-        pongs.finish()
-        jobOutcomes.finish()
-        launch.finish()
-        streams.finish()
+        end()
     }
 
     // MARK: Loops

@@ -1,7 +1,7 @@
 internal import Locks
 
 /// The wallet's client under the official SDK's names, shared by a whole app. `SignClient` is the same without anything
-/// shared.
+/// shared. The product `WalletConnectNet` has a `configure(metadata:projectId:)` that makes the relay too.
 ///
 /// `WalletConnectPay` has a `WalletKit` too; where both are imported, write `WalletConnect.WalletKit`.
 public enum WalletKit {
@@ -28,9 +28,6 @@ public enum WalletKit {
         }
     }
 
-    /// `instance` was read before `configure`.
-    public struct NotConfigured: Error, Sendable, Equatable {}
-
     private static let shared = Mutex<SignClient?>(nil)
 
     /// Makes the shared client. Do it right after launch, then keep `instance.run()` in the app's own task: proposals that
@@ -49,19 +46,17 @@ public enum WalletKit {
         return client
     }
 
-    /// The client of the last `configure`.
-    public static var instance: SignClient {
-        get throws(NotConfigured) {
-            guard let client = shared.withLock({ $0 }) else { throw NotConfigured() }
-            return client
-        }
-    }
+    /// The client of the last `configure`. Before the first its calls throw `stopped`, and its streams end at once.
+    public static var instance: SignClient { shared.withLock { $0 } ?? unconfigured }
+
+    /// Whether `configure` was called.
+    public static var isConfigured: Bool { shared.withLock { $0 } != nil }
+
+    private static let unconfigured = SignClient(unconfigured: ())
 }
 
 /// The dapp's side under the official SDK's names. One client does both.
 public enum Sign {
     /// The client of the last `WalletKit.configure`.
-    public static var instance: SignClient {
-        get throws(WalletKit.NotConfigured) { try WalletKit.instance }
-    }
+    public static var instance: SignClient { WalletKit.instance }
 }

@@ -3,7 +3,8 @@ public enum AutoNamespaces {
     /// The parts of `supported` that `required` and `optional` ask for; all of it where they ask for nothing.
     ///
     /// Keys of `supported` are namespaces, with `chains`.
-    /// - Throws: The rule that `supported` cannot meet: reject the proposal with its `reason`.
+    /// - Throws: The rule that `supported` cannot meet, or 5100 where it has nothing of all that is asked for: reject the
+    ///   proposal with the error's `reason`.
     public static func build(
         required: [String: ProposalNamespace],
         optional: [String: ProposalNamespace],
@@ -30,10 +31,13 @@ public enum AutoNamespaces {
             }
         }
         // Where nothing of a wish can be had, the wallet gives nothing there: an empty namespace is against the rules.
-        return approved.filter { !$0.value.accounts.isEmpty }
+        let given = approved.filter { !$0.value.accounts.isEmpty }
+        try NamespaceRules.checkAnything(in: given)
+        return given
     }
 
     /// The official SDK's spelling: one list of each for all namespaces.
+    /// - Throws: As the other one.
     public static func build(
         sessionProposal: Session.Proposal,
         chains: [Blockchain],

@@ -56,7 +56,9 @@ enum NamespaceRules {
         }
     }
 
-    /// Whether `session` gives everything that is required. More is always allowed, and optional wishes never fail.
+    /// Whether `session` gives everything that is required, and anything at all. More is always allowed, and optional wishes
+    /// never fail. Source: WalletConnect specifications, clients/sign/namespaces; an empty session: reown-swift,
+    /// `AutoNamespacesError.emptySessionNamespacesForbidden`, and the JavaScript SDK, whose dapps never acknowledge one.
     static func check(
         _ session: [String: SessionNamespace],
         gives required: [String: ProposalNamespace]
@@ -89,6 +91,12 @@ enum NamespaceRules {
                 }
             }
         }
+        try checkAnything(in: session)
+    }
+
+    /// A session without a namespace allows nothing. Where nothing is required, no other rule refuses it.
+    static func checkAnything(in session: [String: SessionNamespace]) throws(NamespaceError) {
+        guard !session.isEmpty else { throw NamespaceError(5100, "Session namespaces must not be empty") }
     }
 
     static func accounts(in session: [String: SessionNamespace]) -> [Account] {

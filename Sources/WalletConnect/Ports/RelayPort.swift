@@ -116,3 +116,13 @@ public enum RelayConnectionState: Sendable, Equatable {
     /// `reason` is for a log and for staff: "no answer for 30 s", "refused: unknown project".
     case disconnected(reason: String)
 }
+
+/// Carries nothing.
+struct NoRelay: RelayPort {
+    func subscribe(topic: Topic) async throws(RelayFailure) { throw .notConnected }
+    func unsubscribe(topic: Topic) async throws(RelayFailure) { throw .notConnected }
+    func publish(_ publication: RelayPublication) async throws(RelayFailure) { throw .notConnected }
+    func acknowledge(_ message: RelayMessage) async {}
+    var messages: AsyncStream<RelayMessage> { AsyncStream { nil } }
+    var connectionStates: AsyncStream<RelayConnectionState> { AsyncStream { nil } }
+}

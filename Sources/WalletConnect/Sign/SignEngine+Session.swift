@@ -294,17 +294,31 @@ extension SignEngine {
         guard var record = book.received[SentRecord.name(topic, id)], record.answer == nil else {
             throw .unknown(what: "open request")
         }
-        let isExpired = record.isOver || record.expiry.map { now >= $0 } ?? false
-        let told = isExpired ? .error(.sessionRequestExpired) : result
+        let isLate = isExpired(record)
+        let told = isLate ? .error(.sessionRequestExpired) : result
         record.answer = answer(id, told, to: .sessionRequest, on: topic, key: session.key)
         record.isOver = true
         book.put(record)
-        return isExpired ? .expired : .sent
+        return isLate ? .expired : .sent
     }
 
-    /// The topic of an open request, for callers that know only its ID; nil where two sessions use the same.
-    func topic(ofRequest id: RPCID) -> Topic? {
-        let open = book.received.values.filter { $0.id == id && $0.answer == nil }
-        return open.count == 1 ? open.first?.topic : nil
+    /// The same for callers that know only the request's ID. The account matters only while a signature would still be sent.
+    mutating func respond(to id: RPCID, _ result: RPCResult, from account: Account) throws(SignError) -> RespondResult {
+        let unanswered = book.received.values.filter { $0.id == id && $0.answer == nil }
+        let open = unanswered.filter { !isExpired($0) }
+        guard let record = open.first ?? unanswered.first else { throw .unknown(what: "open request") }
+        guard open.count <= 1 else {
+            throw .invalid(
+                reason: "\(open.count) sessions have an open request of this ID, so its session must be named"
+            )
+        }
+        guard open.isEmpty || record.chain == account.blockchain else {
+            throw .invalid(reason: "the account is on \(account.blockchain) and the request on \(record.chain)")
+        }
+        return try respond(record.topic, id, result)
+    }
+
+    private func isExpired(_ record: ReceivedRecord) -> Bool {
+        record.isOver || record.expiry.map { now >= $0 } ?? false
     }
 }

@@ -210,7 +210,7 @@ public enum SignError: Error, Sendable, Equatable {
     case authentication(reason: String)
     /// The peer did not answer in time.
     case noAnswer
-    /// `run()` has ended, or was called twice.
+    /// `run()` has ended, or was called twice; or the app was never set up with `WalletKit.configure`.
     case stopped
 
     /// Whether what was asked will still be tried, so that repeating the call would do it twice.

@@ -1,7 +1,22 @@
 public import StrictJSON
 
+internal import FoundationEssentials
+
 /// Any JSON value, with the digits of its numbers as they were written.
 public typealias AnyCodable = ExactJSON
+
+extension ExactJSON {
+    /// The value as a type of the caller's, under the official SDK's name. A number that does not fit that type is an error; one
+    /// that only its digits can hold is read as `ExactJSON`.
+    /// - Throws: What a JSON decoder throws where the value is of another form.
+    public func get<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        // In an array, for decoders that take no bare values.
+        guard let value = try JSONDecoder().decode([Value].self, from: Data("[\(text)]".utf8)).first else {
+            throw DecodingError.valueNotFound(type, DecodingError.Context(codingPath: [], debugDescription: "no value"))
+        }
+        return value
+    }
+}
 
 extension ExactJSON {
     /// An object without the members that are nil, in the order given.

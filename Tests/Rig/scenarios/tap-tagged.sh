@@ -20,9 +20,12 @@ other_tag='bpp:1?t=QNX4-kmbQhyY_95E8q03zg&k=FCFINLla_Dnv0wzdKK34TQ&n=Coffee%20Sh
 finish anna
 required "Somebody has read another terminal's tag" phone_taps clara hci1 --tag "$other_tag"
 required "A charge of 5.00 is opened" charge 5.00
-promise "That phone is not asked either" never 8 phone_said clara Asked
+required "The customer of before still has the code of that charge" phone_taps emil hci2 --tag "$tag"
+promise "The phone with another terminal's tag is not asked either" never 8 phone_said clara Asked
+promise "Nor is the one with the code of the charge before" never 1 phone_said emil Asked
 promise "The charge stays open" charge_is requiresAction
 finish clara
+finish emil
 promise "Terminal, acquirer, gateway and phones say the same of every payment" within 10 books_agree
 promise "BlueZ keeps no device object of a phone" within 15 knows_no_device hci0
 promise "Nobody ever paired" nothing_paired

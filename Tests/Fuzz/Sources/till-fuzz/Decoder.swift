@@ -3,6 +3,7 @@ import Ethereum
 import Glibc
 import Improv
 import TapProtocol
+import TapSigning
 import WalletConnectPay
 
 /// What reads bytes from outside, each by its name on the command line.

@@ -1,5 +1,6 @@
 public import Ethereum
 internal import StrictJSON
+public import TapProtocol
 
 /// The phone's checks before an account signs. Source: extension W, "What P checks before it signs".
 public enum SigningOrderCheckNumber: Int, Sendable, CaseIterable {
