@@ -25,7 +25,7 @@ struct BackupTests {
         try Restore.want(new.state)
         let key = try new.key()
         #expect(try await Restore.finish(new.state, key: key) == .restored(keptDamaged: false))
-        #expect(new.names == ["device.key", "journal.lock", "journal.sqlite"])
+        #expect(new.names == ["device.key", "journal.end", "journal.lock", "journal.sqlite"])
         try await new.withJournal { journal in
             #expect(try await journal.verifyChain() == chain, "every entry, and nothing else")
             #expect(try await journal.verifyProjections() == nil)

@@ -65,7 +65,7 @@ struct RestoreTests {
                 outcomes == [.restored(keptDamaged: false)] || cut == "erase the old one" && outcomes == [.nothing]
             #expect(isDone, "cut before: \(cut ?? "nothing"): \(outcomes)")
             #expect(
-                folder.names == ["device.key", "journal.lock", "journal.sqlite"],
+                folder.names == ["device.key", "journal.end", "journal.lock", "journal.sqlite"],
                 "cut before: \(cut ?? "nothing")"
             )
             let entries = try await folder.withJournal { journal in
@@ -88,7 +88,7 @@ struct RestoreTests {
                 outcomes == [.refused(openCharges: 1)] || outcomes == [.nothing],
                 "cut before: \(name ?? "nothing")"
             )
-            #expect(folder.names == ["device.key", "journal.lock", "journal.sqlite"])
+            #expect(folder.names == ["device.key", "journal.end", "journal.lock", "journal.sqlite"])
             let stillOpen = try await folder.withJournal { try await $0.openCharges().count }
             #expect(stillOpen == 1)
         }
@@ -108,7 +108,7 @@ struct RestoreTests {
                 break
             }
             #expect(
-                folder.names == ["device.key", "journal.lock", "journal.sqlite"],
+                folder.names == ["device.key", "journal.end", "journal.lock", "journal.sqlite"],
                 "cut before: \(cut ?? "nothing")"
             )
             let entries = try await folder.withJournal { try await $0.entryCounts().charges }

@@ -204,7 +204,7 @@ struct StartupTests {
         }
         let journal = try folder.open()
         try await journal.fill()
-        #expect(folder.contents.keys.sorted() == ["device.key", "journal.sqlite", "journal.sqlite-wal"])
+        #expect(folder.contents.keys.sorted() == ["device.key", "journal.end", "journal.sqlite", "journal.sqlite-wal"])
     }
 
     /// The end of a long journal is checked at each start, the rest when somebody asks.

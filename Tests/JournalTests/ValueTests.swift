@@ -139,7 +139,7 @@ struct ValueTests {
         #expect(mode(folder.path) == 0o700)
         var names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         for name in names { #expect(mode("\(folder.path)/\(name)") == 0o600, "\(name)") }
-        #expect(names.count == 5)
+        #expect(names.count == 6)
 
         try journal.close()
         chmod(folder.path, to: 0o755)
