@@ -214,6 +214,7 @@ private struct Shop: Sendable {
             )
         }
         try await settings.load()
+        await desk.answerWithoutRunning()
     }
 
     /// The same machine after a restart.
