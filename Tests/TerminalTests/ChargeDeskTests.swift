@@ -656,17 +656,17 @@ struct DeskUnderTest: Sendable {
         await link.record(event)
     }
 
-    func offer(_ id: ChargeID) async throws {
+    func offer(_ id: ChargeID, as payment: String = "pay_1") async throws {
         let link = try #require(rail.link(id))
         await link.record(.sending(attempt: 1))
         await link.record(
-            .offered(attempt: 1, offer: Offer(paymentID: "pay_1", link: "https://pay.test/1", expiresAt: nil))
+            .offered(attempt: 1, offer: Offer(paymentID: payment, link: "https://pay.test/1", expiresAt: nil))
         )
     }
 
-    func pay(_ id: ChargeID, offering: Bool = true) async throws {
-        if offering { try await offer(id) }
-        let evidence = Evidence(paymentID: "pay_1", transactionID: "0x1", paid: nil)
+    func pay(_ id: ChargeID, as payment: String = "pay_1", offering: Bool = true) async throws {
+        if offering { try await offer(id, as: payment) }
+        let evidence = Evidence(paymentID: payment, transactionID: "0x1", paid: nil)
         try await say(.reported(attempt: 1, report: .succeeded(evidence)), of: id)
     }
 }

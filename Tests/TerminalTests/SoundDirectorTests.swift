@@ -22,7 +22,7 @@ struct SoundDirectorTests {
             await desk.until { $0.phase == .idle }
             let second = try await desk.desk.open(desk.request()).charge
             await desk.untilRail { $0.contains(.pursue(second.id)) }
-            try await desk.offer(second.id)
+            try await desk.offer(second.id, as: "pay_2")
             _ = try await desk.desk.cancel(second.id, by: .staff(name: "Ada"))
             try await desk.say(.reported(attempt: 1, report: .cancelled), of: second.id)
             try await speaker.until([.paid, .notPaid])
@@ -46,10 +46,10 @@ struct SoundDirectorTests {
     @Test func aPaymentWaitsForNoSound() async throws {
         try await withSound { desk, speaker in
             speaker.hold()
-            for _ in 0..<3 {
+            for number in 0..<3 {
                 let charge = try await desk.desk.open(desk.request()).charge
                 await desk.untilRail { $0.contains(.pursue(charge.id)) }
-                try await desk.pay(charge.id)
+                try await desk.pay(charge.id, as: "pay_\(number)")
                 while !speaker.isPlaying { try await pause() }
                 #expect(await desk.desk.snapshot.phase.charge?.charge.state == .succeeded)
             }
@@ -73,7 +73,7 @@ struct SoundDirectorTests {
             await desk.desk.use(sound: sound)
             let second = try await desk.desk.open(desk.request()).charge
             await desk.untilRail { $0.contains(.pursue(second.id)) }
-            try await desk.offer(second.id)
+            try await desk.offer(second.id, as: "pay_2")
             _ = try await desk.desk.cancel(second.id, by: .staff(name: "Ada"))
             try await desk.say(.reported(attempt: 1, report: .cancelled), of: second.id)
             try await speaker.until([.notPaid])
@@ -87,14 +87,14 @@ struct SoundDirectorTests {
             for count in 1...3 {
                 let charge = try await desk.desk.open(desk.request()).charge
                 await desk.untilRail { $0.contains(.pursue(charge.id)) }
-                try await desk.pay(charge.id)
+                try await desk.pay(charge.id, as: "pay_\(count)")
                 try await speaker.until(Array(repeating: .paid, count: count))
                 await desk.until { $0.phase.charge?.charge.state == .succeeded }
             }
             speaker.fails(with: nil)
             let charge = try await desk.desk.open(desk.request()).charge
             await desk.untilRail { $0.contains(.pursue(charge.id)) }
-            try await desk.pay(charge.id)
+            try await desk.pay(charge.id, as: "pay_4")
             try await speaker.until(Array(repeating: .paid, count: 4))
             while log.all.count < 2 { try await pause() }
             #expect(log.all == ["payments end without a sound", "payments are heard again"])
