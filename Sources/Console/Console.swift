@@ -430,6 +430,7 @@ public struct Console: Sendable {
     static var limits: WebServer.Limits {
         var limits = WebServer.Limits()
         limits.connections = 320
+        limits.newConnectionsPerSecond = 8
         limits.eventStreams = 224
         limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
         limits.bodyBytesByPath["/api/v1/backup/import"] = BackupFile.bodyBytes

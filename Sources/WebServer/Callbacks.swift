@@ -21,11 +21,12 @@ func connectionChanged(
     case .CONNECTION_NOTIFY_STARTED:
         let socket = unsafe till_connection_socket(connection)
         sendAtOnce(socket)
+        let now = monotonicNanoseconds()
         let link = Link(
             context: server,
             socket: socket,
             peerAddress: unsafe numericAddress(till_connection_peer(connection)),
-            deadline: monotonicNanoseconds() + server.opening
+            deadline: now + server.opening
         )
         let retained = unsafe Unmanaged.passRetained(link).toOpaque()
         unsafe linkSlot.pointee = retained
@@ -33,7 +34,7 @@ func connectionChanged(
             link.isGreeted = false
             unsafe till_receive_tls(connection, receiveForTLS, retained)
         }
-        if let leaver = server.links.add(link) { server.dismiss(leaver) }
+        if let leaver = server.links.add(link, at: now) { server.dismiss(leaver) }
     case .CONNECTION_NOTIFY_CLOSED:
         guard let link = unsafe linkSlot.pointee else { return }
         let gone = unsafe Unmanaged<Link>.fromOpaque(link).takeRetainedValue()

@@ -71,6 +71,9 @@ extension WebServer {
         public var connectionsPerAddress = 32
         /// Open connections that have not sent the head of a request yet, TLS handshakes among them. One more closes one of them.
         public var connectionsBeforeRequest = 96
+        /// How many connections an address, or an IPv6 network of 64 bits, may open in a second, eight times as many at once;
+        /// `Int.max`: any. More are closed before their handshake. An address where somebody is known is not counted.
+        public var newConnectionsPerSecond = Int.max
         /// Open event streams. Further ones are answered 503; unknown senders may take three quarters of them.
         public var eventStreams = 16
         /// Bytes a slow reader of events may lie behind before its stream is cut.

@@ -11,8 +11,8 @@ struct Crowd {
         /// Whom it counts for, see ``WebServer/source(of:)``.
         let source: String
         var isKnown = false
-        /// Somebody known had a connection from there lately.
-        var isFromKnownSource = false
+        /// Somebody known had a connection from that very address lately.
+        var isFromKnownAddress = false
         /// Has sent the head of a request: its handshake is over.
         var hasAsked = false
         var stage = Stage.quiet
@@ -47,9 +47,9 @@ struct Crowd {
         return guests.count > most ? first(of: strangers) : nil
     }
 
-    /// Of the unknown sources, if any, the one with the most; of its guests the one that is needed least, and came first.
+    /// Of the unknown addresses, if any, the source with the most; of its guests the one that is needed least, and came first.
     private func first(of guests: [Guest]) -> Int? {
-        let unknown = guests.filter { !$0.isFromKnownSource }
+        let unknown = guests.filter { !$0.isFromKnownAddress }
         let candidates = unknown.isEmpty ? guests : unknown
         let counts = Dictionary(grouping: candidates, by: \.source).mapValues(\.count)
         let largest = counts.values.max() ?? 0

@@ -98,7 +98,7 @@ final class Link: Sendable {
         set { asked.store(newValue, ordering: .relaxed) }
     }
 
-    fileprivate func guest(number: Int, isFromKnownSource: Bool) -> Crowd.Guest {
+    fileprivate func guest(number: Int, isFromKnownAddress: Bool) -> Crowd.Guest {
         let stage: Crowd.Stage =
             switch activity {
             case .events: .listening
@@ -109,7 +109,7 @@ final class Link: Sendable {
             number: number,
             source: source,
             isKnown: isKnown,
-            isFromKnownSource: isFromKnownSource,
+            isFromKnownAddress: isFromKnownAddress,
             hasAsked: hasAsked,
             stage: stage
         )
@@ -135,8 +135,9 @@ final class Links: Sendable {
     private struct State {
         var links: [ObjectIdentifier: Entry] = [:]
         var nextNumber = 0
-        /// Where somebody known came from lately, with the number of the connection. At most ``Links/mostKnownSources``.
-        var knownSources: [String: Int] = [:]
+        /// Where somebody known came from lately, with the number of the connection. At most ``Links/mostKnownAddresses``.
+        var knownAddresses: [String: Int] = [:]
+        var arrivals: Arrivals
     }
 
     private struct Entry {
@@ -146,14 +147,15 @@ final class Links: Sendable {
         var isLeaving = false
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let crowd: Crowd
-    private static let mostKnownSources = 128
+    private static let mostKnownAddresses = 128
     /// Says something whenever there are connections after there were none. For one reader.
     let awakenings: AsyncStream<Void>
     private let awakening: AsyncStream<Void>.Continuation
 
     init(_ limits: WebServer.Limits) {
+        state = Mutex(State(arrivals: Arrivals(perSecond: limits.newConnectionsPerSecond)))
         crowd = Crowd(
             most: max(1, limits.connections),
             mostOfSource: max(1, limits.connectionsPerAddress),
@@ -162,20 +164,26 @@ final class Links: Sendable {
         (awakenings, awakening) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// - Returns: The connection that has to go for it, if any; it does not count any more. End it with ``cut(_:)``.
-    func add(_ link: Link) -> Link? {
+    /// - Parameter now: Monotonic nanoseconds.
+    /// - Returns: The connection that has to go for it, if any: it does not count any more. The new one itself where its source
+    ///   opens connections too fast. End it with ``cut(_:)``.
+    func add(_ link: Link, at now: Int64) -> Link? {
         state.withLock { state in
             if state.links.isEmpty { awakening.yield() }
             let newcomer = state.nextNumber
             state.nextNumber += 1
             state.links[ObjectIdentifier(link)] = Entry(link: link, number: newcomer)
+            if state.knownAddresses[link.peerAddress] == nil, !state.arrivals.take(link.source, at: now) {
+                state.links[ObjectIdentifier(link)]?.isLeaving = true
+                return link
+            }
             // Nobody has to go where there is room for all of them before their first request.
             guard state.links.count > min(crowd.mostOfSource, crowd.mostBeforeRequest, crowd.most) else { return nil }
             let staying = state.links.values.filter { !$0.isLeaving }
             let guests = staying.map { entry in
                 entry.link.guest(
                     number: entry.number,
-                    isFromKnownSource: state.knownSources[entry.link.source] != nil
+                    isFromKnownAddress: state.knownAddresses[entry.link.peerAddress] != nil
                 )
             }
             guard let number = crowd.leaver(among: guests, newcomer: newcomer),
@@ -197,11 +205,11 @@ final class Links: Sendable {
         link.isKnown = true
         state.withLock { state in
             guard let number = state.links[ObjectIdentifier(link)]?.number else { return }
-            state.knownSources[link.source] = number
-            if state.knownSources.count > Self.mostKnownSources,
-                let oldest = state.knownSources.min(by: { $0.value < $1.value })
+            state.knownAddresses[link.peerAddress] = number
+            if state.knownAddresses.count > Self.mostKnownAddresses,
+                let oldest = state.knownAddresses.min(by: { $0.value < $1.value })
             {
-                state.knownSources[oldest.key] = nil
+                state.knownAddresses[oldest.key] = nil
             }
         }
     }

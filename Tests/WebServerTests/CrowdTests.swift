@@ -43,7 +43,7 @@ struct CrowdTests {
     /// One machine with all the addresses it wants: who was known at an address before is not counted with it.
     @Test func aKnownAddressGoesAfterUnknownOnes() {
         var guests: [Crowd.Guest] = []
-        let till = Crowd.Guest(number: 0, source: "till", isFromKnownSource: true)
+        let till = Crowd.Guest(number: 0, source: "till", isFromKnownAddress: true)
         come(till, to: &guests)
         for number in 1..<1000 { come(.init(number: number, source: "address \(number)"), to: &guests) }
         #expect(guests.contains(till))
@@ -100,6 +100,44 @@ struct CrowdTests {
             for stranger in held[..<30] { #expect(try await stranger.untilClosed().isEmpty) }
             try await held[39].send("TP/1.1\r\nHost: a\r\n\r\n")
             #expect(try await held[39].answer().status == 200)
+        }
+    }
+
+    @Test func whoComesTooFastWaitsAndNobodyElseDoes() {
+        var arrivals = Arrivals(perSecond: 8)
+        let second: Int64 = 1_000_000_000
+        func come(_ count: Int, _ source: (Int) -> String, at now: Int64) -> Int {
+            (0..<count).count { arrivals.take(source($0), at: now) }
+        }
+        #expect(come(1000, { _ in "a" }, at: 0) == 64, "eight seconds' worth at once")
+        #expect(come(1000, { _ in "a" }, at: second / 100) == 0)
+        #expect(come(1, { _ in "b" }, at: second / 100) == 1)
+        #expect(come(20, { _ in "a" }, at: 2 * second) == 16)
+        #expect(come(5000, { "source \($0)" }, at: 3 * second) == 5000, "more sources than are remembered")
+        var unlimited = Arrivals(perSecond: .max)
+        let all = (0..<10_000).count { _ in unlimited.take("a", at: 0) }
+        #expect(all == 10_000)
+    }
+
+    /// A dozen addresses that come again and again shake no hands; whoever is known comes as often as it wants.
+    @Test func whoIsKnownComesAsOftenAsItWants() async throws {
+        let change = { (configuration: inout WebServer.Configuration) in
+            configuration.admission = { request, _ in
+                .init(isKnown: request.header("X-Known") != nil, .take(bodyBytes: 1000))
+            }
+            configuration.limits.newConnectionsPerSecond = 1
+        }
+        try await withServer(change, handler: { .now(.text($0.path)) }) { server in
+            for number in 0..<40 {
+                let till = try RawClient(server, from: "127.0.3.1")
+                #expect(try await till.get("/\(number)", headers: "X-Known: 1\r\n").status == 200)
+            }
+            var answered = 0
+            for _ in 0..<40 {
+                let stranger = try RawClient(server, from: "127.0.3.2")
+                if let answer = try? await stranger.get("/"), answer.status == 200 { answered += 1 }
+            }
+            #expect((8..<40).contains(answered))
         }
     }
 
