@@ -38,6 +38,7 @@ struct Arrivals {
     }
 
     private func filled(_ bucket: Bucket, to burst: Double, at now: Int64) -> Double {
+        // In range: both are the machine's own monotonic clock in nanoseconds, which lasts for 292 years.
         min(burst, bucket.left + Double(now - bucket.filledAt) / 1_000_000_000 * Double(max(1, perSecond)))
     }
 }
