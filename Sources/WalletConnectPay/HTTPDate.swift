@@ -14,13 +14,13 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         let parts = text.split(separator: " ", omittingEmptySubsequences: true)
         let fields: (day: Substring, month: Substring, year: Substring, clock: Substring)
         switch parts.count {
-        case 6 where parts[0].count == 4 && parts[0].hasSuffix(",") && parts[5] == "GMT":
+        case 6 where parts[0].count == 4 && parts[0].hasSuffix(",") && parts[3].count == 4 && parts[5] == "GMT":
             fields = (parts[1], parts[2], parts[3], parts[4])
         case 4 where parts[0].hasSuffix(",") && parts[3] == "GMT":
             let date = parts[1].split(separator: "-", omittingEmptySubsequences: false)
             guard date.count == 3, date[2].count == 2 else { return nil }
             fields = (date[0], date[1], date[2], parts[2])
-        case 5 where parts[0].count == 3: fields = (parts[2], parts[1], parts[4], parts[3])
+        case 5 where parts[0].count == 3 && parts[4].count == 4: fields = (parts[2], parts[1], parts[4], parts[3])
         default: return nil
         }
         guard let month = Self.months.firstIndex(of: String(fields.month)), let day = Self.number(fields.day, 1...31),
