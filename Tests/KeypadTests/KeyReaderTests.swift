@@ -85,8 +85,12 @@ struct KeyReaderTests {
         #expect(keys(Events.event(4, 4, 0x7_00B0) + Events.report + Events.press(240)) == [])
     }
 
-    @Test func lettersMiceAndNonsenseAreNothing() {
-        #expect(keys(Events.press(30) + Events.press(272) + Events.event(2, 0, 5) + Events.event(99, 99, 99)) == [])
+    /// Left, Shift, F1, louder, a mouse: none of them stands for something in an amount.
+    @Test(arguments: [UInt16(105), 42, 59, 115, 272])
+    func aKeyThatTypesNothingIsNothing(code: UInt16) { #expect(keys(Events.press(code)) == []) }
+
+    @Test func miceAndNonsenseAreNothing() {
+        #expect(keys(Events.press(272) + Events.event(2, 0, 5) + Events.event(99, 99, 99)) == [])
         #expect(keys([UInt8](repeating: 0xFF, count: 24 * 50)) == [])
     }
 
