@@ -4,8 +4,6 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { hasWords, t } from "./strings.js";
 
-export { dayText, momentText, timeText } from "./shop-time.js";
-
 /** Colour name (style/tokens.css) and icon of each state. */
 const LOOKS = {
   created: { tone: "calm", icon: "wallet" },

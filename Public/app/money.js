@@ -3,8 +3,6 @@
 
 import { decimalSign, FORMATS, written } from "./amount-format.js";
 
-export { decimalSign };
-
 /** Longest amount the keypad takes: stays exact as a JSON number (below 2^53) in every currency. */
 export const LONGEST_AMOUNT = 11;
 

@@ -1,10 +1,11 @@
 // The newest charges, always at hand: "what happened to the last one?"
 
 import * as api from "./api.js";
-import { isFinal, look, stateBadge, timeText } from "./charge-words.js";
+import { isFinal, look, stateBadge } from "./charge-words.js";
 import { h } from "./dom.js";
 import { asking } from "./following.js";
 import { icon } from "./icons.js";
+import { timeText } from "./shop-time.js";
 import { state, update } from "./store.js";
 import { t } from "./strings.js";
 

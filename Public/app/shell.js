@@ -2,12 +2,12 @@
 // connection is lost.
 
 import { markSeen, refuseReset } from "./api.js";
-import { timeText } from "./charge-words.js";
 import { announce, h, refill } from "./dom.js";
 import { toast } from "./form.js";
 import { icon, mark } from "./icons.js";
 import { lookButton } from "./look.js";
 import { chargeAddress, lastCharge, lastChargeStrip } from "./recent.js";
+import { timeText } from "./shop-time.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
 import { messageLine } from "./views/till-message.js";

@@ -1,7 +1,8 @@
 // People as words and discs: who did something, who is signed in, on what.
 
-import { momentText, personText } from "./charge-words.js";
+import { personText } from "./charge-words.js";
 import { h } from "./dom.js";
+import { momentText } from "./shop-time.js";
 import { t } from "./strings.js";
 
 /** One or two letters for a disc. */

@@ -1,4 +1,5 @@
-import { amountText, CURRENCIES, decimalSign, exponentOf, fieldText, LOCALES, LONGEST_AMOUNT, minorDigits, readAmount } from "/app/money.js";
+import { decimalSign } from "/app/amount-format.js";
+import { amountText, CURRENCIES, exponentOf, fieldText, LOCALES, LONGEST_AMOUNT, minorDigits, readAmount } from "/app/money.js";
 import { equal, test } from "./harness.js";
 
 const facts = await (await import("./fakes.js")).facts();

@@ -1,10 +1,10 @@
 // What lasts longer than a sign-in: whoever had the terminal before a new password may have made some of it.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { busyButton, checkField, notice } from "../form.js";
+import { momentText } from "../shop-time.js";
 import { t } from "../strings.js";
 import { deviceText } from "../who.js";
 

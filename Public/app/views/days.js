@@ -1,11 +1,11 @@
 // Days compared with the gateway: what agrees, what does not, and what to do about it.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { announce, freshID, h, refill } from "../dom.js";
 import { busyButton, notice } from "../form.js";
 import { icon } from "../icons.js";
 import { chargeAddress } from "../recent.js";
+import { momentText } from "../shop-time.js";
 import { t } from "../strings.js";
 
 const ASK_AGAIN_MILLISECONDS = 700;

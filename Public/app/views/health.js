@@ -1,10 +1,10 @@
 // How the terminal is: each part with a light and a sentence, and the facts behind it.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
 import { notice } from "../form.js";
 import { icon } from "../icons.js";
+import { momentText } from "../shop-time.js";
 import { state } from "../store.js";
 import { hasWords, t } from "../strings.js";
 

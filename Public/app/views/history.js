@@ -1,7 +1,7 @@
 // The charges there were, newest first, and everything known of one of them.
 
 import * as api from "../api.js";
-import { AUTHORITIES, dayText, isFinal, look, momentText, personText } from "../charge-words.js";
+import { AUTHORITIES, isFinal, look, personText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { isHeld } from "../following.js";
@@ -10,6 +10,7 @@ import { historyFilters } from "../history-filters.js";
 import { icon } from "../icons.js";
 import { may } from "../may.js";
 import { chargeAddress, chargeRow } from "../recent.js";
+import { dayText, momentText } from "../shop-time.js";
 import { state } from "../store.js";
 import { hasWords, t } from "../strings.js";
 import { receiptPart } from "./receipt-part.js";

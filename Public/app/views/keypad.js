@@ -1,12 +1,13 @@
 // The keypad: composes an amount and asks the terminal to charge it.
 
+import { decimalSign } from "../amount-format.js";
 import * as api from "../api.js";
 import { asking, reattach } from "../following.js";
 import { announce, h, refill } from "../dom.js";
 import { busyButton, notice, problemText, textField } from "../form.js";
 import { icon } from "../icons.js";
 import * as intents from "../intent.js";
-import { amountText, decimalSign } from "../money.js";
+import { amountText } from "../money.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
 import * as sums from "../sum.js";

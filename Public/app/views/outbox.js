@@ -1,9 +1,9 @@
 // The outbox: whether the terminal copies its events into the operator's own database, and how far that is.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
 import { busyButton, checkField, linesField, notice, secretField, showFieldErrors, textField } from "../form.js";
+import { momentText } from "../shop-time.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
 import { settingsPage } from "./settings-page.js";

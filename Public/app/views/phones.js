@@ -3,11 +3,11 @@
 import * as api from "../api.js";
 import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
-import { momentText } from "../charge-words.js";
 import { busyButton, checkField, choiceField, notice, secretField, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
 import { exponentOf, fieldText, minorDigits } from "../money.js";
 import { qrImage } from "../qr.js";
+import { momentText } from "../shop-time.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
 import { calibration } from "./calibration.js";

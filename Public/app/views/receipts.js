@@ -1,9 +1,9 @@
 // Receipts: their printer, what stands on them, and a slip to try it with.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { h, refill } from "../dom.js";
 import { busyButton, checkField, choiceField, linesField, notice, showFieldErrors, textField, toast } from "../form.js";
+import { momentText } from "../shop-time.js";
 import { t } from "../strings.js";
 import { settingsPage } from "./settings-page.js";
 

@@ -1,11 +1,11 @@
 // The owner's password, and the browsers that are signed in.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, h, refill } from "../dom.js";
 import { busyButton, checkField, notice, secretField } from "../form.js";
 import { icon } from "../icons.js";
+import { momentText } from "../shop-time.js";
 import { t } from "../strings.js";
 import { deviceText } from "../who.js";
 import { accessCard } from "./access.js";

@@ -1,12 +1,13 @@
 // Shifts: one's own, and those of everybody for who may see them; each with what it came to, to print and to take along.
 
 import * as api from "../api.js";
-import { momentText, personText } from "../charge-words.js";
+import { personText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, notice, textField } from "../form.js";
 import { icon } from "../icons.js";
 import { chargeRow } from "../recent.js";
+import { momentText } from "../shop-time.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
 import { ofCurrency } from "./totals.js";

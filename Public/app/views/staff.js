@@ -1,13 +1,14 @@
 // Who works here: adding people, changing them, signing their phones in, and the browsers everybody shares.
 
 import * as api from "../api.js";
-import { clockText, momentText, personText } from "../charge-words.js";
+import { clockText, personText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { announce, freshID, h, refill } from "../dom.js";
 import { busyButton, choiceField, notice, secretField, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
 import { fieldText, minorDigits } from "../money.js";
 import { qrImage } from "../qr.js";
+import { momentText } from "../shop-time.js";
 import { state } from "../store.js";
 import { t } from "../strings.js";
 import { changedLine, deviceText, initials } from "../who.js";

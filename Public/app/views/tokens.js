@@ -1,11 +1,11 @@
 // Tokens: which programs may ask this terminal something. Each is shown once, when it is made.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, checkField, notice, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
+import { momentText } from "../shop-time.js";
 import { t } from "../strings.js";
 
 const SCOPES = ["charges", "ownCharges", "state", "screen", "metrics"];

@@ -4,9 +4,9 @@ import * as api from "../api.js";
 import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, notice, secretField, showFieldErrors, textField } from "../form.js";
-import { momentText } from "../charge-words.js";
 import { icon } from "../icons.js";
 import { sendInPieces } from "../pieces.js";
+import { momentText } from "../shop-time.js";
 import { t } from "../strings.js";
 
 const PAUSE_MILLISECONDS = 2000;

@@ -1,11 +1,11 @@
 // Webhooks: which servers the terminal tells of charges by itself, and whether its messages arrive.
 
 import * as api from "../api.js";
-import { momentText } from "../charge-words.js";
 import { ask } from "../dialog.js";
 import { h, refill } from "../dom.js";
 import { busyButton, checkField, notice, showFieldErrors, textField, toast } from "../form.js";
 import { icon } from "../icons.js";
+import { momentText } from "../shop-time.js";
 import { state } from "../store.js";
 import { hasWords, t } from "../strings.js";
 
