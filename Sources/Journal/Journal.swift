@@ -99,7 +99,7 @@ public final class Journal: Sendable {
             } else {
                 try Storage.tighten(path)
             }
-            let wayBack = WayBack(path: path, migrator: migrator, configuration: configuration)
+            let wayBack = WayBack(path: path, migrator: migrator, configuration: configuration, key: deviceKey)
             wayBack.clear()
             var tookBack: String?
             let check: StartupCheck
@@ -115,7 +115,7 @@ public final class Journal: Sendable {
             if check.wantsRebuild || check.wantsLists {
                 try Projection.rebuild(pool, version: migrator.migrations.last ?? "")
             }
-            let mark = try markEnds(pool, directory, deviceKey, isTrusted: isNew || tookBack != nil)
+            let mark = try markEnds(pool, directory, deviceKey, isNew: isNew)
             let report = StartupReport(
                 isNew: isNew,
                 entries: check.entries,
@@ -251,19 +251,19 @@ extension Journal {
     }
 
     /// Compares where the chains end with the mark beside the database, and marks where they end now.
-    /// - Parameter isTrusted: The database is new, or was put back on purpose: no earlier mark counts.
+    /// - Parameter isNew: The database was made just now: no earlier mark counts.
     private static func markEnds(
         _ pool: DatabasePool,
         _ directory: String,
         _ key: DeviceKey,
-        isTrusted: Bool
+        isNew: Bool
     ) throws -> (file: EndMarkFile, mark: EndMark, newlyLostEntries: LostEntries?, newlyLostAudit: LostEntries?) {
         let reading = try EndMarkFile.read(directory, key: key)
         let (found, mark, isMarked, seal) = try pool.read { db -> (EndMark, EndMark?, Bool, AuditSeal.Standing) in
             let ends = try ends(db)
             let fresh = EndMark(journal: try name(db), ends: ends)
             let isMarked = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'marked'") != nil
-            guard !isTrusted, case .mark(let mark) = reading, mark.journal == fresh.journal else {
+            guard !isNew, case .mark(let mark) = reading, mark.journal == fresh.journal else {
                 return (fresh, nil, isMarked, try AuditSeal.standing(db, key: key))
             }
             let judged = try mark.judged(
@@ -276,12 +276,12 @@ extension Journal {
         var now = found
         let (entries, audits) = (now.ends.entries, now.ends.auditEntries)
         // Gone with what it stood for, or from another journal: nobody knows how far that one went.
-        if !isTrusted, mark == nil, isMarked || reading != .none {
+        if !isNew, mark == nil, isMarked || reading != .none {
             now.lostEntries = LostEntries(from: entries + 1, to: nil)
             now.lostAudit = LostEntries(from: audits + 1, to: nil)
         }
         let isSealed = if case .good = seal { true } else { false }
-        if !isTrusted, !isSealed, isMarked || seal != .none, now.lostAudit == nil {
+        if !isNew, !isSealed, isMarked || seal != .none, now.lostAudit == nil {
             now.lostAudit = LostEntries(from: audits, to: audits)
         }
         let file = try EndMarkFile(directory, key: key)

@@ -19,6 +19,7 @@ struct WayBack {
     let path: String
     let migrator: DatabaseMigrator
     let configuration: Configuration
+    let key: DeviceKey
 
     private var directory: String { (path as NSString).deletingLastPathComponent }
     /// What is made ready and checked before it becomes the journal.
@@ -55,6 +56,8 @@ struct WayBack {
         // Beside the journal of before it would be taken for that one's.
         try Storage.sync(directory)
         try putAside(step)
+        try step("mark where the journal of before ends")
+        try markEnds()
         try step("put the journal of before in its place")
         guard unsafe rename(draft, path) == 0 else { throw Storage.failure(of: draft) }
         try Storage.sync(directory)
@@ -94,6 +97,17 @@ struct WayBack {
         guard unsafe rename(secondName, aside) == 0 else { throw Storage.failure(of: secondName) }
         unsafe unlink(secondName)
         try Storage.sync(directory)
+    }
+
+    /// Marks the end of the journal of before while the newer one is still in its place: beside the newer one this is an older mark,
+    /// which says less and nothing wrong. What was known to be missing stays known.
+    private func markEnds() throws {
+        guard case .mark(var mark) = try EndMarkFile.read(directory, key: key) else { return }
+        mark.ends = try read(draft, Journal.ends)
+        let file = try EndMarkFile(directory, key: key)
+        defer { file.close() }
+        try file.write(mark)
+        try file.sync()
     }
 
     private func read<Value>(_ path: String, _ body: (Database) throws -> Value) throws -> Value {

@@ -74,7 +74,9 @@ struct StartupTests {
 
         let restored = try TemporaryFolder()
         try FileManager.default.copyItem(atPath: folder.database + ".v6", toPath: restored.database)
+        try FileManager.default.copyItem(atPath: folder.path + "/journal.end", toPath: restored.path + "/journal.end")
         let older = try Journal.open(directory: restored.path, deviceKey: key)
+        #expect(older.startup.lostEntries == nil, "nothing was written since")
         #expect(try await older.everything() == before)
     }
 
