@@ -50,7 +50,8 @@ public struct ScanRail: RailDriver {
         let gateway = attempt.terms.gatewayURL
         while !Task.isCancelled, let now = await attempt.current(), now.isOpen {
             var wait: Duration
-            let pause = await pace.remaining(gateway)
+            // A gateway that cannot be asked for this payment has no pace that it could be asked at.
+            let pause = way(to: attempt) == nil ? .zero : await pace.remaining(gateway)
             if pause > .zero {
                 await recordPause(attempt)
                 do { try await clock.sleep(pause) } catch { return }  // As below.
@@ -100,6 +101,10 @@ public struct ScanRail: RailDriver {
         // A bounded number of tries: whoever follows the payment asks for the withdrawal again if it still waits.
         for _ in 0..<5 {
             guard let offer = await waitingOffer(attempt) else { return }
+            guard way(to: attempt) != nil else {
+                await recordElsewhere(attempt)
+                return
+            }
             if await pace.waits(for: attempt.terms.gatewayURL, upTo: Self.patience) {
                 await cancel(offer, attempt)
             } else {
