@@ -313,6 +313,7 @@ struct Shift: Sendable {
     }
 
     /// Lets time pass until something is so, and everybody run before each look. Fails where it is not after that much of the clock.
+    /// A terminal that is starting has not said anything yet.
     /// - Parameter step: How far the clock goes at once: long ones where nothing but a long pause is waited for.
     func until(
         _ what: String,
@@ -322,7 +323,7 @@ struct Shift: Sendable {
     ) async throws {
         let end = bed.clock.now + limit
         while bed.clock.now < end {
-            if try await isSo() { return }
+            do { if try await isSo() { return } } catch ChargeRefusal.starting {}
             await bed.settle()
             bed.clock.advance(by: step)
         }
