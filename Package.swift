@@ -81,6 +81,7 @@ let package = Package(
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CPostgres"),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+        .systemLibrary(name: "CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
         .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
 
         // The mutex and the atomic values of all layers.
@@ -167,7 +168,7 @@ let package = Package(
         .target(
             name: "Backup",
             dependencies: [
-                "Journal", "Locks", "Payments", .product(name: "Crypto", package: "swift-crypto"),
+                "CZxcvbn", "Journal", "Locks", "Payments", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: swift6

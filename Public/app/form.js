@@ -70,7 +70,7 @@ export function checkField(name, { label, help, checked }) {
 }
 
 /** A secret: hidden until asked to be shown; pasting is welcome. */
-export function secretField(name, { label, help, autocomplete, withStrength = false, attributes = {} }) {
+export function secretField(name, { label, help, autocomplete, withStrength = 0, attributes = {} }) {
   const input = h("input", {
     id: freshID(name), class: "input", type: "password", autocomplete, autocapitalize: "none", spellcheck: "false", ...attributes,
   });
@@ -83,19 +83,19 @@ export function secretField(name, { label, help, autocomplete, withStrength = fa
   };
   toggle.addEventListener("click", () => show(input.type === "password"));
   show(false);
-  const strength = withStrength ? strengthHint(input) : null;
+  const strength = withStrength ? strengthHint(input, withStrength) : null;
   return wrap(name, input, { label, help, frame: h("div", { class: "with-reveal" }, input, toggle), after: strength });
 }
 
-/** Length is what counts in a password; says so while it is typed. */
-function strengthHint(input) {
+/** Length is what counts in a password; says so while it is typed. `least`: so many characters at least. */
+function strengthHint(input, least) {
   const words = h("span", { class: "strength-words" });
   const hint = h("p", { class: "strength", role: "status", "data-level": "none" }, h("span", { class: "strength-bar" }), words);
   input.addEventListener("input", () => {
     const length = [...input.value].length;
     const [level, text] =
       length === 0 ? ["none", ""] :
-      length < 8 ? ["short", t("password.tooShort", { missing: 8 - length })] :
+      length < least ? ["short", t("password.tooShort", { missing: least - length })] :
       length > 64 ? ["long", t("password.tooLong")] :
       length < 15 ? ["fair", t("password.fair")] : ["good", t("password.good")];
     hint.dataset.level = level;

@@ -180,8 +180,11 @@ private enum Passphrase {
                 throw ExitCode(Exit.noInput)
             }
         }
-        guard !isNew || text.count >= 8 else {
-            complain("A passphrase has at least 8 characters; four words are better. Nothing was done.")
+        guard !isNew || PassphraseStrength.isEnough(text) else {
+            complain(
+                "This passphrase can be guessed. Take four or more words that have nothing to do with each other. "
+                    + "Nothing was done."
+            )
             throw ExitCode(Exit.noInput)
         }
         return text

@@ -187,6 +187,19 @@ struct BackupTests {
         }
     }
 
+    /// A file is guessed at the pace of the guesser's machines: what is enough for a password is not for it.
+    @Test func aPassphraseThatCanBeGuessedSealsNothing() async throws {
+        try await withOwner { page in
+            let tries = [("export", "Tr0ub4dor&3"), ("export", "passphrase1"), ("everything", "MyShop2026!")]
+            for (way, passphrase) in tries {
+                let body = #"{"passphrase":"\#(passphrase)","password":"\#(Self.password)"}"#
+                let answer = try await page.ask("POST", "backup/\(way)", body)
+                #expect(answer.status == 422)
+                #expect(try codes(answer) == ["passphrase passphrase_weak"])
+            }
+        }
+    }
+
     @Test func aWrongPassphraseIsSaidAndChangesNothing() async throws {
         try await withOwner { page in
             let file = try await file(Self.sealed, of: page)

@@ -47,7 +47,7 @@ function clear(trouble, fields) {
 }
 
 function exportPart() {
-  const passphrase = secretField("passphrase", { label: t("backup.passphrase"), help: t("backup.passphraseHelp"), autocomplete: "new-password", withStrength: true });
+  const passphrase = secretField("passphrase", { label: t("backup.passphrase"), help: t("backup.passphraseHelp"), autocomplete: "new-password", withStrength: 15 });
   const password = secretField("password", { label: t("settings.password"), help: t("backup.exportPasswordHelp"), autocomplete: "current-password" });
   const fields = [passphrase, password];
   const take = busyButton({ label: t("backup.take"), busyLabel: t("backup.taking"), className: "button wide" });

@@ -42,7 +42,7 @@ export function claimView({ code, fingerprint, onDone }) {
     attributes: { autocomplete: "one-time-code", autocapitalize: "characters", spellcheck: "false", class: "input code-input", autofocus: !code },
   });
   const password = secretField("password", {
-    label: t("claim.password"), help: t("password.help"), autocomplete: "new-password", withStrength: true,
+    label: t("claim.password"), help: t("password.help"), autocomplete: "new-password", withStrength: 8,
   });
   const button = busyButton({ label: t("claim.button"), busyLabel: t("claim.busy") });
   const trouble = h("div", { class: "trouble", role: "alert" });
@@ -150,7 +150,7 @@ export function resetView({ code, fingerprint, onDone }) {
       attributes: { autocomplete: "one-time-code", autocapitalize: "characters", spellcheck: "false", class: "input code-input" },
     });
     const password = secretField("password", {
-      label: t("security.new"), help: t("password.help"), autocomplete: "new-password", withStrength: true,
+      label: t("security.new"), help: t("password.help"), autocomplete: "new-password", withStrength: 8,
     });
     const button = busyButton({ label: t("reset.button"), busyLabel: t("reset.busy") });
     const fields = [codeField, password];

@@ -34,7 +34,7 @@ export function securityView({ onChanged, isNew = false }) {
 function passwordForm(onChanged) {
   const current = secretField("currentPassword", { label: t("security.current"), autocomplete: "current-password" });
   const next = secretField("newPassword", {
-    label: t("security.new"), help: t("password.help"), autocomplete: "new-password", withStrength: true,
+    label: t("security.new"), help: t("password.help"), autocomplete: "new-password", withStrength: 8,
   });
   const others = checkField("signOutOthers", { label: t("security.signOutOthers"), help: t("security.signOutOthersHelp"), checked: true });
   const button = busyButton({ label: t("security.change"), busyLabel: t("security.changing") });

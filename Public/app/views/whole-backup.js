@@ -41,7 +41,7 @@ function buttons(place, makeButton) {
 
 /** `card`, `say` and `clear` are the page's own; `sticks` is a watch. */
 export function takePart({ card, say, clear, sticks }) {
-  const passphrase = secretField("passphrase", { label: t("whole.passphrase"), help: t("whole.passphraseHelp"), autocomplete: "new-password", withStrength: true });
+  const passphrase = secretField("passphrase", { label: t("whole.passphrase"), help: t("whole.passphraseHelp"), autocomplete: "new-password", withStrength: 15 });
   const password = secretField("password", { label: t("settings.password"), autocomplete: "current-password" });
   const fields = [passphrase, password];
   const take = busyButton({ label: t("whole.download"), busyLabel: t("whole.downloading"), className: "button wide" });

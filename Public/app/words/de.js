@@ -1614,6 +1614,7 @@ export default {
     password_too_short: { message: "Das Passwort hat zu wenige Zeichen.", action: "Nehmen Sie mindestens 8; besser sind 15 oder mehr, etwa vier Wörter." },
     password_too_long: { message: "Das Passwort hat zu viele Zeichen.", action: "Nehmen Sie ein kürzeres." },
     password_too_common: { message: "Dieses Passwort gehört zu den ersten, die jemand versuchen würde.", action: "Nehmen Sie eines, auf das sonst niemand käme, etwa vier Wörter." },
+    passphrase_weak: { message: "Diese Passphrase lässt sich erraten.", action: "Nehmen Sie vier oder mehr Wörter, die nichts miteinander zu tun haben, oder 12 zufällige Buchstaben und Ziffern." },
     password_not_checked: { message: "Das Terminal konnte das Passwort nicht prüfen.", action: "Versuchen Sie es gleich noch einmal." },
     password_changed_meanwhile: { message: "Jemand anderes hat im selben Moment das Passwort geändert. Ihres wurde nicht gespeichert.", action: "Melden Sie sich mit dem neuen Passwort an oder versuchen Sie es noch einmal." },
     proof_needed: { message: "Das gilt länger als Ihre Anmeldung, deshalb fragt das Terminal noch einmal, wer Sie sind. Nichts wurde geändert.", action: "Geben Sie Ihr Passwort oder Ihre PIN ein und versuchen Sie es noch einmal." },

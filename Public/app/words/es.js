@@ -1614,6 +1614,7 @@ export default {
     password_too_short: { message: "La contraseña tiene muy pocos caracteres.", action: "Use al menos 8; mejor 15 o más, por ejemplo cuatro palabras." },
     password_too_long: { message: "La contraseña tiene demasiados caracteres.", action: "Use una más corta." },
     password_too_common: { message: "Esta contraseña es de las primeras que probaría cualquiera.", action: "Use una en la que nadie más pensaría, por ejemplo cuatro palabras." },
+    passphrase_weak: { message: "Esta frase de contraseña se puede adivinar.", action: "Use cuatro o más palabras que no tengan relación entre sí, o 12 letras y cifras al azar." },
     password_not_checked: { message: "El terminal no pudo comprobar la contraseña.", action: "Inténtelo de nuevo en un momento." },
     password_changed_meanwhile: { message: "Otra persona cambió la contraseña en el mismo momento. La suya no se guardó.", action: "Inicie sesión con la nueva contraseña o inténtelo de nuevo." },
     proof_needed: { message: "Esto dura más que su sesión; por eso el terminal pregunta una vez más quién es usted. No se ha cambiado nada.", action: "Escriba su contraseña o su PIN e inténtelo de nuevo." },

@@ -1614,6 +1614,7 @@ export default {
     password_too_short: { message: "Le mot de passe a trop peu de caractères.", action: "Utilisez-en au moins 8 ; 15 ou plus, c’est mieux, par exemple quatre mots." },
     password_too_long: { message: "Le mot de passe a trop de caractères.", action: "Utilisez-en un plus court." },
     password_too_common: { message: "Ce mot de passe est parmi les premiers que l’on essaierait.", action: "Utilisez-en un auquel personne d’autre ne penserait, par exemple quatre mots." },
+    passphrase_weak: { message: "Cette phrase secrète peut être devinée.", action: "Prenez quatre mots ou plus sans lien entre eux, ou 12 lettres et chiffres au hasard." },
     password_not_checked: { message: "Le terminal n’a pas pu vérifier le mot de passe.", action: "Réessayez dans un instant." },
     password_changed_meanwhile: { message: "Quelqu’un d’autre a changé le mot de passe au même moment. Le vôtre n’a pas été enregistré.", action: "Connectez-vous avec le nouveau mot de passe, ou réessayez." },
     proof_needed: { message: "Cela dure plus longtemps que votre connexion ; le terminal demande donc une fois encore qui vous êtes. Rien n’a été modifié.", action: "Saisissez votre mot de passe ou votre code PIN, puis recommencez." },

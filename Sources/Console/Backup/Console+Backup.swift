@@ -19,7 +19,7 @@ extension Console {
         (file.madeAt, file.madeBy) = (clock.wallTime(), await health.versions()["till"] ?? "")
         for part in BackupPart.allCases { file.parts[part] = try await currentFields(part) }
         if !passphrase.isEmpty {
-            if let objection = PasswordRule.objection(to: passphrase) { throw .field("passphrase", objection.reason) }
+            if let objection = PassphraseRule.objection(to: passphrase) { throw .field("passphrase", objection) }
             try await requirePassword(password, because: "Taking keys along needs the password again.", of: pass)
             let secrets = try await currentSecrets()
             do { file.sealed = try await entrance.seal(secrets, passphrase) } catch {

@@ -90,9 +90,7 @@ extension Console {
     private func requireWords(_ words: (passphrase: String, password: String?), of pass: Gate.Pass)
         async throws(Problem)
     {
-        if let objection = PasswordRule.objection(to: words.passphrase) {
-            throw .field("passphrase", objection.reason)
-        }
+        if let objection = PassphraseRule.objection(to: words.passphrase) { throw .field("passphrase", objection) }
         try await requirePassword(words.password, because: "Taking a backup needs the password again.", of: pass)
     }
 
