@@ -114,6 +114,8 @@ public struct Console: Sendable {
         public var restored: Bool?
         /// Installs new versions of the whole system; nil where the terminal does not run as an appliance.
         public var updates: (any UpdateService)?
+        /// Whether a receipt printer may be at an IP address.
+        public var printerMayBeAt: @Sendable (_ address: String) -> Bool = { _ in false }
         /// Joins Wi-Fi networks; nil where others look after the machine's network.
         public var network: NetworkDesk?
 
@@ -162,7 +164,8 @@ public struct Console: Sendable {
             keeping: journal,
             books: journal,
             clock: clock,
-            logger: logger
+            logger: logger,
+            printer: ReceiptPrinter(mayReach: configuration.printerMayBeAt)
         )
     }
 
@@ -178,7 +181,7 @@ public struct Console: Sendable {
         clock: TerminalClock,
         logger: Logger,
         hashRounds: Int = PasswordHash.usualRounds,
-        printer: ReceiptPrinter = ReceiptPrinter(),
+        printer: ReceiptPrinter,
         numbers: @escaping @Sendable () -> [String] = MachineAddresses.now
     ) async throws {
         let isEverywhere = configuration.address == "0.0.0.0" || configuration.address == "::"

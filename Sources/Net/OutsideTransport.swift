@@ -79,6 +79,17 @@ public struct OutsidePolicy: Sendable {
         return AddressPlace(url.host) == nil ? nil : objection(to: [url.host], of: url)
     }
 
+    /// Whether a receipt printer may be at an IP address. It is told in plain bytes, so that the policy is about places only: not
+    /// this machine itself, a link's own addresses or a cloud's metadata.
+    public func allowsPrinter(at address: String) -> Bool {
+        let address = AddressPlace.plain(address)
+        switch AddressPlace(address) {
+        case .everywhere, .local: return !own().map(AddressPlace.plain).contains(address)
+        case .loopback: return allowsLoopbackHTTP
+        case .forbidden, nil: return false
+        }
+    }
+
     /// All of a name's addresses have to be fine: which of them is asked is chance.
     func objection(to addresses: [String], of url: OutsideURL) -> OutsideObjection? {
         let own = Set(own().map(AddressPlace.plain))

@@ -6,6 +6,26 @@ import Locks
 struct SocketAddress: Sendable, Equatable {
     var family: Int32
     var bytes: [UInt8]
+
+    /// The address in numbers, without its port; nil where it is none.
+    var text: String? {
+        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        let length = socklen_t(text.count)
+        let result = unsafe bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return Int32(-1) }
+            return unsafe getnameinfo(
+                start.assumingMemoryBound(to: sockaddr.self),
+                socklen_t(buffer.count),
+                &text,
+                length,
+                nil,
+                0,
+                NI_NUMERICHOST
+            )
+        }
+        guard result == 0 else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
 }
 
 /// Finds the addresses of a host, for no longer than it may take.

@@ -29,11 +29,15 @@ public actor ReceiptPrinter {
     public static let mostBytes = 64 * 1024
 
     private let limits: Limits
+    private let mayReach: @Sendable (_ address: String) -> Bool
     private let queue = QueueExecutor(label: "till.paper")
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
 
-    public init(limits: Limits = Limits()) { self.limits = limits }
+    /// - Parameter mayReach: Whether a printer may be at an IP address, which is asked each time for the address that is connected to.
+    public init(limits: Limits = Limits(), mayReach: @escaping @Sendable (_ address: String) -> Bool) {
+        (self.limits, self.mayReach) = (limits, mayReach)
+    }
 
     /// Sends `job` and says how far it got. Jobs that wait here are sent in order.
     public func print(_ job: [UInt8], at address: PrinterAddress) throws(PrintFailure) -> PrintOutcome {
@@ -62,6 +66,10 @@ public actor ReceiptPrinter {
         guard !addresses.isEmpty else { throw .notReached("its name is not known in this network") }
         var trouble = ""
         for address in addresses {
+            guard address.text.map(mayReach) == true else {
+                trouble = "no printer may be at this address"
+                continue
+            }
             let socket = Descriptor(
                 socket(address.family, Int32(SOCK_STREAM.rawValue) | Self.nonBlocking | Self.closedOnExec, 0)
             )

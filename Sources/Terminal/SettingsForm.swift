@@ -307,6 +307,7 @@ public struct GatewayPolicy: Sendable {
             }
         }
         guard isSecure || host == "127.0.0.1" || host == "localhost" else { return fault }
+        guard allowsLoopbackHTTP || Self.isElsewhere(host) else { return fault }
         guard hosts.isEmpty || hosts.contains(host.lowercased()) else {
             return Reason(
                 code: "gateway_not_allowed",
@@ -315,6 +316,21 @@ public struct GatewayPolicy: Sendable {
             )
         }
         return nil
+    }
+
+    /// Whether a host may be another machine than the terminal: no name of its own, no address of its own, of a link or of several
+    /// machines. A name that leads here all the same has no certificate for itself here.
+    private static func isElsewhere(_ host: Substring) -> Bool {
+        let labels = host.lowercased().split(separator: ".")
+        guard let last = labels.last, last != "localhost" else { return false }
+        // No top-level domain begins with a digit: this is an address, and the other ways to write one are refused.
+        guard last.utf8.first.map({ (0x30...0x39).contains($0) }) == true else { return true }
+        let bytes = labels.compactMap { UInt8($0) }
+        guard bytes.count == 4, bytes.map(String.init) == labels.map(String.init) else { return false }
+        switch (bytes[0], bytes[1]) {
+        case (0, _), (127, _), (169, 254), (224..., _): return false
+        default: return true
+        }
     }
 
     private static func isHost(_ host: Substring) -> Bool {

@@ -97,6 +97,7 @@ struct Assembly: Sendable {
         if let mark { await desk.use(mark) }
         let days = DayDesk(journal: journal, desk: desk, settings: settings, clock: clock, logger: logger, mark: mark)
         var pages = configuration.console
+        pages.printerMayBeAt = outsidePolicy.allowsPrinter
         pages.wallets = WalletList.load(configuration.wallets, logger)
         pages.version = Version.text
         pages.paymentHosts += configuration.linkHosts

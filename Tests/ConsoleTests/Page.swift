@@ -255,7 +255,7 @@ func withConsole(
         // On a busy machine a printer of the tests may be slow, which says nothing of it.
         printer: ReceiptPrinter(
             limits: .init(connect: .seconds(30), send: .seconds(30), answer: .seconds(30), closing: .seconds(30))
-        ),
+        ) { _ in true },
         numbers: numbers
     )
     let files = try StaticFiles(folder: folder.path)

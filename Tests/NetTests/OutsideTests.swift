@@ -43,6 +43,20 @@ struct OutsideTests {
         #expect(Self.shop.objection(to: url) == objection)
     }
 
+    @Test func aReceiptPrinterIsInTheShopAndNeverTheTerminalItself() {
+        for address in ["192.168.1.50", "10.0.0.9", "fd12::7", "203.0.113.7"] {
+            #expect(Self.shop.allowsPrinter(at: address), "\(address)")
+        }
+        let own = [
+            "127.0.0.1", "127.9.9.9", "::1", "0.0.0.0", "::", "169.254.169.254", "::ffff:127.0.0.1", "fe80::1%eth0",
+            "192.168.1.5", "2001:DB8::5", "x",
+        ]
+        for address in own {
+            #expect(!Self.shop.allowsPrinter(at: address), "\(address)")
+        }
+        #expect(Self.sandbox.allowsPrinter(at: "127.0.0.1"))
+    }
+
     @Test func aSandboxMayAskItsOwnMachineByThatNameAlone() {
         #expect(Self.sandbox.objection(to: "http://127.0.0.1:8088/") == nil)
         #expect(Self.sandbox.objection(to: "http://localhost:8088/") == nil)

@@ -15,7 +15,7 @@ struct PrinterTests {
         answer: Duration = .seconds(30),
         closing: Duration = .seconds(30)
     ) -> ReceiptPrinter {
-        ReceiptPrinter(limits: .init(connect: connect, send: send, answer: answer, closing: closing))
+        ReceiptPrinter(limits: .init(connect: connect, send: send, answer: answer, closing: closing)) { _ in true }
     }
 
     private let printer = Self.printer()
@@ -67,6 +67,18 @@ struct PrinterTests {
         while fake.jobs.isEmpty { await Task.yield() }
         #expect(fake.jobs == [job + [0x1D, 0x72, 1]])
         fake.close()
+    }
+
+    /// However it is written, the address that is connected to decides.
+    @Test(arguments: ["127.0.0.1", "localhost", "127.1", "0", "2130706433"])
+    func nothingIsSentWhereNoPrinterMayBe(host: String) async throws {
+        let fake = try FakePrinter(.answering(0x00))
+        defer { fake.close() }
+        let printer = ReceiptPrinter { !$0.hasPrefix("127.") && $0 != "0.0.0.0" && $0 != "::1" }
+        await #expect(throws: PrintFailure.self) {
+            try await printer.print(job, at: .network(host: host, port: fake.port))
+        }
+        #expect(fake.jobs.isEmpty)
     }
 
     @Test func aPrinterWithoutPaperPrintedNothingForSure() async throws {
@@ -194,7 +206,7 @@ struct PrinterTests {
 struct DeviceTests {
     private let printer = ReceiptPrinter(
         limits: .init(connect: .milliseconds(300), send: .milliseconds(500), answer: .milliseconds(200))
-    )
+    ) { _ in true }
     private let job = Array("a receipt\n".utf8)
 
     /// A character device whose other end is the test: a terminal line in raw mode.

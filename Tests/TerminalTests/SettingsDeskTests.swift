@@ -292,6 +292,23 @@ struct SettingsDeskTests {
         #expect(await charges.snapshot.merchantName == "Kiosk", "in force again")
     }
 
+    /// However the terminal's own address is written.
+    @Test func noGatewayIsTheTerminalItself() async throws {
+        let desk = desk(hosts: []).settings
+        let own = [
+            "127.0.0.1", "127.9.9.9", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "0", "localhost",
+            "LocalHost",
+            "x.localhost", "169.254.169.254", "224.0.0.1",
+        ]
+        for host in own {
+            let errors = await desk.validate(form("https://\(host):8443", key: "one"))
+            #expect(errors["gatewayURL"]?.code == "invalid_address", "\(host)")
+        }
+        for host in ["192.168.1.20", "203.0.113.7", "gateway.localhost.test", "3pay.test", "pay3.test"] {
+            #expect(await desk.validate(form("https://\(host)", key: "one")).isEmpty, "\(host)")
+        }
+    }
+
     @Test func onlyListedGatewaysCanBeSetWhereThereIsAList() async throws {
         let desk = desk(hosts: ["Gateway.test"]).settings
         let errors = await desk.validate(form("https://evil.test", key: "one"))
