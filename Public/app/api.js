@@ -229,6 +229,13 @@ export async function saveOutbox(body) { return await change("PUT", "/outbox", {
 /** Whether the database takes events from here: `{ arrived, reason }`. Sends none. */
 export async function testOutbox() { return await change("POST", "/outbox/test", { timeout: DATABASE_MILLISECONDS }); }
 
+/** The certificate of the page: `{ served, next, problem }`. `next` is what the next start serves where that is another. */
+export async function certificate() { return await request("GET", "/certificate"); }
+
+export async function saveCertificate(body) { return await change("PUT", "/certificate", { body }); }
+
+export async function removeCertificate(body) { return await change("DELETE", "/certificate", { body }); }
+
 /** Who is told of charges, and how that stands: `{ webhooks, events, readable }`. */
 export async function webhooks() { return await request("GET", "/webhooks"); }
 

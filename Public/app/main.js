@@ -68,7 +68,7 @@ function place() {
       return { name, id: null };
     }
   }
-  return { name: ["settings", "phones", "connect", "customers", "tokens", "webhooks", "outbox", "receipts", "security", "days", "totals", "shifts", "counter", "health", "logs", "audit", "backup", "updates", "network", "reset", "setup", "code", "staff", "me"].includes(name) ? name : "charge", id: null };
+  return { name: ["settings", "phones", "connect", "customers", "tokens", "webhooks", "outbox", "certificate", "receipts", "security", "days", "totals", "shifts", "counter", "health", "logs", "audit", "backup", "updates", "network", "reset", "setup", "code", "staff", "me"].includes(name) ? name : "charge", id: null };
 }
 
 /** What must be shown now: the way in as long as there is no session, then the set-up, then what the address says. */
@@ -145,6 +145,7 @@ function renderPlace(name) {
     name === "me" ? lazyView(() => import("./views/me.js"), ({ meView }) => meView({ onChanged: passwordChanged, onSignOut: signOut })) :
     name === "tokens" ? lazyView(() => import("./views/tokens.js"), ({ tokensView }) => tokensView()) :
     name === "outbox" ? lazyView(() => import("./views/outbox.js"), ({ outboxView }) => outboxView()) :
+    name === "certificate" ? lazyView(() => import("./views/certificate.js"), ({ certificateView }) => certificateView()) :
     name === "webhooks" ? lazyView(() => import("./views/webhooks.js"), ({ webhooksView }) => webhooksView(), "webhooks") :
     name === "health" ? lazyView(() => import("./views/health.js"), ({ healthView }) => healthView(), "health") :
     name === "logs" ? lazyView(() => import("./views/logs.js"), ({ logsView }) => logsView(), "health") :
@@ -156,7 +157,7 @@ function renderPlace(name) {
     name === "settings" ? lazyView(() => import("./views/settings.js"), ({ settingsView }) => settingsView({ onSaved: settingsSaved, onSignOut: signOut }), "setup") :
     name === "history" ? lazyView(() => import("./views/history.js"), ({ historyView }) => historyView({ id: place().id })) : chargeView();
   view.shownID = place().id;
-  shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", webhooks: "settings", outbox: "settings", receipts: "settings", counter: "settings", health: "settings", logs: "settings", audit: "settings", backup: "settings", updates: "settings", network: "settings", days: "history", totals: "history", shifts: "history" }[name] ?? name);
+  shell.show(view.element, { staff: state.session.role === "owner" ? "settings" : "me", ...(state.session.role === "manager" ? { settings: "me" } : {}), security: "settings", phones: "settings", connect: "settings", customers: "settings", tokens: "settings", webhooks: "settings", outbox: "settings", certificate: "settings", receipts: "settings", counter: "settings", health: "settings", logs: "settings", audit: "settings", backup: "settings", updates: "settings", network: "settings", days: "history", totals: "history", shifts: "history" }[name] ?? name);
   shell.update();
   view.update();
   if (!document.title.includes("·")) document.title = `${t(["days", "totals", "shifts", "counter"].includes(name) ? `${name}.title` : `nav.${name === "setup" ? "settings" : name}`)} · ${t("app.name")}`;

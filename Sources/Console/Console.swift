@@ -53,8 +53,9 @@ public struct Console: Sendable {
     let gate: Gate
     let refusals = HeadRefusals()
     private let securityContact: String?
-    private let certificates: CertificateKeeper
-    private let certificate: DeviceCertificate
+    let certificates: CertificateKeeper
+    /// What this run serves.
+    let certificate: PageCertificate
     private let logger: Logger
     private let own: OwnAddress
     private let server: WebServer
@@ -193,41 +194,62 @@ public struct Console: Sendable {
             localNames: localName.hosts,
             clockIsSet: configuration.clockIsSet
         )
-        let certificate = try certificates.load(builtAt: configuration.builtAt)
-        (self.certificates, self.certificate) = (certificates, certificate)
-        let hostIsAllowed: @Sendable (String) -> Bool = { host in
-            Self.isAllowed(host, names: names, isEverywhere: isEverywhere) || localName.isOurs(host)
+        let chosen = try certificates.load(builtAt: configuration.builtAt)
+        if let objection = chosen.objection {
+            logger.error("the owner's certificate is not served", metadata: ["reason": "\(objection.reason.code)"])
         }
+        self.certificates = certificates
         let files = try StaticFiles(folder: configuration.pages)
         let sessions = Sessions(journal: journal)
         let gate = Gate(sessions: sessions)
-        let headers = Self.headers
-
         // The handler needs the console and the console the server's port: the box is filled before the first answer.
         let holder = Holder()
         self.holder = holder
-        var serving = WebServer.Configuration(
-            address: configuration.address,
-            port: configuration.port,
-            tls: TLSIdentity(certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.keyPEM),
-            limits: Self.limits,
-            defaultHeaders: headers,
-            hostIsAllowed: hostIsAllowed
-        )
-        serving.admission = { request, body in
-            holder.console?.admission(of: request, body)
-                ?? WebServer.Admission(isKnown: false, .refuse(answer: Self.starting, whenAnswered: {}))
+        let now = clock.wallTime()
+        let serve = { (certificate: PageCertificate) throws(WebServer.StartError) -> WebServer in
+            var headers = Self.headers
+            if let rule = Self.transportSecurity(of: certificate, at: now) {
+                headers["Strict-Transport-Security"] = rule
+            }
+            var serving = WebServer.Configuration(
+                address: configuration.address,
+                port: configuration.port,
+                tls: TLSIdentity(certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.keyPEM),
+                limits: Self.limits,
+                defaultHeaders: headers,
+                hostIsAllowed: { host in
+                    Self.isAllowed(host, names: names, isEverywhere: isEverywhere) || localName.isOurs(host)
+                        || certificate.isFor(host)
+                }
+            )
+            serving.admission = { request, body in
+                holder.console?.admission(of: request, body)
+                    ?? WebServer.Admission(isKnown: false, .refuse(answer: Self.starting, whenAnswered: {}))
+            }
+            serving.plainHTTP = { Self.redirect($0, to: $1) }
+            return try WebServer(configuration: serving) { request in
+                holder.console?.handle(request, files) ?? .now(Self.starting)
+            }
         }
-        serving.plainHTTP = { Self.redirect($0, to: $1) }
-        server = try WebServer(configuration: serving) { request in
-            holder.console?.handle(request, files) ?? .now(Self.starting)
+        let served: (server: WebServer, certificate: PageCertificate)
+        do throws(WebServer.StartError) { served = (try serve(chosen.page), chosen.page) } catch {
+            // What the server does not take must not keep the page away: the owner puts in another.
+            guard case .tlsIdentityRefused(let detail) = error, chosen.page.issuer != nil else { throw error }
+            logger.error("the owner's certificate is not served", metadata: ["reason": "\(detail)"])
+            let device = try certificates.device(builtAt: configuration.builtAt)
+            served = (try serve(device), device)
         }
+        let certificate = served.certificate
+        (server, self.certificate) = served
         let port = server.port
         var pointing = WebServer.Configuration(
             address: configuration.address,
             port: configuration.redirectPort,
-            defaultHeaders: headers,
-            hostIsAllowed: hostIsAllowed
+            defaultHeaders: Self.headers,
+            hostIsAllowed: { host in
+                Self.isAllowed(host, names: names, isEverywhere: isEverywhere) || localName.isOurs(host)
+                    || certificate.isFor(host)
+            }
         )
         pointing.admission = { request, _ in
             WebServer.Admission(isKnown: false, .refuse(answer: Self.redirect(request, to: port), whenAnswered: {}))
@@ -438,6 +460,7 @@ public struct Console: Sendable {
         limits.bodyBytesByPath["/api/v1/customers"] = CustomerForm.bodyBytes
         limits.bodyBytesByPath["/api/v1/backup/import"] = BackupFile.bodyBytes
         limits.bodyBytesByPath["/api/v1/logo"] = LogoDesk.bodyBytes
+        limits.bodyBytesByPath["/api/v1/certificate"] = certificateBodyBytes
         limits.bodyBytesByPath["/api/v1/restore"] = RestoreDesk.bodyBytes
         limits.bodyBytesByPath["/api/v1/update"] = RestoreDesk.bodyBytes
         return limits
@@ -522,8 +545,8 @@ public struct Console: Sendable {
         return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil } || host.contains(":")
     }
 
-    /// On every answer. Source: OWASP ASVS 5.0, 3.4.1 to 3.4.6. No HSTS: browsers do not trust the terminal's own
-    /// certificate, and would then let nobody past their warning.
+    /// On every answer. Source: OWASP ASVS 5.0, 3.4.1 to 3.4.6. HSTS comes with the owner's certificate alone: browsers do not
+    /// trust the terminal's own, and would then let nobody past their warning.
     static let headers: WebHeaders = [
         "Content-Security-Policy":
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "

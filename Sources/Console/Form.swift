@@ -48,6 +48,19 @@ struct Form: Sendable {
 
     /// A text of at most `limit` characters without control characters; nil where it is missing or null.
     mutating func optionalText(_ name: String, limit: Int) -> String? {
+        optionalText(name, limit: limit, takes: { $0.properties.generalCategory != .control })
+    }
+
+    /// A text of several lines, of at most `limit` characters. Missing counts as empty.
+    mutating func lines(_ name: String, limit: Int) -> String {
+        optionalText(name, limit: limit) { $0 == "\n" || $0 == "\r" || $0.properties.generalCategory != .control } ?? ""
+    }
+
+    private mutating func optionalText(
+        _ name: String,
+        limit: Int,
+        takes: (Unicode.Scalar) -> Bool
+    ) -> String? {
         switch members.removeValue(forKey: Array(name.utf8)) {
         case nil, .null: return nil
         case .string(let text):
@@ -59,7 +72,7 @@ struct Form: Sendable {
                 )
                 return nil
             }
-            guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            guard text.unicodeScalars.allSatisfy(takes) else {
                 errors[name] = Payments.Reason(
                     code: "invalid_characters",
                     message: "This has characters that cannot be shown.",

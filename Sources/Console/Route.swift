@@ -30,6 +30,7 @@ enum Route: Sendable, Equatable {
     case connect, saveConnect, forgetConnect, turnCode(ChargeID)
     case calibration, calibrate, keepCalibration, stopCalibration
     case setUp, saveSetUp, logo, saveLogo
+    case certificate, saveCertificate, removeCertificate
     case waitForCharge(ChargeID, ChargeWait), chargeOfKey(String)
     case terminal, diagnosis
     case showMessage, currentMessage, message(String, seconds: Int), answerMessage(String), takeMessage(String)
@@ -73,6 +74,11 @@ enum Route: Sendable, Equatable {
             self = try Self.only(method, ["POST": .testConnection])
         case ("settings", 2) where parts[1] == "name": self = try Self.only(method, ["POST": .checkName])
         case ("setup", 1): self = try Self.only(method, ["GET": .setUp, "PUT": .saveSetUp])
+        case ("certificate", 1):
+            self = try Self.only(
+                method,
+                ["GET": .certificate, "PUT": .saveCertificate, "DELETE": .removeCertificate]
+            )
         case ("logo", 1): self = try Self.only(method, ["GET": .logo, "PUT": .saveLogo])
         case ("taps", 1): self = try Self.only(method, ["GET": .taps, "PUT": .saveTaps])
         case ("counter", 1): self = try Self.only(method, ["GET": .counter, "PUT": .saveCounter])
@@ -199,6 +205,7 @@ enum Route: Sendable, Equatable {
             [.owner]
         case .calibration, .calibrate, .keepCalibration, .stopCalibration: [.owner]
         case .setUp, .saveSetUp, .logo, .saveLogo: [.owner]
+        case .certificate, .saveCertificate, .removeCertificate: [.owner]
         case .customers, .saveCustomers, .tokens, .makeToken, .revokeToken: [.owner]
         case .webhooks, .outbox: [.owner, .manager]
         case .saveOutbox, .testOutbox: [.owner]
@@ -238,7 +245,8 @@ enum Route: Sendable, Equatable {
         switch self {
         case .session, .resetState, .access, .sessions, .settings, .history, .currentCharge, .charge, .events, .days,
             .day, .taps,
-            .connect, .calibration, .setUp, .logo, .customers, .tokens, .receipts, .receipt, .totals, .export, .staff,
+            .connect, .calibration, .setUp, .logo, .certificate, .customers, .tokens, .receipts, .receipt, .totals,
+            .export, .staff,
             .audit, .exportAudit, .health, .logs, .supportBundle, .wipe, .webhooks, .outbox, .stick, .restore,
             .update, .network:
             false
@@ -261,6 +269,7 @@ enum Route: Sendable, Equatable {
             .forgetConnect, .turnCode, .putAway:
             true
         case .calibrate, .keepCalibration, .stopCalibration, .saveSetUp, .saveLogo: true
+        case .saveCertificate, .removeCertificate: true
         case .waitForCharge, .chargeOfKey, .terminal, .diagnosis, .currentMessage, .message: false
         case .showMessage, .answerMessage, .takeMessage: true
         }

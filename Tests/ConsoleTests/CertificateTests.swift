@@ -25,7 +25,7 @@ struct CertificateTests {
         _ names: [String]? = nil,
         at date: Date? = nil,
         isTimeKnown: Bool = true
-    ) throws -> DeviceCertificate {
+    ) throws -> PageCertificate {
         try DeviceCertificate.loadOrCreate(
             in: folder.path,
             names: names ?? self.names,
@@ -34,12 +34,12 @@ struct CertificateTests {
         )
     }
 
-    private func isSame(_ one: DeviceCertificate, _ other: DeviceCertificate) -> Bool {
+    private func isSame(_ one: PageCertificate, _ other: PageCertificate) -> Bool {
         one.certificatePEM == other.certificatePEM && one.keyPEM == other.keyPEM && one.fingerprint == other.fingerprint
     }
 
     /// Whether certificate and key belong together, in the files and in the value.
-    private func isWhole(_ certificate: DeviceCertificate) async throws -> Bool {
+    private func isWhole(_ certificate: PageCertificate) async throws -> Bool {
         let inCertificate = try await openssl("x509", "-in", certificatePath, "-noout", "-pubkey")
         let inKey = try await openssl("pkey", "-in", keyPath, "-pubout")
         let certificatePEM = try String(contentsOfFile: certificatePath, encoding: .utf8)
@@ -122,9 +122,9 @@ struct CertificateTests {
         )
         keeper.now = { date }
         let built = WallTime(millisecondsSince1970: Int64(made.timeIntervalSince1970 * 1000))
-        let served = try keeper.load(builtAt: built)
+        let served = try keeper.load(builtAt: built).page
         #expect(served.endsAt > built.advanced(by: .seconds(390 * 86_400)), "it does not begin by the wrong clock")
-        #expect(isSame(try keeper.load(builtAt: nil), served))
+        #expect(isSame(try keeper.load(builtAt: nil).page, served))
         let kept = keeper
         await withDiscardingTaskGroup { group in
             group.addTask {

@@ -47,7 +47,9 @@ final class StillClock: Sendable {
 }
 
 /// What OpenSSL's own program says.
-func openssl(_ arguments: String...) async throws -> String {
+func openssl(_ arguments: String...) async throws -> String { try await openssl(arguments) }
+
+func openssl(_ arguments: [String]) async throws -> String {
     let result = try await Subprocess.run(
         .name("openssl"),
         arguments: Arguments(arguments),

@@ -101,7 +101,7 @@ test("A secret is hidden until it is asked to be shown", () => {
 });
 
 test("A password says its strength by its length, counted in letters and not in bytes", () => {
-  const field = secretField("password", { label: "Password", autocomplete: "new-password", withStrength: true });
+  const field = secretField("password", { label: "Password", autocomplete: "new-password", withStrength: 8 });
   const hint = field.element.querySelector(".strength");
   const level = (text) => {
     fill(field.control, text);

@@ -159,7 +159,7 @@ export function settingsView({ onSaved, onSignOut }) {
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t("tokens.title")), h("span", { class: "quiet small" }, t("tokens.linkHelp"))),
       icon("right", "row-arrow"),
     ),
-    ...(isReadOnly ? ["network", "webhooks", "outbox", "health"] : ["network", "webhooks", "outbox", "health", "audit", "backup", "updates"]).map((name) => h(
+    ...(isReadOnly ? ["network", "webhooks", "outbox", "health"] : ["network", "certificate", "webhooks", "outbox", "health", "audit", "backup", "updates"]).map((name) => h(
       "a", { class: "card way-on", href: `#/${name}` },
       h("span", { class: "way-on-words" }, h("span", { class: "way-on-name" }, t(`${name}.title`)), h("span", { class: "quiet small" }, t(`${name}.linkHelp`))),
       icon("right", "row-arrow"),

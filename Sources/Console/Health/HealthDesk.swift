@@ -12,7 +12,7 @@ actor HealthDesk {
     private let clock: TerminalClock
     private let machine: MachineView
     private let startedAt: WallTime
-    private let certificate: DeviceCertificate
+    private let certificate: PageCertificate
     private let addresses: @Sendable () -> [String]
     private let webhooks: WebhookDesk
     private let outbox: OutboxDesk
@@ -30,7 +30,7 @@ actor HealthDesk {
         taps: TapDesk?,
         clock: TerminalClock,
         machine: MachineView,
-        certificate: DeviceCertificate,
+        certificate: PageCertificate,
         addresses: @escaping @Sendable () -> [String],
         webhooks: WebhookDesk,
         outbox: OutboxDesk,
@@ -69,6 +69,7 @@ actor HealthDesk {
         facts.clock = machine.clock()
         facts.offset = machine.gatewayOffset()
         facts.fingerprint = certificate.fingerprint
+        facts.isOwnersCertificate = certificate.issuer != nil
         facts.addresses = addresses()
         facts.localName = localName.standing()
         facts.versions = await versions()

@@ -421,16 +421,21 @@ extension HealthFacts {
     private var certificateCheck: HealthCheck {
         let days = at.duration(to: certificateEnds).components.seconds / 86_400
         let values = ["days": "\(days)"]
-        if days >= 30 {
+        // The terminal renews its own 30 days before its end. Others' certificates often hold for not much longer.
+        if days >= (isOwnersCertificate ? 10 : 30) {
             let words = "The page’s certificate is good for \(days) days."
             return HealthCheck("certificate", .good, "health_certificate_good", words, "", values)
         }
-        let action = "Restart the terminal: it makes a new one. Browsers will warn once more."
+        let action =
+            isOwnersCertificate
+            ? "Put in the next one under Settings, Certificate, or restart the terminal: it uses its own, and browsers warn."
+            : "Restart the terminal: it makes a new one. Browsers will warn once more."
+        let owners = isOwnersCertificate ? "_own" : ""
         if at > certificateEnds {
             let words = "The page’s certificate has ended."
-            return HealthCheck("certificate", .bad, "health_certificate_ended", words, action)
+            return HealthCheck("certificate", .bad, "health_certificate\(owners)_ended", words, action)
         }
         let words = "The page’s certificate ends in \(days) days."
-        return HealthCheck("certificate", .note, "health_certificate_ends", words, action, values)
+        return HealthCheck("certificate", .note, "health_certificate\(owners)_ends", words, action, values)
     }
 }

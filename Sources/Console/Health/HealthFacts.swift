@@ -27,6 +27,8 @@ struct HealthFacts: Sendable {
     var offset: MachineView.Offset?
     var certificateEnds: WallTime
     var fingerprint = ""
+    /// Whether the owner put it in.
+    var isOwnersCertificate = false
     var addresses: [String] = []
     var localName = LocalNameView.Standing.off
     var versions: [String: String] = [:]

@@ -1,22 +1,12 @@
 import Crypto
 import Foundation
-import Glibc
-import Payments
 import SwiftASN1
 import X509
 
 /// The terminal's own certificate: made on the device, for its own names, renewed before it ends.
 ///
 /// Browsers warn about it; its fingerprint on the screen lets the owner check that the warning is about this terminal.
-struct DeviceCertificate: Sendable {
-    let certificatePEM: String
-    let keyPEM: String
-    /// SHA-256 of the certificate, in groups as browsers show it.
-    let fingerprint: String
-    /// The same in Base64 for addresses: 43 characters.
-    let compactFingerprint: String
-    let endsAt: WallTime
-
+enum DeviceCertificate {
     /// Longest that browsers accept. Source: CA/Browser Forum Baseline Requirements 6.3.2, as of 2020-09.
     private static let lifetime: TimeInterval = 397 * 86_400
     private static let renewBefore: TimeInterval = 30 * 86_400
@@ -40,7 +30,7 @@ struct DeviceCertificate: Sendable {
         localNames: [String] = [],
         at now: Date = Date(),
         isTimeKnown: Bool = true
-    ) throws -> DeviceCertificate {
+    ) throws -> PageCertificate {
         let names = names.isEmpty && localNames.isEmpty ? [former] : names
         let needed = Set(alternatives(names).map { "\($0)" })
         let allowed = needed.union(
@@ -61,7 +51,7 @@ struct DeviceCertificate: Sendable {
                 certificate.notValidAfter.timeIntervalSince(now) <= renewBefore || certificate.notValidBefore > now
             let found = (try? certificate.extensions.subjectAlternativeNames).map { Set($0.map { "\($0)" }) }
             if !ends || !isTimeKnown, let found, found.isSuperset(of: needed), found.isSubset(of: allowed) {
-                return try DeviceCertificate(certificatePEM, keyPEM, certificate)
+                return try PageCertificate(certificatePEM, keyPEM, of: certificate)
             }
             keptKey = key
         }
@@ -86,36 +76,17 @@ struct DeviceCertificate: Sendable {
             issuerPrivateKey: Certificate.PrivateKey(key)
         )
         let certificatePEM = try certificate.serializeAsPEM().pemString
-        try write(key.pemRepresentation, to: keyPath)
-        try write(certificatePEM, to: certificatePath)
-        return try DeviceCertificate(certificatePEM, key.pemRepresentation, certificate)
+        try PageCertificate.write(key.pemRepresentation, to: keyPath)
+        try PageCertificate.write(certificatePEM, to: certificatePath)
+        return try PageCertificate(certificatePEM, key.pemRepresentation, of: certificate)
     }
 
     /// The certificate of `folder`, whatever its names; nil where there is none that can be read. Nothing is made or changed.
-    static func existing(in folder: String) -> DeviceCertificate? {
+    static func existing(in folder: String) -> PageCertificate? {
         let texts = ["/tls.crt", "/tls.key"].compactMap { FileManager.default.contents(atPath: folder + $0) }
             .map { String(decoding: $0, as: UTF8.self) }
         guard texts.count == 2, let certificate = try? Certificate(pemEncoded: texts[0]) else { return nil }
-        return try? DeviceCertificate(texts[0], texts[1], certificate)
-    }
-
-    private init(_ certificatePEM: String, _ keyPEM: String, _ certificate: Certificate) throws {
-        self.certificatePEM = certificatePEM
-        self.keyPEM = keyPEM
-        endsAt = WallTime(millisecondsSince1970: Int64(certificate.notValidAfter.timeIntervalSince1970 * 1000))
-        var serializer = DER.Serializer()
-        try serializer.serialize(certificate)
-        let digest = SHA256.hash(data: serializer.serializedBytes)
-        // Source: RFC 4648, section 5, without padding.
-        compactFingerprint = Data(digest).base64EncodedString()
-            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-        fingerprint =
-            digest
-            .map { byte in
-                let digits = String(byte, radix: 16, uppercase: true)
-                return digits.count == 1 ? "0" + digits : digits
-            }
-            .joined(separator: ":")
+        return try? PageCertificate(texts[0], texts[1], of: certificate)
     }
 
     private static func alternatives(_ names: [String]) -> [GeneralName] {
@@ -124,17 +95,5 @@ struct DeviceCertificate: Sendable {
             return parts.count == 4 && name.split(separator: ".").count == 4
                 ? .ipAddress(ASN1OctetString(contentBytes: parts[...])) : .dnsName(name)
         }
-    }
-
-    /// Written beside the place and moved there, readable by this user alone from the first byte on.
-    private static func write(_ text: String, to path: String) throws {
-        let temporary = path + ".new"
-        unsafe unlink(temporary)
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission) }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try file.write(contentsOf: Data(text.utf8))
-        try file.synchronize()
-        guard unsafe rename(temporary, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 }

@@ -1,0 +1,81 @@
+import Foundation
+import Logging
+import Payments
+import Terminal
+
+/// Looks after the page's certificate while the time may not be known yet: by a clock that nobody has set nothing is renewed and
+/// nothing ends, and a terminal that has just started may have such a one.
+struct CertificateKeeper: Sendable {
+    let folder: String
+    let names: [String]
+    let localNames: [String]
+    /// Nil where nobody can say: then the clock is believed.
+    let clockIsSet: @Sendable () -> Bool?
+    /// By the clock; another in tests.
+    var now: @Sendable () -> Date = { Date() }
+
+    /// What is served.
+    struct Choice: Sendable, Equatable {
+        var page: PageCertificate
+        /// Why the owner's certificate is not the one; nil where it is, or there is none.
+        var objection: OwnersCertificate.Objection?
+    }
+
+    /// The certificate to serve: the owner's where there is a good one.
+    /// - Parameter builtAt: When the program was built: a new certificate begins there where the time is not known, and holds
+    ///   for a year once it is.
+    /// - Throws: What the file system says.
+    func load(builtAt: WallTime?) throws -> Choice {
+        let built = builtAt.map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
+        return try load(orAt: built ?? now())
+    }
+
+    /// The terminal's own certificate, for a server that the owner's one does not start.
+    func device(builtAt: WallTime?) throws -> PageCertificate {
+        let built = builtAt.map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
+        return try device(orAt: built ?? now())
+    }
+
+    /// What the next start serves.
+    /// - Throws: What the file system says.
+    func next() throws -> Choice { try load(orAt: now()) }
+
+    /// Has the next start serve a certificate that holds for longer, where the time has become known or the old one's end has
+    /// come near, until cancelled.
+    func run(_ clock: TerminalClock, _ logger: Logger, serving certificate: PageCertificate) async {
+        var last = certificate.fingerprint
+        while true {
+            do { try await clock.sleep(.seconds(3600)) } catch { return }  // The terminal stops.
+            guard clockIsSet() ?? true else { continue }
+            do {
+                let newest = try next()
+                guard newest.page.fingerprint != last else { continue }
+                last = newest.page.fingerprint
+                logger.notice("the page has a new certificate from the next start on")
+            } catch { logger.error("the page's certificate cannot be renewed", metadata: ["error": "\(error)"]) }
+        }
+    }
+
+    private var isTimeKnown: Bool { clockIsSet() ?? true }
+
+    private func load(orAt fallback: Date) throws -> Choice {
+        var objection: OwnersCertificate.Objection?
+        do throws(OwnersCertificate.Objection) {
+            if let own = try OwnersCertificate.stored(in: folder, at: isTimeKnown ? now() : nil) {
+                return Choice(page: own.page, objection: nil)
+            }
+        } catch { objection = error }
+        return Choice(page: try device(orAt: fallback), objection: objection)
+    }
+
+    private func device(orAt fallback: Date) throws -> PageCertificate {
+        let isTimeKnown = isTimeKnown
+        return try DeviceCertificate.loadOrCreate(
+            in: folder,
+            names: names,
+            localNames: localNames,
+            at: isTimeKnown ? now() : fallback,
+            isTimeKnown: isTimeKnown
+        )
+    }
+}
