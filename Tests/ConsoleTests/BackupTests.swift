@@ -147,7 +147,7 @@ struct BackupTests {
                 "backup/export",
                 #"{"passphrase":"kiosk","password":"\#(Self.password)"}"#
             )
-            #expect(try codes(weak) == ["passphrase password_too_short"])
+            #expect(try codes(weak) == ["passphrase passphrase_weak"])
             #expect(try await page.another().send("POST", "backup/export", "{}") == 401)
             #expect(Route.exportBackup.roles == [.owner] && Route.importBackup.roles == [.owner])
             #expect(try await page.ask("POST", "backup/export", "{\(Self.sealed)}").status == 200)

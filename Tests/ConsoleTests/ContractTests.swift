@@ -167,7 +167,10 @@ struct ContractTests {
             let attempt = try #require(await shop.rail.attempt(of: charge))
             await attempt.record(.sending(attempt: attempt.id))
             await attempt.record(
-                .offered(attempt: attempt.id, offer: Offer(paymentID: "pay_1", link: CustomerShop.link, expiresAt: nil))
+                .offered(
+                    attempt: attempt.id,
+                    offer: Offer(paymentID: "pay_1", link: CustomerShop.link(charge), expiresAt: nil)
+                )
             )
             try await ask("GET", "charges/\(id)", "/charges/{id}")
             try await shop.pay(charge)

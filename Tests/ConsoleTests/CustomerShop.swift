@@ -47,7 +47,6 @@ struct CustomerShop {
         gatewayURL: "https://gateway-canary.test",
         currency: .euro
     )
-    static let link = "https://pay.walletconnect.com/?pid=pay_0123456789abcdef"
 
     let page: Page
     let rail = SpokenRail(.scan)
@@ -67,6 +66,11 @@ struct CustomerShop {
         try await page.ask("PUT", "customers", #"{"password":"\#(Self.password)",\#(settings.dropFirst())"#)
     }
 
+    /// The name of a charge's payment: no two charges have the same.
+    static func payment(_ id: ChargeID) -> String { "pay_" + id.compact.suffix(16) }
+    /// Where a wallet pays it.
+    static func link(_ id: ChargeID) -> String { "https://pay.walletconnect.com/?pid=\(payment(id))" }
+
     func open(_ minorUnits: Int64 = 1250) async throws -> ChargeID {
         let amount = Money(minorUnits: minorUnits, currency: .euro)
         let request = ChargeRequest(amount: amount, reference: "reference-canary", by: .terminal)
@@ -79,12 +83,17 @@ struct CustomerShop {
         let id = try await open(minorUnits)
         let attempt = try #require(await rail.attempt(of: id))
         await attempt.record(.sending(attempt: attempt.id))
-        let offer = Offer(paymentID: "pay_0123456789abcdef", link: Self.link, expiresAt: nil)
+        let offer = Offer(paymentID: Self.payment(id), link: Self.link(id), expiresAt: nil)
         await attempt.record(.offered(attempt: attempt.id, offer: offer))
         guard let pairing else { return id }
         let other = try #require(await wallets.attempt(of: id))
         await other.record(.sending(attempt: other.id))
-        await other.record(.offered(attempt: other.id, offer: Offer(paymentID: "pay_other", link: nil, expiresAt: nil)))
+        await other.record(
+            .offered(
+                attempt: other.id,
+                offer: Offer(paymentID: "pay_other\(id.compact.suffix(10))", link: nil, expiresAt: nil)
+            )
+        )
         var status = ConnectStatus()
         status.usesOneCode = isOneCode
         status.charges[id] = ConnectView()
@@ -100,7 +109,7 @@ struct CustomerShop {
 
     func pay(_ id: ChargeID) async throws {
         try await report(
-            .succeeded(Evidence(paymentID: "pay_0123456789abcdef", transactionID: "0xcanary", paid: nil)),
+            .succeeded(Evidence(paymentID: Self.payment(id), transactionID: "0xcanary", paid: nil)),
             of: id
         )
     }

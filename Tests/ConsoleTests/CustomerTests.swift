@@ -164,12 +164,18 @@ struct CustomerTests {
                 let html = try await shop.look(path).html
                 for word in words { #expect(html.contains(word), "\(word) in \(html)") }
             }
-            try await said("data-kind=\"waiting\"", "Time left", "5:00", "http-equiv=\"refresh\"", CustomerShop.link)
+            try await said(
+                "data-kind=\"waiting\"",
+                "Time left",
+                "5:00",
+                "http-equiv=\"refresh\"",
+                CustomerShop.link(id)
+            )
             page.clock.advance(by: .seconds(70))
             try await said("3:50")
             try await shop.report(.processing, of: id)
             try await said("data-kind=\"processing\"", "<h1>Payment in progress</h1>", "Do not pay again.")
-            #expect(!(try await shop.look(path).html).contains(CustomerShop.link))
+            #expect(!(try await shop.look(path).html).contains(CustomerShop.link(id)))
             try await shop.report(.unrecognised(word: "canary_word"), of: id)
             try await said("data-kind=\"unknown\"", "<h1>Not known yet</h1>", "Do not pay again.", "Please ask staff.")
             #expect(!(try await shop.look(path).html).contains("canary_word"))
@@ -303,7 +309,7 @@ struct CustomerTests {
             #expect(both.rel == "noopener noreferrer")
             // Percent-encoded once, all of it; the payment's link within is a value of its own.
             let carried = both.href.dropFirst("both://wc?uri=".count).removingPercentEncoding
-            let link = "https%3A%2F%2Fpay.walletconnect.com%2F%3Fpid%3Dpay_0123456789abcdef"
+            let link = "https%3A%2F%2Fpay.walletconnect.com%2F%3Fpid%3D\(CustomerShop.payment(id))"
             #expect(carried == Self.pairing + (isOneCode ? "&pay=\(link)" : ""))
             #expect(!both.href.dropFirst("both://wc?uri=".count).contains { ":/?&=@".contains($0) })
             let web = try #require(anchor("Web", in: html))
@@ -344,12 +350,13 @@ struct CustomerTests {
     @Test func withoutAPairingOnlyWalletsThatTakePaymentLinksAreOffered() async throws {
         try await withConsole(wallets: Self.wallets) { page in
             let shop = try await CustomerShop(page)
-            let html = try await shop.look(try await shop.path(try await shop.offered())).html
-            let link = "https%3A%2F%2Fpay.walletconnect.com%2F%3Fpid%3Dpay_0123456789abcdef"
+            let id = try await shop.offered()
+            let html = try await shop.look(try await shop.path(id)).html
+            let link = "https%3A%2F%2Fpay.walletconnect.com%2F%3Fpid%3D\(CustomerShop.payment(id))"
             #expect(anchor("Both &amp; &lt;Co&gt;", in: html)?.href == "both://wc?uri=\(link)")
             #expect(anchor("Web", in: html)?.href == "https://web.example/app/wc?uri=\(link)")
             #expect(anchor("Pairs", in: html) == nil)
-            #expect(html.contains("href=\"\(CustomerShop.link)\" target=\"_blank\" rel=\"noopener noreferrer\""))
+            #expect(html.contains("href=\"\(CustomerShop.link(id))\" target=\"_blank\" rel=\"noopener noreferrer\""))
             #expect(html.contains("<svg class=\"qr\""))
         }
     }

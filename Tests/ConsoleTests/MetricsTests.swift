@@ -175,7 +175,10 @@ struct MetricsTests {
             await attempt.record(.sending(attempt: attempt.id))
             await attempt.record(.silent(attempt: attempt.id, reason: "?"))
             await attempt.record(
-                .offered(attempt: attempt.id, offer: Offer(paymentID: "pay_1", link: CustomerShop.link, expiresAt: nil))
+                .offered(
+                    attempt: attempt.id,
+                    offer: Offer(paymentID: "pay_1", link: CustomerShop.link(id), expiresAt: nil)
+                )
             )
             page.clock.advance(by: .milliseconds(200))
             await page.desk.screenShows(id, isReadable: true)

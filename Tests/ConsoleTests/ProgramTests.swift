@@ -70,7 +70,7 @@ struct ProgramTests {
             for (method, path) in [
                 ("GET", "settings"), ("PUT", "settings"), ("GET", "tokens"), ("POST", "tokens"), ("GET", "session"),
                 ("POST", "login"), ("POST", "claim"), ("GET", "totals"), ("GET", "export.csv"), ("GET", "taps"),
-                ("POST", "reset"), ("GET", "sessions"),
+                ("PUT", "reset"), ("GET", "sessions"),
             ] {
                 let answer = try await till.ask(method, path)
                 #expect(answer.status == 403, "\(path)")

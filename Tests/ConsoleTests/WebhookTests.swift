@@ -11,54 +11,6 @@ import WebServer
 @testable import Journal
 @testable import Terminal
 
-/// Somebody's server, as far as webhooks reach it.
-private final class Receiver: WebhookCarrier {
-    struct Post: Sendable {
-        let url: String
-        let headers: [String: String]
-        let body: String
-
-        var id: String { headers["webhook-id"] ?? "" }
-        var number: Int { Int(id.split(separator: "-").last ?? "") ?? -1 }
-        var said: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]) ?? [:] }
-        var type: String { said["type"] as? String ?? "" }
-        var charge: String { (said["data"] as? [String: Any])?["id"] as? String ?? "" }
-    }
-
-    private let answers = Mutex<[WebhookAnswer]>([])
-    private let posted = AsyncStream.makeStream(of: Post.self)
-    private let count = Mutex(0)
-
-    var posts: Int { count.withLock { $0 } }
-
-    /// The next answers; afterwards each message is taken.
-    func answer(_ next: WebhookAnswer...) { answers.withLock { $0 = next } }
-
-    func objection(to url: String) -> WebhookObjection? {
-        url.hasPrefix("https://") ? nil : url.hasPrefix("http://") ? .plainHTTP : .notAnAddress
-    }
-
-    func post(_ url: String, headers: [(name: String, value: String)], body: [UInt8]) async -> WebhookAnswer {
-        await Task.yield()
-        let fields = Dictionary(headers.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-        count.withLock { $0 += 1 }
-        posted.continuation.yield(Post(url: url, headers: fields, body: String(decoding: body, as: UTF8.self)))
-        return answers.withLock { $0.isEmpty ? .status(204, retryAfter: nil) : $0.removeFirst() }
-    }
-
-    /// What comes, up to the first that fits.
-    func until(_ fits: (Post) -> Bool) async -> [Post] {
-        var all: [Post] = []
-        for await post in posted.stream {
-            all.append(post)
-            if fits(post) { break }
-        }
-        return all
-    }
-
-    func next() async -> Post? { await until { _ in true }.last }
-}
-
 @Suite(.timeLimit(.minutes(2)))
 struct WebhookTests {
     private static let url = "https://shop.test/till?key=canary-path"
@@ -77,7 +29,7 @@ struct WebhookTests {
         try Page.said(try await page.ask("GET", "webhooks"))["webhooks"] as? [[String: Any]] ?? []
     }
 
-    private func isSigned(_ post: Receiver.Post, _ secret: String, at time: WallTime) throws -> Bool {
+    private func isSigned(_ post: WebhookReceiver.Post, _ secret: String, at time: WallTime) throws -> Bool {
         let key = try #require(Data(base64Encoded: String(secret.dropFirst("whsec_".count))))
         let timestamp = try #require(post.headers["webhook-timestamp"])
         let code = HMAC<SHA256>.authenticationCode(
@@ -90,7 +42,7 @@ struct WebhookTests {
 
     /// Whoever takes the terminal over must not be able to do it unheard, whatever charges a webhook chose.
     @Test func everyWebhookThatIsNotHeldBackHearsOfANewOwnerPassword() async throws {
-        let receiver = Receiver()
+        let receiver = WebhookReceiver()
         try await withConsole(webhooks: receiver) { page in
             try await StaffShop.open(page)
             let (_, secret) = try await make(page, #""failed""#)
@@ -106,7 +58,7 @@ struct WebhookTests {
     }
 
     @Test func everythingThatHappensToAChargeArrivesInOrderSignedAndWithTheEventsOwnWords() async throws {
-        let receiver = Receiver()
+        let receiver = WebhookReceiver()
         try await withConsole(webhooks: receiver) { page in
             let shop = try await Program.shop(page)
             let before = try await shop.offered(500)  // Nobody was told of it.
@@ -143,7 +95,7 @@ struct WebhookTests {
     }
 
     @Test func onlyWhatWasChosenArrives() async throws {
-        let receiver = Receiver()
+        let receiver = WebhookReceiver()
         try await withConsole(webhooks: receiver) { page in
             let shop = try await Program.shop(page)
             _ = try await make(page, #""succeeded","unknown""#)
@@ -156,7 +108,7 @@ struct WebhookTests {
     }
 
     @Test func whatDoesNotArriveIsSentAgainLaterUnderItsNameAndNothingOvertakesIt() async throws {
-        let receiver = Receiver()
+        let receiver = WebhookReceiver()
         try await withNotingConsole(webhooks: receiver) { page, storage in
             let shop = try await Program.shop(page)
             let (id, _) = try await make(page, #""created","succeeded""#)
@@ -198,7 +150,7 @@ struct WebhookTests {
     }
 
     @Test func aReceiverThatIsGoneIsSwitchedOffForAllToSeeAndGoesOnWhereItWas() async throws {
-        let receiver = Receiver()
+        let receiver = WebhookReceiver()
         try await withNotingConsole(webhooks: receiver) { page, storage in
             let shop = try await Program.shop(page)
             let (id, _) = try await make(page, #""created","succeeded""#)
@@ -223,7 +175,7 @@ struct WebhookTests {
     }
 
     @Test func whatHappensDuringAPauseArrivesAfterItAndADeletedOneIsToldNothing() async throws {
-        let receiver = Receiver()
+        let receiver = WebhookReceiver()
         try await withConsole(webhooks: receiver) { page in
             let shop = try await Program.shop(page)
             let (id, _) = try await make(page, #""created""#)
@@ -249,7 +201,7 @@ struct WebhookTests {
 
     /// The next start, from the same journal, without what the last one had in memory.
     @Test func anotherStartGoesOnBehindTheLastMessageThatArrived() async throws {
-        let receiver = Receiver()
+        let receiver = WebhookReceiver()
         try await withNotingConsole(webhooks: receiver) { page, storage in
             let shop = try await Program.shop(page)
             _ = try await make(page, #""created","succeeded""#)
@@ -259,7 +211,7 @@ struct WebhookTests {
             try await shop.pay(charge)
             _ = await receiver.next()
             await untilFailing(page, storage, tries: 1)
-            let again = Receiver()
+            let again = WebhookReceiver()
             let desk = WebhookDesk(
                 journal: page.journal,
                 books: page.journal,
@@ -280,8 +232,8 @@ struct WebhookTests {
 
     /// Receivers would take new messages under names that they know for messages that they have had.
     @Test func afterARestoreMessagesHaveNamesThatNoReceiverKnows() async throws {
-        let (folder, receiver, later) = (try TemporaryFolder(), Receiver(), Receiver())
-        var before: Receiver.Post?
+        let (folder, receiver, later) = (try TemporaryFolder(), WebhookReceiver(), WebhookReceiver())
+        var before: WebhookReceiver.Post?
         try await withNotingConsole(webhooks: receiver, in: folder) { page, _ in
             let shop = try await Program.shop(page)
             _ = try await make(page, #""created""#)
@@ -303,7 +255,7 @@ struct WebhookTests {
     }
 
     @Test func aSecretIsShownOnceSealedAndInNoOtherAnswer() async throws {
-        try await withConsole(webhooks: Receiver()) { page in
+        try await withConsole(webhooks: WebhookReceiver()) { page in
             _ = try await StaffShop.open(page, settings: true)
             let (id, secret) = try await make(page)
             for path in ["webhooks", "health", "settings", "audit"] {
@@ -328,7 +280,7 @@ struct WebhookTests {
     }
 
     @Test func whatCannotBeAWebhookIsRefusedAndNothingIsKept() async throws {
-        try await withConsole(webhooks: Receiver()) { page in
+        try await withConsole(webhooks: WebhookReceiver()) { page in
             try await StaffShop.open(page)
             for (body, code) in [
                 (#"{"url":"http://shop.test","events":["created"]}"#, "webhook_plain"),

@@ -186,7 +186,7 @@ struct DamageTests {
             let told = try #require(try await told(copy, charges: 0), "\(length) of \(size) bytes")
             // 25 were written: what is not there is named from its first entry.
             let count = told.events.reduce(0) { $0 + $1.count }
-            #expect(told.chain?.brokenAt == (count == 25 ? nil : count + 1), "\(length) of \(size) bytes")
+            #expect(told.chain?.brokenAt == (count == 25 ? nil : Int64(count + 1)), "\(length) of \(size) bytes")
             // Between two states lies one where the charge is open and its first event is not there yet.
             if count % 2 == 1 {
                 #expect(states.contains(told.withoutTheCheck), "\(length) of \(size) bytes")
