@@ -1,10 +1,10 @@
 import Foundation
-import Logging
+import Journal
 import Payments
 import TerminalTestSupport
 import Testing
 import TestSupport
-import X509
+import WebServer
 
 @testable import Console
 
@@ -93,7 +93,7 @@ struct OwnersCertificateTests {
             (.keyNotReadable, good.chain, good.chain), (.keyNotReadable, good.chain, good.key + other.key),
             (.keyDoesNotFit, good.chain, other.key), (.notForServers, client.chain, client.key),
             (.noName, nameless.chain, nameless.key), (.kindOfKey, edwards.chain, edwards.key),
-            (.kindOfKey, small.chain, small.key), (.notInOrder, good.leaf + other.leaf, good.key),
+            (.chainNotReadable, small.chain, small.key), (.notInOrder, good.leaf + other.leaf, good.key),
             (.keyDoesNotFit, good.issuer + good.leaf, good.key),
             (.notForServers, good.issuer, try text("ca.key")),
         ]
@@ -108,6 +108,8 @@ struct OwnersCertificateTests {
         let good = try await make()
         let page = try OwnersCertificate(chain: good.chain, key: good.key, at: nil).page
         for host in ["till.shop.example", "a.tills.example"] { #expect(page.isFor(host), "\(host)") }
+        let device = try DeviceCertificate.loadOrCreate(in: folder.path, names: ["till.local"])
+        #expect(!device.isFor("till.local"), "the terminal's names are asked about elsewhere")
         for host in ["shop.example", "tills.example", ".tills.example", "a.b.tills.example", "evil-tills.example", ""] {
             #expect(!page.isFor(host), "\(host)")
         }
@@ -136,7 +138,7 @@ struct OwnersCertificateTests {
             let without = try await page.ask("PUT", "certificate", body(good, password: nil))
             #expect(try codes(without) == ["password password_needed"])
             let wrong = try await page.ask("PUT", "certificate", body(good, password: "x"))
-            #expect(try codes(wrong) == ["password wrong_password"])
+            #expect(try codes(wrong) == ["password password_wrong"])
             var mixed = good
             mixed.key = other.key
             #expect(

@@ -46,6 +46,7 @@ struct RolesTests {
         ("GET", "shifts", "omc--"), ("POST", "shifts", "omc--"), ("GET", "shifts/current", "omc--"),
         ("GET", "shifts/1", "omc--"), ("POST", "shifts/1/close", "omc--"), ("GET", "shifts/1/report.csv", "omc--"),
         ("GET", "setup", "o----"), ("PUT", "setup", "o----"), ("GET", "logo", "o----"), ("PUT", "logo", "o----"),
+        ("GET", "certificate", "o----"), ("PUT", "certificate", "o----"), ("DELETE", "certificate", "o----"),
         ("GET", "terminal", "omc--"), ("GET", "diagnosis", "om---"),
         ("GET", "screen", "omc--"), ("POST", "screen", "om---"), ("GET", "screen/1", "omc--"),
         ("PUT", "screen/1", "omc--"), ("DELETE", "screen/1", "omc--"),

@@ -44,13 +44,15 @@ struct PageCertificate: Sendable, Equatable {
             .joined(separator: ":")
     }
 
-    /// Whether it is for a host name. A wildcard stands for one label. Source: RFC 9525, section 6.3.
+    /// Whether the owner's certificate is for a host name, under which the page answers then. Of the terminal's own names only those
+    /// count that it has just now. A wildcard stands for one label. Source: RFC 9525, section 6.3.
     func isFor(_ host: String) -> Bool {
-        names.contains { name in
-            guard name.hasPrefix("*.") else { return name == host }
-            guard let dot = host.firstIndex(of: "."), dot > host.startIndex else { return false }
-            return host[dot...] == name.dropFirst()
-        }
+        issuer != nil
+            && names.contains { name in
+                guard name.hasPrefix("*.") else { return name == host }
+                guard let dot = host.firstIndex(of: "."), dot > host.startIndex else { return false }
+                return host[dot...] == name.dropFirst()
+            }
     }
 
     /// Written beside the place and moved there, readable by this user alone from the first byte on.
