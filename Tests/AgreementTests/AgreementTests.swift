@@ -26,7 +26,7 @@ struct AgreementTests {
                 continue
             }
             let troubles = column.troubles.filter { $0.isFelt || scenario == column.scenario }
-            for trouble in sample.some(troubles, of: "\(column.testDescription), \(scenario)", oneIn: 8) {
+            for trouble in sample.some(troubles, of: "\(column.testDescription), \(scenario)", oneIn: 16) {
                 try await play(Script(scenario, try trouble.faults()), coverage)
             }
         }
@@ -38,7 +38,7 @@ struct AgreementTests {
         // Where only the office can be in trouble, the till's own points are those of the scenario without a fault.
         let coverage = CrashCoverage { !column.isOfficesAlone || !$0.isTills }
         let troubles = column.troubles.filter { $0.isFelt && ($0.lasts || !column.isOfficesAlone) }
-        for trouble in sample.some(troubles, of: column.testDescription, oneIn: 6) {
+        for trouble in sample.some(troubles, of: column.testDescription, oneIn: 12) {
             try await dieEverywhere(in: Script(column.scenario, try trouble.faults()), coverage)
         }
         report(coverage, column.testDescription)
@@ -56,7 +56,7 @@ struct AgreementTests {
     private func dieEverywhere(in script: Script, _ coverage: CrashCoverage, twice: Bool = false) async throws {
         let first = try await play(script, coverage).ending
         let deaths = Array(Death.all(along: first.runs[0]).enumerated()).filter { coverage.counts($0.element.point) }
-        for (turn, death) in sample.some(deaths, of: "\(script)", oneIn: twice ? 2 : 6) {
+        for (turn, death) in sample.some(deaths, of: "\(script)", oneIn: twice ? 4 : 12) {
             let dying = script.dying(death, in: 0, of: first)
             let second = try await play(dying, coverage).ending
             guard twice, death.occasion == 1, second.deaths.first == death.point else { continue }
@@ -64,7 +64,7 @@ struct AgreementTests {
             let places = Array(Death.all(along: second.runs[1]).enumerated()).filter { place, again in
                 again.occasion == 1 && (place - turn).isMultiple(of: 3)
             }
-            for (_, again) in sample.some(places, of: "\(dying)", oneIn: 6) {
+            for (_, again) in sample.some(places, of: "\(dying)", oneIn: 12) {
                 try await play(dying.dying(again, in: 1, of: second), coverage)
             }
         }
