@@ -172,10 +172,10 @@ extension Composer {
             ),
         ]
         let fingerprint: [Stack.Item] = [
-            .text(text.setupFingerprint, Style(3.6, atLeast: 3, palette.quiet)), .gap(0.4),
+            .text(text.setupFingerprint, Style(3.6, atLeast: 3, palette.quiet, lines: 3)), .gap(0.4),
             .text(
-                leftToRight(setup.fingerprintText, limit: 120),
-                Style(3.6, atLeast: 2.6, palette.text, lines: 5, isMonospaced: true)
+                leftToRight(setup.fingerprintText, limit: 60),
+                Style(4.4, atLeast: 3, palette.text, .bold, lines: 2, isMonospaced: true)
             ),
         ]
         switch room {

@@ -49,7 +49,7 @@ extension ScreenText {
             case .reset: "رمز إعادة التعيين، للمالك فقط"
             }
         },
-        setupFingerprint: "بصمة الشهادة",
+        setupFingerprint: "سيحذّر المتصفح. تابع فقط إذا بدأت بصمة الشهادة بهذا",
         setupTitle: "يجري الإعداد",
         setupProgress: { progress in "الخطوة \(progress.step) من \(progress.count)" },
         wayInstructions: { way in

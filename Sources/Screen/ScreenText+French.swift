@@ -43,7 +43,7 @@ extension ScreenText {
             case .reset: "Code de réinitialisation, pour le propriétaire seulement"
             }
         },
-        setupFingerprint: "Empreinte du certificat",
+        setupFingerprint: "Le navigateur avertit. Continuer seulement si l’empreinte du certificat commence par",
         setupTitle: "En cours de configuration",
         setupProgress: { progress in "Étape \(progress.step) sur \(progress.count)" },
         wayInstructions: { way in

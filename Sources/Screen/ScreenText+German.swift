@@ -43,7 +43,7 @@ extension ScreenText {
             case .reset: "Code zum Zurücksetzen, nur für den Inhaber"
             }
         },
-        setupFingerprint: "Fingerabdruck des Zertifikats",
+        setupFingerprint: "Der Browser warnt. Nur weitergehen, wenn der Fingerabdruck des Zertifikats so beginnt",
         setupTitle: "Wird eingerichtet",
         setupProgress: { progress in "Schritt \(progress.step) von \(progress.count)" },
         wayInstructions: { way in

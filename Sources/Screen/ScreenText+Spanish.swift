@@ -43,7 +43,7 @@ extension ScreenText {
             case .reset: "Código para restablecer, solo para el propietario"
             }
         },
-        setupFingerprint: "Huella del certificado",
+        setupFingerprint: "El navegador avisa. Siga solo si la huella del certificado empieza por",
         setupTitle: "En preparación",
         setupProgress: { progress in "Paso \(progress.step) de \(progress.count)" },
         wayInstructions: { way in

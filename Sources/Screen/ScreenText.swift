@@ -212,7 +212,7 @@ extension ScreenText {
             case .reset: "Reset code, for the owner only"
             }
         },
-        setupFingerprint: "Certificate fingerprint",
+        setupFingerprint: "The browser will warn. Go on only if the certificate’s fingerprint begins with",
         setupTitle: "Being set up",
         setupProgress: { progress in "Step \(progress.step) of \(progress.count)" },
         wayInstructions: { way in

@@ -215,7 +215,7 @@ public struct ScreenDirector: Sendable {
                     claimAddress: invitation.url,
                     addressText: invitation.address,
                     claimCode: invitation.code,
-                    fingerprintText: invitation.fingerprint
+                    fingerprintText: Self.beginning(of: invitation.fingerprint)
                 )
             )
         case .setup:
@@ -233,6 +233,12 @@ public struct ScreenDirector: Sendable {
                 at: now
             )
         }
+    }
+
+    /// So much of a certificate's fingerprint that people compare it, and that nobody makes another certificate with the same
+    /// beginning: 64 bits.
+    static func beginning(of fingerprint: String) -> String {
+        fingerprint.split(separator: ":").prefix(8).joined(separator: " ")
     }
 
     private static func progress(_ snapshot: TerminalSnapshot) -> Scene.Progress? {

@@ -228,6 +228,12 @@ struct ScreenDirectorTests {
         }
     }
 
+    /// Two lines that people compare, as the browser shows them.
+    @Test func theScreenShowsTheBeginningOfTheCertificatesFingerprint() {
+        let digest = (0..<32).map { String(0xA0 + $0, radix: 16, uppercase: true) }.joined(separator: ":")
+        #expect(ScreenDirector.beginning(of: digest) == "A0 A1 A2 A3 A4 A5 A6 A7")
+    }
+
     /// Whoever plugged in a stick stands there. The code is back in a minute, or after the start.
     @Test(arguments: [ClaimInvitation.Purpose.claim, .reset])
     func anUpdateFromAStickStandsBeforeTheOwnersCodeAndNotBeforeACharge(purpose: ClaimInvitation.Purpose) async throws {
