@@ -59,15 +59,12 @@ function build(place, saved, onSaved) {
       },
       input: clear,
     } },
-    h("fieldset", { class: "card" }, h("legend", {}, t("certificate.legend")), h("p", { class: "quiet" }, t("certificate.formHelp")), fields.map((field) => field.element)),
-    h("div", { class: "settings-end" }, trouble, save.element, hasOwn ? remove.element : null),
-  );
-  refill(
-    place,
     saved.problem ? notice("bad", saved.problem.message, saved.problem.action) : null,
     facts(t("certificate.now"), saved.served),
     saved.next ? [notice("plain", t("certificate.nextStart"), t("certificate.nextStartHelp")), facts(t("certificate.next"), saved.next)] : null,
-    form,
+    h("fieldset", { class: "card" }, h("legend", {}, t("certificate.legend")), h("p", { class: "quiet" }, t("certificate.formHelp")), fields.map((field) => field.element)),
+    h("div", { class: "settings-end" }, trouble, save.element, hasOwn ? remove.element : null),
   );
+  refill(place, form);
   return {};
 }
