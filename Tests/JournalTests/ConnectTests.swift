@@ -139,7 +139,7 @@ struct ConnectTests {
     func aBatchThatFindsNoRoomLeavesTheOneBefore() async throws {
         try journal.close()
         let size = try #require(folder.contents["journal.sqlite"]).count
-        for _ in 0..<12 {
+        for _ in 0..<Tries.share(of: 15) {
             let copy = try folder.copy()
             let result = try await run(
                 .path(Writer.program),

@@ -44,7 +44,7 @@ struct DamageTests {
         // Most of a small file is empty; bytes that hold something tell more.
         let written = bytes.indices.filter { bytes[$0] != 0 }
         var offsets = Array(stride(from: 0, to: 110, by: 2))
-        offsets += (0..<150).map { _ in written.randomElement() ?? 0 }
+        offsets += (0..<Tries.share(of: 150)).map { _ in written.randomElement() ?? 0 }
         var named = 0
         for offset in offsets {
             let copy = try folder.copy()
@@ -83,8 +83,8 @@ struct DamageTests {
         let crashed = try folder.copy()
         let size = try #require(crashed.contents["journal.sqlite-wal"]).count
         var offsets = Array(stride(from: 0, to: 60, by: 2))
-        offsets += (0..<70).map { _ in Int.random(in: 60..<size) }
-        offsets += (0..<20).map { _ in Int.random(in: size - 20_000..<size) }
+        offsets += (0..<Tries.share(of: 70)).map { _ in Int.random(in: 60..<size) }
+        offsets += (0..<Tries.share(of: 20)).map { _ in Int.random(in: size - 20_000..<size) }
         var (named, harmless) = (0, 0)
         for offset in offsets {
             let copy = try crashed.copy()
@@ -180,7 +180,7 @@ struct DamageTests {
         let crashed = try folder.copy()
         let size = try #require(crashed.contents["journal.sqlite-wal"]).count
         var counts: Set<Int> = []
-        for length in [0, 1, 31, 32, 33, size] + (0..<40).map({ _ in Int.random(in: 0..<size) }) {
+        for length in [0, 1, 31, 32, 33, size] + (0..<Tries.share(of: 40)).map({ _ in Int.random(in: 0..<size) }) {
             let copy = try crashed.copy()
             try copy.change(copy.log) { $0 = $0.prefix(length) }
             let told = try #require(try await told(copy, charges: 0), "\(length) of \(size) bytes")

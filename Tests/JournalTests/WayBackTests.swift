@@ -195,7 +195,7 @@ struct WayBackTests {
             try damaged.write(to: URL(fileURLWithPath: path))
             expectNewer(folder)
         }
-        for _ in 0..<30 {
+        for _ in 0..<Tries.share(of: 30) {
             // Of a page's content: a bit that nothing uses may have any value.
             let place = try #require(whole.indices.filter { whole[$0] != 0 && $0 > 100 }.randomElement())
             var changed = whole

@@ -1,6 +1,7 @@
 import Foundation
 import Payments
 import Testing
+import TestSupport
 
 /// The stories that merchants tell, one by one.
 struct ChargeStoryTests {
@@ -247,7 +248,7 @@ struct ChargeStoryTests {
 
     @Test func replayingTheEventsGivesTheSameCharge() throws {
         var generator = SystemRandomNumberGenerator()
-        for _ in 0..<500 {
+        for _ in 0..<Tries.share(of: 500) {
             let events = (0..<30).map { _ in Charge.Event.everyExample.randomElement(using: &generator)! }
             var live = Charge.example()
             for event in events { _ = live.handle(event) }

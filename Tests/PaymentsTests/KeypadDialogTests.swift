@@ -213,7 +213,7 @@ struct KeypadDialogTests {
 
     /// Any events in any order: a charge is only opened by an Enter, for the amount on the screen; a charge under way is only
     /// taken back after its question; nothing is erased without the code.
-    @Test(arguments: 0..<300)
+    @Test(arguments: Tries.seeds(300))
     func anyEventsKeepTheRules(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let ids = [try #require(Self.id), try #require(Self.other)]
