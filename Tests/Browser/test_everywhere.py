@@ -582,7 +582,8 @@ def test_the_way_in_is_walked_by_the_tab_key(context, watch, states, size):
         page.goto(f"/#/{place}")
         shows(page, "main h1:visible")
         has_settled(page)
-        assert walk(page, f"{who} at {place}", columns=False) >= 3
+        # Where a new owner password needs a stick there is nothing to type: the page's language and the way back.
+        assert walk(page, f"{who} at {place}", columns=False) >= (2 if place == "reset" else 3)
         browser.close()
 
 
