@@ -15,13 +15,16 @@ import WalletConnect
 /// What the merchant sets, and what is checked before anything is believed.
 @Suite(.timeLimit(.minutes(5)))
 struct SettingsTests {
+    /// One relay is one text, however it was typed.
     @Test(arguments: [
-        "wss://relay.example", "wss://relay.example:8443/", "wss://relay.example/path",
+        ("wss://relay.example", "wss://relay.example"), ("wss://Relay.Example:443/", "wss://relay.example"),
+        ("wss://relay.example:8443/", "wss://relay.example:8443"),
+        ("wss://relay.example/path", "wss://relay.example/path"),
     ])
-    func addressesOfRelaysAreTaken(url: String) throws {
+    func addressesOfRelaysAreTaken(typed: String, kept: String) throws {
         var form = ConnectForm()
-        form.relayURL = url
-        #expect(try form.checked(over: ConnectSettings(), allowsPlain: false).relayURL == url)
+        form.relayURL = typed
+        #expect(try form.checked(over: ConnectSettings(), allowsPlain: false).relayURL == kept)
     }
 
     @Test(arguments: [

@@ -289,8 +289,9 @@ struct Shift: Sendable {
     }
 
     func state(_ id: ChargeID) async throws -> Charge.State { try await desk.charge(id).charge.state }
-    /// The name of the charge's payment over BLE.
+    /// The name of the charge's payment over BLE. Waits for a terminal that is starting.
     func payment(_ id: ChargeID) async throws -> TapProtocol.PaymentID {
+        try await until("it has loaded its charges") { try await snapshot(id).id == id }
         let offer = try await snapshot(id).attempts.first { $0.rail == .tap }?.offer
         return try #require(offer.flatMap { PaymentID($0.paymentID) })
     }
