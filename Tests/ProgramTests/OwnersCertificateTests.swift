@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Subprocess
+import SystemPackage
 import Testing
 
 /// A certificate of the owner's own, with the real program and a client that verifies it.
