@@ -260,6 +260,13 @@ public actor ChargeDesk {
         throw .notFound
     }
 
+    /// What is written down of a charge, also before the desk has loaded it. For those who clear away what has ended: a charge that is
+    /// open says so. Nil where there is none, or the journal cannot be read.
+    func recorded(_ id: ChargeID) async -> Charge? {
+        if let charge = charges[id] { return charge }
+        return try? await archive.record(of: id)?.charge
+    }
+
     /// Newest first, `limit` at most. `before` continues after the last one of an earlier page.
     public func history(
         before: ChargeID?,

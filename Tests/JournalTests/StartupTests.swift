@@ -44,7 +44,9 @@ struct StartupTests {
     }
 
     @Test func tablesOfANewerVersionThatHasBookedAreLeftAlone() async throws {
-        try await folder.open().fill()
+        let journal = try folder.open()
+        try await journal.fill()
+        try journal.close()
         let newer = try Journal.open(
             directory: folder.path,
             deviceKey: try DeviceKey.loadOrCreate(at: folder.path + "/device.key"),

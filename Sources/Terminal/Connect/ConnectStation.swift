@@ -111,7 +111,7 @@ public actor ConnectStation {
     /// Takes the way to charges, for news of those that nobody follows.
     public func serve(_ desk: ChargeDesk) {
         askAbout = { await desk.askNow($0) }
-        find = { try? await desk.charge($0).charge }
+        find = { await desk.recorded($0) }
     }
 
     /// Takes what holds from now on, at once. Sales under way go on with it; nil or switched off ends the connection.
