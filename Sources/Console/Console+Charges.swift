@@ -177,7 +177,7 @@ extension Console {
             var problem = Problem(503, reason)
             problem.retryAfter = .zero
             return problem
-        case .journal: return Problem(503, reason)
+        case .journal, .unrecorded: return Problem(503, reason)
         }
     }
 }

@@ -3,6 +3,9 @@ import Locks
 public import Payments
 
 extension Journal {
+    /// For how long no write that waits has had an answer; nil where none waits. Storage that hangs makes it grow.
+    public var stalledFor: Duration? { queue.withLock(\.waitsSince).map { .now - $0 } }
+
     /// Why nothing can be recorded now; nil where it can.
     ///
     /// After a write that failed, and where the last one was a minute ago, one more is tried: whoever asks finds out that the storage

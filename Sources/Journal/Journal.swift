@@ -30,6 +30,10 @@ public final class Journal: Sendable {
         var jobs: [WriteJob] = []
         /// Nothing more is taken.
         var isClosed = false
+        /// Those that have no answer yet.
+        var unanswered = 0
+        /// When the last of them got one, or the first of them came; nil where there are none.
+        var waitsSince: ContinuousClock.Instant?
     }
 
     /// What the connection that writes knows. Touched in its turn only.
@@ -368,7 +372,11 @@ extension Journal {
         let result: Result<Value, JournalError> = await withCheckedContinuation { continuation in
             let job = WriteJob(body, continuation)
             let (isTaken, isFirst) = queue.withLock { queue in
-                if !queue.isClosed { queue.jobs.append(job) }
+                if !queue.isClosed {
+                    queue.jobs.append(job)
+                    queue.unanswered += 1
+                    if queue.waitsSince == nil { queue.waitsSince = .now }
+                }
                 return (!queue.isClosed, queue.jobs.count == 1)
             }
             guard isTaken else { return job.fail(Self.closed) }
@@ -384,6 +392,12 @@ extension Journal {
         let jobs = queue.withLock { queue in
             defer { queue.jobs = [] }
             return queue.jobs
+        }
+        defer {
+            queue.withLock { queue in
+                queue.unanswered -= jobs.count
+                queue.waitsSince = queue.unanswered > 0 ? .now : nil
+            }
         }
         if jobs.count > 1, case .success(let tellers) = transact(db, { db in try jobs.map { try $0.run(db) } }) {
             for tell in tellers { tell() }

@@ -154,6 +154,8 @@ public actor ChargeDesk {
     public func openOnce(
         _ request: ChargeRequest
     ) async throws(ChargeRefusal) -> (charge: ChargeSnapshot, isNew: Bool) {
+        // Whoever waits for a storage that hangs would wait in the way of everybody else.
+        guard !isStalled else { throw .journal(Self.stalled) }
         await turn.enter()
         defer { turn.leave() }
         if let key = request.key, let earlier = try await chargeOpened(under: key) { return (earlier, false) }
@@ -222,7 +224,7 @@ public actor ChargeDesk {
     /// - Throws: ``ChargeRefusal``: the charge still holds the terminal, or there is none of this name.
     public func putAway(_ id: ChargeID) async throws(ChargeRefusal) -> ChargeSnapshot {
         let charge = try await self.charge(id)
-        guard !charge.charge.holdsTerminal else { throw .tooLate(charge.charge.state) }
+        guard !charge.charge.holdsTerminal else { throw tooLate(charge.charge) }
         clearResult(of: id)
         return charge
     }
@@ -367,7 +369,7 @@ public actor ChargeDesk {
             gateway: gateway,
             merchantName: settings?.merchantName,
             language: settings?.language,
-            trouble: fault?.reason,
+            trouble: unknownByStorage.isEmpty ? fault?.reason : fault?.reasonAtCharge,
             notices: notices,
             tap: tap,
             connect: connect,
@@ -495,6 +497,12 @@ extension ChargeDesk {
         } catch { throw .limit(error) }
     }
 
+    /// That nothing can be done with a charge now: by its state, or because an answer about it is not recorded.
+    private func tooLate(_ charge: Charge) -> ChargeRefusal {
+        if case .answerMissing(let reason) = recording(of: charge) { return .unrecorded(reason) }
+        return .tooLate(charge.state)
+    }
+
     private func change(
         _ id: ChargeID,
         _ event: Charge.Event,
@@ -502,8 +510,11 @@ extension ChargeDesk {
     ) async throws(ChargeRefusal) -> ChargeSnapshot {
         guard isLoaded, !unresumed.contains(id) else { throw .starting }
         guard let charge = charges[id] else { throw .tooLate(try await self.charge(id).charge.state) }
-        guard allowed(charge) else { throw .tooLate(charge.state) }
-        do throws(JournalError) { _ = try await record(event, of: id) } catch { throw .journal(error) }
+        guard allowed(charge) else { throw tooLate(charge) }
+        guard !isStalled else { throw .unrecorded(recording(of: charge).reason ?? Self.stalled.reason) }
+        do throws(JournalError) { _ = try await record(event, of: id) } catch {
+            throw charges[id].flatMap { recording(of: $0).reason }.map(ChargeRefusal.unrecorded) ?? .journal(error)
+        }
         return try await self.charge(id)
     }
 }

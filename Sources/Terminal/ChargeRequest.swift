@@ -78,6 +78,8 @@ public enum ChargeRefusal: Error, Sendable, Equatable {
     case tooLate(Charge.State)
     /// It could not be recorded, so it was not begun.
     case journal(JournalError)
+    /// What happens to the charge is not recorded. The words are the charge's own, which never lead to a second payment.
+    case unrecorded(Reason)
 }
 
 extension ChargeRefusal {
@@ -157,6 +159,7 @@ extension ChargeRefusal {
             )
         case .tooLate(let state): Self.reason(tooLate: state)
         case .journal(let error): error.reason
+        case .unrecorded(let reason): reason
         }
     }
 

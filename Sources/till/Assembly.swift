@@ -165,6 +165,9 @@ struct Assembly: Sendable {
             Part(name: "sound") { await sound.run() },
             Part(name: "journal's rest") { await rest.run() },
             Part(name: "gateway watch") { await settings.watchGateway() },
+            Part(name: "stall watch") { [desk, clock, journal] in
+                await StallWatch(desk, clock: clock, stalledFor: { journal.stalledFor }).run()
+            },
             Part(name: "days") { await days.run() },
             Part(name: "wallets") { await wallets.station.run() },
             Part(name: "wallets light") { await wallets.show() },

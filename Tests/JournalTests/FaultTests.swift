@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GRDB
 import Glibc
@@ -14,6 +15,30 @@ struct FaultTests {
     init() throws {
         folder = try TemporaryFolder()
         journal = try folder.open()
+    }
+
+    /// A storage that hangs neither takes a write nor refuses it.
+    @Test func aWriteWithoutAnAnswerIsSeenToWait() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try folder.open()
+        #expect(journal.stalledFor == nil)
+        let hold = DispatchSemaphore(value: 0)
+        let (begun, beginning) = AsyncStream<Never>.makeStream()
+        let write = Task {
+            try await journal.writing { _ in
+                beginning.finish()
+                hold.wait()
+            }
+        }
+        for await _ in begun {}
+        let second = Task { try await journal.audit(.example(1)) }
+        let first = try #require(journal.stalledFor)
+        while try #require(journal.stalledFor) <= first + .milliseconds(20) { await Task.yield() }
+        hold.signal()
+        try await write.value
+        try await second.value
+        while journal.stalledFor != nil { await Task.yield() }
+        try journal.close()
     }
 
     @Test func aFullDatabaseRefusesEachNthPageWhole() async throws {

@@ -23,6 +23,11 @@ struct RecordingTests {
         #expect(charge.reason?.code == "storage_full" && charge.reason?.values["case"] == "charge")
         #expect(charge.reason?.action.contains("Do not charge again") == true)
         #expect(!charge.canCancel && !charge.canRelease, "neither could be recorded")
+        // Whoever asks for it all the same reads the same words, and so does whoever looks at the terminal.
+        let words = ChargeRefusal.unrecorded(try #require(charge.reason))
+        await #expect(throws: words) { try await desk.desk.cancel(id, by: .terminal) }
+        await #expect(throws: words) { try await desk.desk.release(id, by: .terminal) }
+        #expect(await desk.desk.snapshot.trouble == charge.reason)
         guard case .unknown = await scene(desk) else {
             Issue.record("the screen does not say that it is not known: \(await scene(desk))")
             return
@@ -117,6 +122,48 @@ struct RecordingTests {
             desk.archive.fail(at: nil)
             await desk.pass(.seconds(5))
             await desk.until { $0.trouble == nil }
+        }
+    }
+
+    /// A storage that neither takes a write nor refuses it: the customer may have paid, and nobody is kept waiting.
+    @Test func aStorageThatHangsMakesAChargeNotKnownUntilAnAnswerIsRecorded() async throws {
+        try await withDesk { desk in
+            let charge = try await desk.desk.open(desk.request())
+            await desk.untilRail { $0 == [.pursue(charge.id)] }
+            try await desk.offer(charge.id)
+            await desk.desk.noteStall()
+            let stalled = try await desk.desk.charge(charge.id)
+            #expect(stalled.isUnresolved && stalled.link == nil && stalled.secondsLeft == nil && !stalled.canCancel)
+            #expect(stalled.reason?.action.contains("Do not charge again") == true)
+            guard case .unknown = await scene(desk) else {
+                Issue.record("the screen still shows a code: \(await scene(desk))")
+                return
+            }
+            let words = ChargeRefusal.unrecorded(try #require(stalled.reason))
+            await #expect(throws: words) { try await desk.desk.cancel(charge.id, by: .terminal) }
+            await #expect(throws: ChargeRefusal.self) { try await desk.desk.open(desk.request()) }
+            try await desk.pay(charge.id, offering: false)
+            let paid = try await desk.desk.charge(charge.id)
+            #expect(paid.charge.state == .succeeded && !paid.isUnresolved)
+            #expect(await desk.desk.snapshot.trouble == nil)
+        }
+    }
+
+    @Test(arguments: [Duration?.none, .seconds(4), .seconds(5)])
+    func onlyAWriteThatHasWaitedForSecondsCountsAsAHangingStorage(stall: Duration?) async throws {
+        try await withDesk { desk in
+            let clock = ManualClock()
+            await withTaskGroup(of: Void.self) { group in
+                let watch = StallWatch(desk.desk, clock: clock.terminalClock) { stall }
+                group.addTask { await watch.run() }
+                for _ in 0..<2 {
+                    while !clock.hasSleeper(for: .seconds(1)) { await Task.yield() }
+                    clock.advance(by: .seconds(1))
+                }
+                while !clock.hasSleeper(for: .seconds(1)) { await Task.yield() }
+                group.cancelAll()
+            }
+            #expect(await (desk.desk.snapshot.trouble != nil) == (stall == .seconds(5)))
         }
     }
 

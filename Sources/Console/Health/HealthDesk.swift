@@ -46,6 +46,10 @@ actor HealthDesk {
     /// Why no charge can be recorded now; nil where one can.
     func journalFault() async -> Reason? {
         if let fault, fault.reason != nil, clock.elapsed() - fault.at < Self.pause { return fault.reason }
+        // Whoever watches from outside is not kept waiting by a storage that hangs.
+        if let stall = journal.stalledFor, stall >= StallWatch.patience {
+            return JournalError.unavailable(detail: "").reason
+        }
         let reason = await journal.recordFault()?.reason
         fault = (reason, clock.elapsed())
         return reason
