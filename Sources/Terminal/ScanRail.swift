@@ -212,10 +212,8 @@ public struct ScanRail: RailDriver {
             await attempt.record(.notSent(attempt: attempt.id, reason: reason))
             return false
         case .rateLimited:
-            await attempt.record(
-                .notSent(attempt: attempt.id, reason: Self.paused),
-                because: await pauseOfGateway(attempt)
-            )
+            // Whoever says so may stand behind the work.
+            await recordPause(attempt)
             return false
         case .invalid(let field, let message):
             let refusal = Refusal(code: "params_validation", message: "\(field): \(message)")

@@ -6,7 +6,7 @@ public enum MerchantError: Error, Sendable, Equatable {
     case notSent(reason: String)
     /// The gateway said no. Nothing happened.
     case refused(GatewayRefusal)
-    /// Too many requests. Nothing happened; wait, then send the same again.
+    /// Too many requests. Treat like silence, for whoever says it may stand behind the work; wait, then send the same again.
     case rateLimited(retryAfter: Duration?)
     /// It may have arrived; silence. Ask for the status, or send the same again under the same idempotency key.
     case noAnswer(after: Duration)
@@ -19,8 +19,8 @@ public enum MerchantError: Error, Sendable, Equatable {
     /// Whether the gateway may have acted on the call.
     public var mayHaveTakenEffect: Bool {
         switch self {
-        case .invalid, .notSent, .refused, .rateLimited: false
-        case .noAnswer, .unclear, .strange: true
+        case .invalid, .notSent, .refused: false
+        case .rateLimited, .noAnswer, .unclear, .strange: true
         }
     }
 

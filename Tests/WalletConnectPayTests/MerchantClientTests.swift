@@ -153,7 +153,7 @@ struct MerchantClientTests {
 
     @Test(arguments: [
         (400, "params_validation", false), (401, "invalid_api_key", false), (404, "payment_not_found", false),
-        (409, "idempotency_conflict", false), (410, "payment_expired", false), (429, "rate_limited", false),
+        (409, "idempotency_conflict", false), (410, "payment_expired", false), (429, "rate_limited", true),
         (408, "x", true), (500, "internal_error", true), (502, "bad_gateway", true), (302, "x", true), (100, "x", true),
     ])
     func anAnswerSaysWhetherTheCallMayHaveTakenEffect(status: Int, code: String, mayHave: Bool) async throws {

@@ -164,7 +164,7 @@ struct MerchantRetryTests {
         }
     }
 
-    @Test(arguments: [Self.refusal(400, "params_validation"), .answer(429, "", [("Retry-After", "3600")])])
+    @Test(arguments: [Self.refusal(400, "params_validation")])
     func aNoAfterSilenceDoesNotSayThatNoPaymentExists(turn: ScriptedGateway.Turn) async throws {
         let (first, second) = (ScriptedGateway(turn), ScriptedGateway(Self.silence, turn))
         let (one, other, order) = (try retrying(first), try retrying(second), try order())
@@ -198,7 +198,6 @@ struct MerchantRetryTests {
 
     @Test(arguments: [
         Self.refusal(401, "invalid_api_key"), .answer(409, "{\"code\":\"alr"),
-        .answer(429, "", [("Retry-After", "3600")]),
     ])
     func aNoAfterSilenceDoesNotSayThatNothingIsMarkedOrCancelled(turn: ScriptedGateway.Turn) async throws {
         let id = try #require(Self.id)
