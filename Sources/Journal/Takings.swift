@@ -45,8 +45,8 @@ struct TakingsDelta: Equatable {
 
     static let quarter: Int64 = 900_000
     static let day: Int64 = 86_400_000
-    /// An amount above this counts as this, so that millions of the largest amounts can be added.
-    static let most: Int64 = 1_000_000_000_000
+    /// An amount above this counts as this, so that millions of the largest amounts can be added. No charge with its tip is larger.
+    static let most: Int64 = 2 * ChargeLimits.mostMinorUnits
 
     private(set) var sums: [Place: Sums] = [:]
 

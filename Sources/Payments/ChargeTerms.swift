@@ -95,6 +95,9 @@ public struct ChargeLimits: Sendable, Hashable, Codable {
         self.maximumPerHourMinorUnits = maximumPerHourMinorUnits
     }
 
+    /// No charge is larger, whatever the settings say, in minor units: millions of them can be added.
+    public static let mostMinorUnits: Int64 = 1_000_000_000_000
+
     /// Which limit an amount passes.
     public enum Violation: Error, Sendable, Equatable {
         case aboveMaximum(Money)
@@ -112,8 +115,9 @@ public struct ChargeLimits: Sendable, Hashable, Codable {
     ) throws(Violation) {
         guard amount.currency == currency else { throw .wrongCurrency(expected: currency) }
         guard amount.minorUnits > 0 else { throw .notPositive }
-        if let maximumMinorUnits, amount.minorUnits > maximumMinorUnits {
-            throw .aboveMaximum(Money(minorUnits: maximumMinorUnits, currency: currency))
+        let maximum = min(maximumMinorUnits ?? Self.mostMinorUnits, Self.mostMinorUnits)
+        guard amount.minorUnits <= maximum else {
+            throw .aboveMaximum(Money(minorUnits: maximum, currency: currency))
         }
         if let maximumPerHourMinorUnits {
             let (sum, overflow) = openedLastHourMinorUnits.addingReportingOverflow(amount.minorUnits)

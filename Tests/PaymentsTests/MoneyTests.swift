@@ -201,6 +201,14 @@ struct LimitsTests {
         #expect(throws: ChargeLimits.Violation.aboveMaximum(euros(1000))) {
             try limits.check(euros(1001), currency: .euro, openedLastHourMinorUnits: 0)
         }
+        // No sum of a day says less than was charged.
+        let most = euros(ChargeLimits.mostMinorUnits)
+        try ChargeLimits().check(most, currency: .euro, openedLastHourMinorUnits: 0)
+        for amount in [most.minorUnits + 1, .max] {
+            #expect(throws: ChargeLimits.Violation.aboveMaximum(most)) {
+                try ChargeLimits().check(euros(amount), currency: .euro, openedLastHourMinorUnits: 0)
+            }
+        }
         #expect(throws: ChargeLimits.Violation.aboveHourlyMaximum(euros(1500))) {
             try limits.check(euros(1000), currency: .euro, openedLastHourMinorUnits: 501)
         }
