@@ -12,6 +12,8 @@ public actor ReceiptPrinter {
         public var connect: Duration
         /// Until it took every byte.
         public var send: Duration
+        /// For which what it says by itself is heard, before it is asked.
+        public var settling: Duration
         /// Until it answered that it is done; not all do.
         public var answer: Duration
         /// Until it ended the conversation, where it did not answer.
@@ -20,9 +22,13 @@ public actor ReceiptPrinter {
         public init(
             connect: Duration = .seconds(4),
             send: Duration = .seconds(7),
+            settling: Duration = .milliseconds(200),
             answer: Duration = .seconds(2),
             closing: Duration = .seconds(2)
-        ) { (self.connect, self.send, self.answer, self.closing) = (connect, send, answer, closing) }
+        ) {
+            (self.connect, self.send, self.settling) = (connect, send, settling)
+            (self.answer, self.closing) = (answer, closing)
+        }
     }
 
     /// More than the longest receipt takes.
@@ -123,7 +129,12 @@ public actor ReceiptPrinter {
         }
         // What it has said so far is no answer: many printers tell their status as soon as somebody connects.
         var talk = PrinterTalk()
-        if case .broken = Self.hear(&talk, on: socket, until: .now) { throw unclear("it broke off") }
+        let settled = ContinuousClock.now + limits.settling
+        for _ in 0..<64 {
+            let heard = Self.hear(&talk, on: socket, until: settled)
+            if case .broken = heard { throw unclear("it broke off") }
+            guard case .said = heard else { break }
+        }
         if let trouble = Self.write(Self.question, to: socket, until: deadline).trouble { throw unclear(trouble) }
         switch Self.answer(&talk, on: socket, until: .now + limits.answer) {
         case .status(let status):

@@ -126,6 +126,16 @@ struct PrinterTests {
         #expect(await print(job, on: fake, by: forMute) == .success(outcome), "\(status) \(answer)")
     }
 
+    /// A byte that looks like an answer and comes before the question confirms nothing.
+    @Test func whatAPrinterSaysBeforeItIsAskedIsNoAnswer() async throws {
+        let fake = try FakePrinter(.telling([0x00], then: []))
+        defer { fake.close() }
+        var limits = ReceiptPrinter.Limits(connect: .seconds(30), send: .seconds(30), answer: .milliseconds(300))
+        (limits.settling, limits.closing) = (.seconds(2), .seconds(30))
+        let result = await print(job, on: fake, by: ReceiptPrinter(limits: limits) { _ in true })
+        #expect(result == .success(.delivered))
+    }
+
     /// However the network cuts what the printer sends.
     @Test func statusIsUnderstoodInPiecesOfAnyLength() {
         let said = Self.noPaper + Self.star + Self.ready + [0x13, 0x03]
