@@ -53,6 +53,17 @@ test("While the terminal is busy with it, a charge can be cancelled or let go on
   equal([panel().offers(), panel({ canCancel: false, canRelease: true }).offers(), panel({ canCancel: false }).offers()], [["cancel"], ["release"], []]);
 });
 
+test("A question and an error go where the charge is not as it was", async () => {
+  const all = panel();
+  all.press("cancel");
+  all.show({ state: "requiresAction", secondsLeft: 100 });
+  equal(document.querySelectorAll("dialog").length, 1, "the charge can still be cancelled");
+  const dialog = document.querySelector("dialog");
+  all.show({ state: "succeeded", canCancel: false });
+  await gone(dialog);
+  equal([all.says(), document.querySelectorAll("dialog").length], [t("state.succeeded.title"), 0]);
+});
+
 test("Nobody is offered to go on without an answer that is on its way", async () => {
   const all = panel({ state: "processing", canCancel: false, canRelease: true, releaseInSeconds: 20, processingSeconds: 0 });
   equal([all.offers(), all.find(".panel-under-way").textContent], [[], t("charge.underWay", { time: "0:00" })]);

@@ -46,6 +46,8 @@ export function chargePanel() {
   let secondsBefore = null;
   let isWorking = false;
   let wasOffered = false;
+  /** A question about the charge as it stands: `{ holds, close }`; null while there is none. */
+  let question = null;
 
   function update() {
     const charge = state.followed;
@@ -72,11 +74,14 @@ export function chargePanel() {
     if (shownState !== stateNow) {
       refill(disc, icon(picture));
       secondsBefore = null;
+      // What was asked or said of an earlier state is not so any more.
+      if (!isWorking) refill(trouble);
       if (shownState !== null || isFinal(charge)) {
         announce([words, charge.amountText, happened, next].filter(Boolean).join(". "), { atOnce: true });
       }
       shownState = stateNow;
     }
+    if (question && !question.holds(charge)) question.close();
     title.textContent = words;
     document.title = `${words} · ${charge.amountText}`;
     amount.textContent = charge.amountText;
@@ -163,20 +168,32 @@ export function chargePanel() {
     putAway();
   }
 
+  /** Asks about the charge as it stands. The question goes once it `holds` no more. */
+  async function asked(words, holds) {
+    const answer = ask(words);
+    const dialog = document.querySelector("dialog[open]");
+    question = { holds, close: () => dialog?.close("no") };
+    try {
+      return await answer;
+    } finally {
+      question = null;
+    }
+  }
+
   async function cancel(charge) {
-    const yes = await ask({
+    const yes = await asked({
       title: t("charge.cancelTitle"), text: t("charge.cancelText", { amount: charge.amountText }),
       yes: t("charge.cancelYes"), no: t("charge.cancelNo"), isGrave: true,
-    });
+    }, ({ id, canCancel }) => id === charge.id && canCancel);
     if (yes) await act(() => api.cancelCharge(charge.id));
     else focusAction("cancel");
   }
 
   async function release(charge) {
-    const yes = await ask({
+    const yes = await asked({
       title: t("charge.releaseTitle"), text: t("charge.releaseText", { amount: charge.amountText }),
       yes: t("charge.releaseYes"), no: t("charge.releaseNo"), isGrave: true,
-    });
+    }, (now) => now.id === charge.id && isReleaseOffered(now));
     if (yes) await act(() => api.releaseCharge(charge.id));
     else focusAction("release");
   }
