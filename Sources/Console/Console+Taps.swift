@@ -69,8 +69,17 @@ extension Console {
         if let version, version != Int64(current.version) { throw Self.problem(SettingsError.conflict) }
         let sendsMoneyElsewhere =
             await taps.movesPayments(form) || form.acquirerPassword?.isEmpty == false
+        let raisesRisk = await taps.raisesRisk(form)
         if sendsMoneyElsewhere, current.version > 0 {
             try await requirePassword(password, because: Self.sendsMoneyElsewhere, of: pass)
+        } else if pass.part == nil, sendsMoneyElsewhere || raisesRisk {
+            // The first acquirer is somewhere else too. Whoever has just signed in, as in the set-up, is not asked again; nor is who
+            // brings a settings file in, with the password.
+            if let password, !password.isEmpty {
+                try await requirePassword(password, because: Self.sendsMoneyElsewhere, of: pass)
+            } else {
+                try requireProof(pass)
+            }
         }
         do throws(SettingsError) {
             _ = try await taps.save(form, replacing: current.version, by: pass.who)

@@ -39,7 +39,9 @@ struct AccessTests {
             let person = ("PUT", "staff/\(ada)", #"{"role":"manager"}"#)
             let pin = ("PUT", "staff/\(ada)", #"{"pin":"7391"}"#)
             let code = ("POST", "staff/\(ada)/code", "{}")
-            for (method, path, body) in Self.lasting + [person, pin, code] {
+            let rules = ("PUT", "staff", #"{"cashierMaximumMinor":null}"#)
+            let printer = ("PUT", "receipts", #"{"printer":"203.0.113.5:9100"}"#)
+            for (method, path, body) in Self.lasting + [person, pin, code, rules, printer] {
                 let answer = try await page.ask(method, path, body)
                 #expect(
                     answer.status == 403 && answer.said["code"] as? String == "proof_needed",

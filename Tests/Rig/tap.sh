@@ -37,8 +37,8 @@ acquirer_control() { curl -sf --max-time 60 -H "Authorization: Bearer $control_t
 owner_sets_up_tap() {
     local settings
     settings=$(jq -nc --arg url "$acquirer_url" --arg login $acquirer_login --arg password $acquirer_password \
-        --argjson more "${1:-{\}}" '{ enabled: true, mode: "open", acceptUnknownSignal: true, acquirerURL: $url,
-        acquirerLogin: $login, acquirerPassword: $password, terminalID: "till-rig" } + $more')
+        --arg owner "$owner_password" --argjson more "${1:-{\}}" '{ enabled: true, mode: "open", acceptUnknownSignal: true, acquirerURL: $url,
+        acquirerLogin: $login, acquirerPassword: $password, terminalID: "till-rig", password: $owner } + $more')
     api PUT taps "$settings" >/dev/null
 }
 tap_light_is() {

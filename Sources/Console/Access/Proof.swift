@@ -29,7 +29,9 @@ extension Route {
     /// it changes.
     var needsProof: Bool {
         switch self {
-        case .makeToken, .makeWebhook, .addPerson, .makeSignInCode, .makeCounter, .saveConnect, .endAccess: true
+        case .makeToken, .makeWebhook, .addPerson, .makeSignInCode, .makeCounter, .saveConnect, .endAccess,
+            .saveStaffRules:
+            true
         default: false
         }
     }

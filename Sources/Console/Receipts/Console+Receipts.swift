@@ -108,6 +108,10 @@ extension Console {
 
     func saveReceipts(_ pass: Gate.Pass) async throws(Problem) -> WebResponse {
         let (form, version) = try Self.receiptForm(pass)
+        // Every receipt from then on goes there. Whoever brings a settings file in has shown the password.
+        if pass.part == nil, let printer = form.printer, !printer.isEmpty, await receipts.isElsewhere(printer) {
+            try requireProof(pass)
+        }
         do throws(Problem) {
             let current = await receipts.version
             try await receipts.save(form, replacing: version.map { Int(clamping: $0) } ?? current, by: pass.who)

@@ -72,6 +72,9 @@ actor ReceiptDesk {
         }
     }
 
+    /// Whether a printer's address, as typed, is another than the one in force.
+    func isElsewhere(_ printer: String) -> Bool { PrinterAddress(printer) != settings.address }
+
     /// - Throws: ``Problem``: what was in force before still is.
     func save(_ form: ReceiptForm, replacing version: Int, by actor: Payments.Actor) async throws(Problem) {
         guard version == self.version else { throw Console.problem(.conflict) }

@@ -180,6 +180,17 @@ public actor TapDesk {
             || form.acquirerLogin.map { $0 != settings.acquirerLogin } ?? false
     }
 
+    /// Whether a form takes more without the acquirer's answer than the settings in force do, or begins to take payments by phone.
+    public func raisesRisk(_ form: TapForm) -> Bool {
+        guard let settings = current?.settings else { return true }
+        func isMore(_ wanted: Int64?, _ now: some BinaryInteger) -> Bool { wanted.map { $0 > Int64(now) } ?? false }
+        return form.isEnabled == true && !settings.isEnabled
+            || form.isOfflineAllowed == true && !settings.offline.isAllowed
+            || isMore(form.offlineFloorMinor, settings.offline.floorMinorUnits)
+            || isMore(form.offlineTotalMinor, settings.offline.totalMinorUnits)
+            || isMore(form.offlineHours, settings.offline.maximumHours)
+    }
+
     /// Checks and stores a form, and puts it into force at once. Payments under way keep what they were made with.
     /// - Parameter version: Of the settings that the form was made from; 0: there were none.
     /// - Throws: ``SettingsError``: nothing has changed.
