@@ -116,7 +116,7 @@ public enum Scene: Sendable, Equatable {
         /// The same address for people to type.
         public var addressText: String
         public var claimCode: String
-        /// Beginning of the fingerprint of the page's certificate, to compare with what the browser shows: `3F 9A 12 C4 …`.
+        /// Beginning of the fingerprint of the page's certificate, to compare with what the browser shows: `3F9A 12C4 …`.
         public var fingerprintText: String
 
         public init(

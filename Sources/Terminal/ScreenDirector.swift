@@ -238,7 +238,10 @@ public struct ScreenDirector: Sendable {
     /// So much of a certificate's fingerprint that people compare it, and that nobody makes another certificate with the same
     /// beginning: 64 bits.
     static func beginning(of fingerprint: String) -> String {
-        fingerprint.split(separator: ":").prefix(8).joined(separator: " ")
+        let bytes = fingerprint.split(separator: ":").prefix(8)
+        // Groups of four digits, which stand in one line.
+        return stride(from: bytes.startIndex, to: bytes.endIndex, by: 2)
+            .map { bytes[$0..<min($0 + 2, bytes.endIndex)].joined() }.joined(separator: " ")
     }
 
     private static func progress(_ snapshot: TerminalSnapshot) -> Scene.Progress? {

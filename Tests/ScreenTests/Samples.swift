@@ -60,7 +60,7 @@ enum Sample {
                 claimAddress: address,
                 addressText: "https://192.168.1.44",
                 claimCode: "K7QM-2XRD",
-                fingerprintText: "3F 9A 12 C4 88 0B 7E D1"
+                fingerprintText: "3F9A 12C4 880B 7ED1"
             )
         )
     }
