@@ -154,8 +154,11 @@ public actor ChargeDesk {
     public func openOnce(
         _ request: ChargeRequest
     ) async throws(ChargeRefusal) -> (charge: ChargeSnapshot, isNew: Bool) {
-        // Whoever waits for a storage that hangs would wait in the way of everybody else.
-        guard !isStalled else { throw .journal(Self.stalled) }
+        // Whoever waits for a storage that hangs would wait in the way of everybody else. A repeated request only reads.
+        if isStalled {
+            if let key = request.key, let earlier = try await chargeOpened(under: key) { return (earlier, false) }
+            throw .journal(StallWatch.fault)
+        }
         await turn.enter()
         defer { turn.leave() }
         if let key = request.key, let earlier = try await chargeOpened(under: key) { return (earlier, false) }
@@ -511,7 +514,7 @@ extension ChargeDesk {
         guard isLoaded, !unresumed.contains(id) else { throw .starting }
         guard let charge = charges[id] else { throw .tooLate(try await self.charge(id).charge.state) }
         guard allowed(charge) else { throw tooLate(charge) }
-        guard !isStalled else { throw .unrecorded(recording(of: charge).reason ?? Self.stalled.reason) }
+        guard !isStalled else { throw .unrecorded(recording(of: charge).reason ?? StallWatch.fault.reason) }
         do throws(JournalError) { _ = try await record(event, of: id) } catch {
             throw charges[id].flatMap { recording(of: $0).reason }.map(ChargeRefusal.unrecorded) ?? .journal(error)
         }

@@ -1,10 +1,13 @@
-import Payments
+public import Payments
 
 /// Looks whether the journal answers. A storage that hangs neither takes a write nor refuses it, and what a customer pays meanwhile
 /// is not recorded.
 public struct StallWatch: Sendable {
     /// A write without an answer for so long counts as one that storage does not take. A slow SD card may hold one for seconds.
     public static let patience = Duration.seconds(5)
+
+    /// The fault that a storage counts as having while it hangs.
+    public static let fault = JournalError.unavailable(detail: "a write has had no answer for seconds")
 
     private let desk: ChargeDesk
     private let clock: TerminalClock
@@ -25,15 +28,12 @@ public struct StallWatch: Sendable {
 }
 
 extension ChargeDesk {
-    /// What a storage that hangs counts as until its answer comes.
-    static let stalled = JournalError.unavailable(detail: "a write has had no answer for seconds")
-
     /// Whether the storage hangs: what is asked now would wait for it.
-    var isStalled: Bool { fault == Self.stalled }
+    var isStalled: Bool { fault == StallWatch.fault }
 
     /// Notes that the journal does not answer. The next write that is recorded takes it back.
     func noteStall() {
         guard fault == nil else { return }
-        note(Self.stalled)
+        note(StallWatch.fault)
     }
 }

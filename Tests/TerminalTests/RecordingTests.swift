@@ -127,8 +127,9 @@ struct RecordingTests {
 
     /// A storage that neither takes a write nor refuses it: the customer may have paid, and nobody is kept waiting.
     @Test func aStorageThatHangsMakesAChargeNotKnownUntilAnAnswerIsRecorded() async throws {
+        let key = IdempotencyKey(key: "sale-1", requestDigest: [1])
         try await withDesk { desk in
-            let charge = try await desk.desk.open(desk.request())
+            let charge = try await desk.desk.open(desk.request(key: key))
             await desk.untilRail { $0 == [.pursue(charge.id)] }
             try await desk.offer(charge.id)
             await desk.desk.noteStall()
@@ -141,7 +142,10 @@ struct RecordingTests {
             }
             let words = ChargeRefusal.unrecorded(try #require(stalled.reason))
             await #expect(throws: words) { try await desk.desk.cancel(charge.id, by: .terminal) }
-            await #expect(throws: ChargeRefusal.self) { try await desk.desk.open(desk.request()) }
+            await #expect(throws: ChargeRefusal.journal(StallWatch.fault)) { try await desk.desk.open(desk.request()) }
+            // A till that asks again under its key hears of its charge, and not of another way to pay.
+            let repeated = try await desk.desk.openOnce(desk.request(key: key))
+            #expect(repeated.charge.charge.id == charge.id && !repeated.isNew)
             try await desk.pay(charge.id, offering: false)
             let paid = try await desk.desk.charge(charge.id)
             #expect(paid.charge.state == .succeeded && !paid.isUnresolved)

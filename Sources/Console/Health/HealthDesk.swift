@@ -47,9 +47,7 @@ actor HealthDesk {
     func journalFault() async -> Reason? {
         if let fault, fault.reason != nil, clock.elapsed() - fault.at < Self.pause { return fault.reason }
         // Whoever watches from outside is not kept waiting by a storage that hangs.
-        if let stall = journal.stalledFor, stall >= StallWatch.patience {
-            return JournalError.unavailable(detail: "").reason
-        }
+        if let stall = journal.stalledFor, stall >= StallWatch.patience { return StallWatch.fault.reason }
         let reason = await journal.recordFault()?.reason
         fault = (reason, clock.elapsed())
         return reason
