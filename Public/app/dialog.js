@@ -4,9 +4,9 @@ import { freshID, h } from "./dom.js";
 
 /**
  * Asks; true where the answer is yes. Escape, the backdrop and "no" are no.
- * `extra` stands below the text, such as a field; `check` says whether what is in it will do.
+ * `extra` stands below the text, such as a field; `check` says whether what is in it will do. `signal` takes the question back.
  */
-export function ask({ title, text, yes, no, isGrave = false, extra = null, check = () => true }) {
+export function ask({ title, text, yes, no, isGrave = false, extra = null, check = () => true, signal = null }) {
   return new Promise((resolve) => {
     const titleID = freshID("dialog-title");
     const textID = freshID("dialog-text");
@@ -34,6 +34,7 @@ export function ask({ title, text, yes, no, isGrave = false, extra = null, check
       event.stopPropagation();
       finish("yes")();
     });
+    signal?.addEventListener("abort", () => dialog.close("no"));
     document.body.append(dialog);
     dialog.showModal();
     extra?.querySelector("input, textarea")?.focus();

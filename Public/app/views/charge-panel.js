@@ -46,7 +46,7 @@ export function chargePanel() {
   let secondsBefore = null;
   let isWorking = false;
   let wasOffered = false;
-  /** A question about the charge as it stands: `{ holds, close }`; null while there is none. */
+  /** A question about the charge as it stands: `{ holds, end }`; null while there is none. */
   let question = null;
 
   function update() {
@@ -81,7 +81,7 @@ export function chargePanel() {
       }
       shownState = stateNow;
     }
-    if (question && !question.holds(charge)) question.close();
+    if (question && !question.holds(charge)) question.end();
     title.textContent = words;
     document.title = `${words} · ${charge.amountText}`;
     amount.textContent = charge.amountText;
@@ -170,11 +170,10 @@ export function chargePanel() {
 
   /** Asks about the charge as it stands. The question goes once it `holds` no more. */
   async function asked(words, holds) {
-    const answer = ask(words);
-    const dialog = document.querySelector("dialog[open]");
-    question = { holds, close: () => dialog?.close("no") };
+    const control = new AbortController();
+    question = { holds, end: () => control.abort() };
     try {
-      return await answer;
+      return await ask({ ...words, signal: control.signal });
     } finally {
       question = null;
     }
