@@ -1,9 +1,9 @@
 import Backup
 import Payments
 
-/// What a passphrase has to be that seals a file with keys.
+/// The rule for passphrases that seal a file with keys.
 enum PassphraseRule {
-    /// What is wrong with a new one; nil where it can be used.
+    /// The objection to a new passphrase; nil where it can be used.
     static func objection(to passphrase: String) -> Reason? {
         guard passphrase.count <= PasswordRule.longest else {
             return Reason(

@@ -9,12 +9,12 @@ struct CertificateKeeper: Sendable {
     let folder: String
     let names: [String]
     let localNames: [String]
-    /// Nil where nobody can say: then the clock is believed.
+    /// Whether the clock is set; nil where nobody can say, and the clock is believed then.
     let clockIsSet: @Sendable () -> Bool?
-    /// By the clock; another in tests.
+    /// The time by the clock; another in tests.
     var now: @Sendable () -> Date = { Date() }
 
-    /// What is served.
+    /// The certificate that a start serves.
     struct Choice: Sendable, Equatable {
         var page: PageCertificate
         /// Why the owner's certificate is not the one; nil where it is, or there is none.
@@ -26,17 +26,15 @@ struct CertificateKeeper: Sendable {
     ///   for a year once it is.
     /// - Throws: What the file system says.
     func load(builtAt: WallTime?) throws -> Choice {
-        let built = builtAt.map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
-        return try load(orAt: built ?? now())
+        try load(orAt: date(builtAt))
     }
 
     /// The terminal's own certificate, for a server that the owner's one does not start.
     func device(builtAt: WallTime?) throws -> PageCertificate {
-        let built = builtAt.map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
-        return try device(orAt: built ?? now())
+        try device(orAt: date(builtAt))
     }
 
-    /// What the next start serves.
+    /// The certificate that the next start serves.
     /// - Throws: What the file system says.
     func next() throws -> Choice { try load(orAt: now()) }
 
@@ -56,12 +54,17 @@ struct CertificateKeeper: Sendable {
         }
     }
 
-    private var isTimeKnown: Bool { clockIsSet() ?? true }
+    /// The time; nil where the clock cannot be believed.
+    var knownTime: Date? { clockIsSet() ?? true ? now() : nil }
+
+    private func date(_ builtAt: WallTime?) -> Date {
+        builtAt.map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) } ?? now()
+    }
 
     private func load(orAt fallback: Date) throws -> Choice {
         var objection: OwnersCertificate.Objection?
         do throws(OwnersCertificate.Objection) {
-            if let own = try OwnersCertificate.stored(in: folder, at: isTimeKnown ? now() : nil) {
+            if let own = try OwnersCertificate.stored(in: folder, at: knownTime) {
                 return Choice(page: own.page, objection: nil)
             }
         } catch { objection = error }
@@ -69,13 +72,13 @@ struct CertificateKeeper: Sendable {
     }
 
     private func device(orAt fallback: Date) throws -> PageCertificate {
-        let isTimeKnown = isTimeKnown
+        let time = knownTime
         return try DeviceCertificate.loadOrCreate(
             in: folder,
             names: names,
             localNames: localNames,
-            at: isTimeKnown ? now() : fallback,
-            isTimeKnown: isTimeKnown
+            at: time ?? fallback,
+            isTimeKnown: time != nil
         )
     }
 }

@@ -33,8 +33,7 @@ extension Console {
         try form.finish()
         let own: OwnersCertificate
         do throws(OwnersCertificate.Objection) {
-            let isTimeKnown = certificates.clockIsSet() ?? true
-            own = try OwnersCertificate(chain: chain, key: key, at: isTimeKnown ? certificates.now() : nil)
+            own = try OwnersCertificate(chain: chain, key: key, at: certificates.knownTime)
         } catch {
             throw .field(error.field, error.reason)
         }
@@ -85,7 +84,7 @@ extension OwnersCertificate.Objection {
         }
     }
 
-    /// What the owner reads.
+    /// The reason in words for the owner.
     var reason: Reason {
         switch self {
         case .chainNotReadable:

@@ -8,7 +8,7 @@ import X509
 
 /// A certificate that the owner put in, so that browsers do not warn: checked when it comes and at each start.
 ///
-/// It lies beside the terminal's own as `own.crt` and `own.key`. An ACME client on the same machine may put them there too.
+/// The files `own.crt` and `own.key` lie beside the terminal's own. An ACME client on the same machine may put them there too.
 /// Decided in docs/decisions/0037-a-certificate-of-ones-own.md.
 struct OwnersCertificate: Sendable {
     let page: PageCertificate
@@ -100,7 +100,7 @@ struct OwnersCertificate: Sendable {
         return try? certificates.map { try Certificate(pemDocument: $0) }
     }
 
-    /// What OpenSSL writes before a key says which curve it is of.
+    /// The one private key of a text. OpenSSL writes the curve's parameters before it.
     private static func privateKey(_ text: String) -> Certificate.PrivateKey? {
         let documents = (try? PEMDocument.parseMultiple(pemString: text)) ?? []
         let keys = documents.filter { $0.discriminator.hasSuffix("PRIVATE KEY") }
